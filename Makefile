@@ -1,0 +1,48 @@
+# `make` lists the targets. All of them need only Python 3.11+, pip and make.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install dev run test test-all lint docs clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The stamps make repeated calls cheap: pip runs again only when pyproject.toml has changed.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) install --editable '.[dev]'
+	@touch $@
+
+install: $(VENV)/.installed ## create .venv and install Synthesis into it
+
+dev: $(VENV)/.installed-dev ## the same, with everything that the tests need
+
+run: install ## evaluate the bundled cases, show the summary, write out/report.json
+	$(BIN)/synthesis
+
+lint: dev ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint ## everything that must hold before a change lands
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-all: lint ## the same and the slow groups
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+docs: dev ## write the generated documents anew
+	$(BIN)/python docs/generate.py
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,168 @@
+"""Everything that can go wrong on purpose.
+
+    SynthesisError                 message, place, hint
+    |-- InputError                 something that was handed in is wrong
+    |   |-- CaseError              a case file; holds all of its problems
+    |   |-- SchemaError            the JSON Schema for cases
+    |   |-- RuleError              a rule pack
+    |   |-- SettingsError          synthesis.toml or [tool.synthesis]
+    |   |-- OptionError            an option or argument
+    |   |-- TestSetError           a test set, answers, contexts, labels or logs for the judge
+    |   `-- RunFolderError         a judged run's folder: foreign, damaged, locked, another judge
+    |-- OutputError                a result could not be written
+    |-- MissingExtraError          an optional part is not installed
+    |-- SimilarityError            an embedding adapter answered with nonsense
+    `-- JudgeError                 a judge could not give a verdict on one sample
+
+The library raises; only the command line prints and exits.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+EXCERPT_WIDTH = 80
+SHOWN_PROBLEMS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the user's own files the trouble is; lines and columns count from 1."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+    excerpt: str | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+
+
+class SynthesisError(Exception):
+    """Says what is wrong, where, and what to do next."""
+
+    def __init__(self, message: str, *, place: Place | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"{self.place}: {self.message}" if self.place else self.message]
+        if self.place and self.place.excerpt:
+            lines.append(f"    {shorten(self.place.excerpt)}")
+        if self.hint:
+            lines.append(f"  {self.hint}")
+        return "\n".join(lines)
+
+
+class InputError(SynthesisError):
+    """Something that was handed in is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with one line of a case file."""
+
+    line: int
+    kind: str
+    message: str
+    case_id: str | None = None
+
+    def __str__(self) -> str:
+        name = f" ({self.case_id})" if self.case_id else ""
+        return f"line {self.line}{name}: {self.message}"
+
+
+class CaseError(InputError):
+    """All that is wrong with a case file, in line order: the first hundred, then counts by kind."""
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        *,
+        file: str,
+        total: int | None = None,
+        kinds: Counter[str] | None = None,
+    ) -> None:
+        self.problems = tuple(problems[:SHOWN_PROBLEMS])
+        self.total = len(problems) if total is None else total
+        self.kinds = Counter(problem.kind for problem in problems) if kinds is None else kinds
+        noun = "problem" if self.total == 1 else "problems"
+        super().__init__(
+            f"{self.total} {noun}, nothing was evaluated",
+            place=Place(file),
+            hint="`synthesis schema case` prints what a case must look like.",
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{self.place}: {self.message}", *(f"  {problem}" for problem in self.problems)]
+        if self.total > len(self.problems):
+            lines.append(f"  ... and {self.total - len(self.problems)} more. All, by kind:")
+            lines.extend(f"    {count} x {kind}" for kind, count in sorted(self.kinds.items()))
+        lines.append(f"  {self.hint}")
+        return "\n".join(lines)
+
+
+class SchemaError(InputError):
+    """The JSON Schema for cases is unusable."""
+
+
+class RuleError(InputError):
+    """A rule pack is wrong; stops before anything is evaluated."""
+
+
+class SettingsError(InputError):
+    """synthesis.toml or [tool.synthesis] is wrong."""
+
+
+class OptionError(InputError):
+    """An option or argument makes no sense, alone or beside another."""
+
+
+class TestSetError(InputError):
+    """A file for the judge half is wrong: test set, answers, contexts, labels, logs."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+
+class RunFolderError(InputError):
+    """A judged run's folder cannot be used: foreign, damaged, in use, or of another judge."""
+
+
+class OutputError(SynthesisError):
+    """A result could not be written."""
+
+
+class MissingExtraError(SynthesisError):
+    """An optional part is not installed."""
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the extra '{extra}', which is not installed",
+            hint=f"Install it with: pip install 'synthesis-eval[{extra}]'",
+        )
+
+
+class SimilarityError(SynthesisError):
+    """An embedding adapter answered with something that is no similarity."""
+
+
+class JudgeError(SynthesisError):
+    """A judge could not give a verdict on one sample; the run goes on."""
+
+
+def shorten(text: str, width: int = EXCERPT_WIDTH) -> str:
+    """One line of at most `width` characters, safe to show."""
+    line = "".join(char if char.isprintable() else " " for char in text).strip()
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that lists the known words, the nearest first where one is near."""
+    import difflib
+
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    listing = ", ".join(names) or "none"
+    return f"Did you mean '{near[0]}'? Known: {listing}." if near else f"Known: {listing}."
