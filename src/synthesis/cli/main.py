@@ -1,0 +1,110 @@
+"""The `synthesis` command: finds the sub-command, and turns every error into a message and an exit code."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from synthesis._version import __version__
+from synthesis.cli import exits
+from synthesis.cli.terminal import safe
+from synthesis.errors import SynthesisError
+
+# name -> (where the command lives, one line of help). Imported only when it is asked for.
+COMMANDS = {
+    "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
+    "judge": ("synthesis.cli.judge:judge", "Judged evaluation of generated answers."),
+    "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
+    "schema": ("synthesis.cli.schema:schema", "Print the JSON Schema of a case or a report."),
+    "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),
+}
+OWN_OPTIONS = ("--help", "-h", "--version")
+
+
+class Commands(click.Group):
+    """Imports a sub-command when it is called for; anything that is none belongs to `eval`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in OWN_OPTIONS):
+            args = ["eval", *args]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        evaluate = self.get_command(ctx, "eval")
+        if evaluate is not None:
+            evaluate.format_options(click.Context(evaluate), formatter)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in sorted(COMMANDS.items())])
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="'synthesis COMMAND --help' explains a command. Exit codes: 0 the condition holds, 1 could not run, "
+    "2 the condition does not hold, 3 incomplete, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="synthesis")
+def main() -> None:
+    """Does an assistant treat people well, and does it tell them the truth?
+
+    Without a command, evaluates cases: markers in language, no model in the loop. A pass is no evidence of
+    safety, empathy or clinical quality.
+    """
+
+
+def run(args: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit code."""
+    code = call(sys.argv[1:] if args is None else args)
+    _flush_or_hush()
+    sys.exit(code)
+
+
+def call(args: Sequence[str]) -> int:
+    """Run the command line and return its exit code; no traceback for anything a user can cause."""
+    try:
+        result: Any = main.main(list(args), prog_name="synthesis", standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return exits.INTERRUPTED
+    except click.UsageError as error:
+        return _usage(error)
+    except click.ClickException as error:
+        return _fatal(error.format_message())
+    except SynthesisError as error:
+        return _fatal(str(error))
+    except BrokenPipeError:
+        return exits.OK
+    return result if isinstance(result, int) else exits.OK
+
+
+def _usage(error: click.UsageError) -> int:
+    where = f" See '{error.ctx.command_path} --help'." if error.ctx else ""
+    return _fatal(f"{error.format_message()}{where}")
+
+
+def _fatal(message: str) -> int:
+    click.echo(click.style("error: ", fg="red", bold=True) + safe(message, keep_lines=True), err=True)
+    return exits.FATAL
+
+
+def _flush_or_hush() -> None:
+    """A reader that went away (`| head`) is no error of ours."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
