@@ -1,0 +1,99 @@
+"""The words of the judge half: what is judged, by which rubric, and what came of it. Frozen, no I/O.
+
+Field names in files are camelCase, as the contract says; `rename="camel"` does it.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Skill(msgspec.Struct, frozen=True):
+    """A skill that a course was matched by, with the learning outcomes that prove it."""
+
+    skill: str
+    outcomes: tuple[str, ...] = ()
+
+
+class Course(msgspec.Struct, frozen=True):
+    """One retrieved course, reduced to what a judge may see."""
+
+    code: str
+    name: str
+    skills: tuple[Skill, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+
+class TestCase(msgspec.Struct, frozen=True, rename="camel"):
+    """One generated answer with the question and the context it was generated from.
+
+    `context` holds either courses or plain passages, never both. `meta` keeps what the file says beyond that
+    (model, prompt version, duration, token usage); a judge never sees it.
+    """
+
+    __test__ = False
+
+    query_log_id: str
+    question: str
+    answer: str
+    context: tuple[Course, ...] | tuple[str, ...]
+    meta: dict[str, Any] = {}
+
+
+class TokenUsage(msgspec.Struct, frozen=True, rename="camel"):
+    model: str
+    input_tokens: int
+    output_tokens: int
+
+
+class AxisVerdict(msgspec.Struct, frozen=True):
+    """A whole score from 1 to 5 on one axis, and why."""
+
+    score: int
+    reasoning: str
+
+
+class Verdict(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What a judge said of one sample: a verdict per axis, in the rubric's order.
+
+    `details` is evidence that only some judges have (the offline judge's claims and `support`).
+    """
+
+    axes: dict[str, AxisVerdict]
+    token_usage: tuple[TokenUsage, ...] = ()
+    details: dict[str, Any] = {}
+
+
+class Level(msgspec.Struct, frozen=True):
+    """What one score means on one axis; `key` names it in the failure analysis (completelyFalse, weak)."""
+
+    score: int
+    label: str
+    meaning: str
+    key: str | None = None
+
+
+class Axis(msgspec.Struct, frozen=True, rename="camel"):
+    """One thing that is scored: faithfulness, completeness, or what a rubric file names."""
+
+    name: str
+    question: str
+    pass_at: int
+    levels: tuple[Level, ...]
+
+
+class Rubric(msgspec.Struct, frozen=True, rename="camel"):
+    """The axes and the judge's instructions, read from a rubric file."""
+
+    name: str
+    version: str
+    axes: tuple[Axis, ...]
+    instructions: str
+
+    def overall(self, verdict: Verdict) -> float:
+        """The mean of the axes."""
+        return sum(verdict.axes[axis.name].score for axis in self.axes) / len(self.axes)
+
+    def passed(self, verdict: Verdict) -> bool:
+        """Every axis reaches its threshold."""
+        return all(verdict.axes[axis.name].score >= axis.pass_at for axis in self.axes)
