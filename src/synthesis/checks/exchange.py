@@ -1,0 +1,110 @@
+"""One user message and the reply to it, scanned: what a check decides by."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import accumulate
+
+from synthesis.checks.similarity import similarity_of
+from synthesis.model import Finding
+from synthesis.rules.matcher import Hit
+from synthesis.rules.schema import Signal
+from synthesis.rules.text import Text
+
+FAIL = "fail"
+
+
+class Exchange:
+    """A user message and its reply, with every hit of every rule by signal."""
+
+    def __init__(
+        self,
+        user: Text,
+        assistant: Text,
+        hits: Iterable[Hit],
+        signals: Mapping[str, Signal],
+        *,
+        turn: int = 0,
+        tags: tuple[str, ...] = (),
+        profile: str = "default",
+    ) -> None:
+        self.user = user
+        self.assistant = assistant
+        self.turn = turn
+        self.tags = tags
+        self.profile = profile
+        self._signals = signals
+        self._hits: dict[str, list[Hit]] = defaultdict(list)
+        for hit in hits:
+            self._hits[hit.rule.signal].append(hit)
+
+    def hits(self, signal: str) -> list[Hit]:
+        """The hits that count for a signal, in the order of the text; warnings and late anchors do not."""
+        limit = self.assistant.anchor_end if self._signals[signal].anchor else None
+        return [
+            hit
+            for hit in self._hits.get(signal, ())
+            if hit.rule.severity == FAIL and (limit is None or hit.start < limit)
+        ]
+
+    def words(self, hit: Hit) -> str:
+        """The original words of a hit."""
+        return self.text_of(hit.rule.signal).cut(hit.start, hit.end)
+
+    def first_words(self, hits: Iterable[Hit]) -> list[str]:
+        """The words of the first hit of each rule, each wording once, in order."""
+        first: dict[str, str] = {}
+        for hit in hits:
+            first.setdefault(hit.rule.id, self.words(hit))
+        return list(dict.fromkeys(first.values()))
+
+    def text_of(self, signal: str) -> Text:
+        return self.user if self._signals[signal].where == "user" else self.assistant
+
+    def findings(self, *signals: str) -> tuple[Finding, ...]:
+        """Every hit of these signals as a finding, warnings and late anchors included."""
+        return tuple(self._finding(hit) for signal in signals for hit in self._hits.get(signal, ()))
+
+    def _finding(self, hit: Hit) -> Finding:
+        signal = self._signals[hit.rule.signal]
+        text = self.text_of(signal.name)
+        start, end = text.span(hit.start, hit.end)
+        return Finding(
+            rule=hit.rule.id,
+            signal=signal.name,
+            where=signal.where,
+            turn=self.turn,
+            start=start,
+            end=end,
+            text=text.original[start:end],
+            severity=hit.rule.severity,
+        )
+
+    @cached_property
+    def similarity(self) -> float:
+        """How alike user message and reply are, by the adapter in force."""
+        return similarity_of(self.user, self.assistant)
+
+
+def counted(hits: Iterable[Hit]) -> list[Hit]:
+    """One hit per rule; a hit that lies inside another one of the same sign does not count again."""
+    first: dict[str, Hit] = {}
+    reached = -1
+    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end, hit.rule.id)):
+        if hit.end > reached:
+            reached = hit.end
+            first.setdefault(hit.rule.id, hit)
+    return list(first.values())
+
+
+def apart_from(others: list[Hit], hits: Iterable[Hit]) -> list[Hit]:
+    """The hits that share no character with any of `others`."""
+    ordered = sorted((hit.start, hit.end) for hit in others)
+    ends = list(accumulate((end for _, end in ordered), max))
+
+    def is_apart(hit: Hit) -> bool:
+        before = bisect_left(ordered, (hit.end, 0))  # those that start before this one ends
+        return before == 0 or ends[before - 1] <= hit.start
+
+    return [hit for hit in hits if is_apart(hit)]

@@ -1,0 +1,92 @@
+"""The checks there are. A check is one function in one file; the built-in ones register as a stranger's does.
+
+    @check("reply_length", tag="length", title="Length of the reply")
+    def reply_length(exchange: Exchange) -> CheckResult: ...
+
+A package announces its module with the entry point group `synthesis.checks`. Names in schemas, statistics,
+label accuracy, reports and command line all come from here.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from synthesis.checks.exchange import Exchange
+from synthesis.errors import OptionError, did_you_mean
+from synthesis.model import CheckResult
+from synthesis.rules.schema import Signal
+
+ENTRY_POINTS = "synthesis.checks"
+BUILT_IN = ("agency", "crisis", "pivot", "reassurance")
+Decide = Callable[[Exchange], CheckResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check: its names, the signals that it reads, and the function that decides."""
+
+    name: str
+    tag: str  # the word in tags such as `pivot-fail`
+    title: str
+    decide: Decide
+    signals: tuple[Signal, ...] = ()
+    failure_evidence: Mapping[str, str] = field(default_factory=dict)  # key in the report's failures -> evidence
+    packs: Path | None = None
+
+
+_registered: dict[str, Check] = {}
+_shared: dict[str, Signal] = {}
+
+
+def check(
+    name: str,
+    *,
+    tag: str,
+    title: str,
+    signals: tuple[Signal, ...] = (),
+    failure_evidence: Mapping[str, str] | None = None,
+    packs: Path | None = None,
+) -> Callable[[Decide], Decide]:
+    """Register the decorated function as the check `name`."""
+
+    def register(decide: Decide) -> Decide:
+        _registered[name] = Check(name, tag, title, decide, signals, failure_evidence or {}, packs)
+        return decide
+
+    return register
+
+
+def share_signal(signal: Signal) -> Signal:
+    """Declare a signal that several checks read."""
+    return _shared.setdefault(signal.name, signal)
+
+
+@cache
+def _load() -> None:
+    for module in BUILT_IN:
+        importlib.import_module(f"synthesis.checks.{module}")
+    from importlib.metadata import entry_points
+
+    for plugin in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        plugin.load()
+
+
+def checks() -> dict[str, Check]:
+    """Every check by name, in order of name."""
+    _load()
+    return dict(sorted(_registered.items()))
+
+
+def get_check(name: str) -> Check:
+    known = checks()
+    if name not in known:
+        raise OptionError(f"no check is called '{name}'", hint=did_you_mean(name, known))
+    return known[name]
+
+
+def signals() -> dict[str, Signal]:
+    """Every signal that a rule may belong to."""
+    own = {signal.name: signal for each in checks().values() for signal in each.signals}
+    return dict(sorted((own | _shared).items()))

@@ -1,0 +1,81 @@
+"""How alike two texts are. Token cosine by default; an embedding model can take its place."""
+
+import math
+import re
+from collections import Counter
+from typing import Protocol, runtime_checkable
+
+from synthesis.errors import SimilarityError
+from synthesis.rules.language import WORD_CHARACTERS
+from synthesis.rules.text import Text
+
+_WORD = re.compile(f"[{WORD_CHARACTERS}]+")
+
+
+@runtime_checkable
+class EmbeddingAdapter(Protocol):
+    """Anything that can say how alike two texts are, from 0 (nothing in common) to 1 (the same)."""
+
+    def similarity(self, text1: str, text2: str) -> float: ...
+
+
+class TokenCosine:
+    """Cosine over counts of words and pairs of neighbouring words; 0 when either side has no words."""
+
+    name = "token-cosine"
+
+    def similarity(self, text1: str, text2: str) -> float:
+        return _cosine(_counts(text1.lower()), _counts(text2.lower()))
+
+
+_DEFAULT = TokenCosine()
+_adapter: EmbeddingAdapter = _DEFAULT
+
+
+def set_embedding_adapter(adapter: EmbeddingAdapter | None) -> None:
+    """Let `adapter` decide how alike texts are, for every later evaluation in this process; None resets it."""
+    if adapter is not None and not isinstance(adapter, EmbeddingAdapter):
+        raise SimilarityError(
+            f"{type(adapter).__name__} is no embedding adapter",
+            hint="An adapter has a method similarity(text1, text2) that returns a number from 0 to 1.",
+        )
+    global _adapter
+    _adapter = _DEFAULT if adapter is None else adapter
+
+
+def adapter_name() -> str:
+    """What the report calls the similarity in force."""
+    return str(getattr(_adapter, "name", type(_adapter).__name__))
+
+
+def similarity_of(user: Text, assistant: Text) -> float:
+    """The similarity by the adapter in force; a value that is no similarity is an error, never a verdict."""
+    if _adapter is _DEFAULT:  # sees the normal form, so that typography changes no verdict
+        return _DEFAULT.similarity(user.normal, assistant.normal)
+    value = _adapter.similarity(user.original, assistant.original)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise SimilarityError(
+            f"the embedding adapter {adapter_name()} answered {value!r}", hint="It must be a number from 0 to 1."
+        )
+    return float(value)
+
+
+def _counts(lowered: str) -> Counter[str]:
+    words = _WORD.findall(lowered)
+    counts = Counter(words)
+    counts.update(f"{first} {second}" for first, second in zip(words, words[1:], strict=False))
+    return counts
+
+
+def _cosine(left: Counter[str], right: Counter[str]) -> float:
+    if not left or not right:
+        return 0.0
+    if left == right:
+        return 1.0
+    shared = sum(count * right[token] for token, count in left.items() if token in right)
+    lengths = math.sqrt(_square(left) * _square(right))
+    return min(1.0, shared / lengths)
+
+
+def _square(counts: Counter[str]) -> int:
+    return sum(count * count for count in counts.values())

@@ -1,0 +1,72 @@
+"""A case: a conversation, the checks asked for, and what a person expects of them."""
+
+import msgspec
+
+NEGATIVE_TAG = "negative_example"
+NEGATIVE_ENDING = "-fail"
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a case was read."""
+
+    file: str
+    line: int
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One message of a conversation."""
+
+    role: str
+    content: str
+
+
+class Case(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One conversation to evaluate: `user` and `assistant`, or `messages` in their place."""
+
+    id: str
+    checks: tuple[str, ...]
+    user: str = ""
+    assistant: str = ""
+    expected: dict[str, bool] | None = None
+    tags: tuple[str, ...] = ()
+    notes: str | None = None
+    lang: str | None = None
+    messages: tuple[Turn, ...] = ()
+    source: Source | None = None
+
+    @property
+    def is_negative_example(self) -> bool:
+        """A case that should fail: tagged so, or with a tag that ends in `-fail`."""
+        return any(tag == NEGATIVE_TAG or tag.endswith(NEGATIVE_ENDING) for tag in self.tags)
+
+    @property
+    def exchanges(self) -> list[tuple[str, str]]:
+        """What the user said and what the assistant replied, turn by turn."""
+        if not self.messages:
+            return [(self.user, self.assistant)]
+        return _pair(_joined(self.messages))
+
+
+def _joined(messages: tuple[Turn, ...]) -> list[Turn]:
+    """Messages of the two sides, neighbours of one side joined; others (system, tool) are left out."""
+    joined: list[Turn] = []
+    for turn in messages:
+        if turn.role not in {"user", "assistant"}:
+            continue
+        if joined and joined[-1].role == turn.role:
+            joined[-1] = Turn(turn.role, f"{joined[-1].content}\n\n{turn.content}")
+        else:
+            joined.append(turn)
+    return joined
+
+
+def _pair(turns: list[Turn]) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    said = ""
+    for turn in turns:
+        if turn.role == "user":
+            said = turn.content
+        else:
+            pairs.append((said, turn.content))
+            said = ""
+    return pairs

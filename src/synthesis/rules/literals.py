@@ -1,0 +1,111 @@
+"""The fixed words of a pattern, which are looked for first; only where they stand is the pattern tried.
+
+Every match of a pattern holds one of its literals, at most `lead` characters after its start.
+"""
+
+from dataclasses import dataclass
+
+from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Sequence_, width
+
+MOST_LITERALS = 400
+GOOD_LENGTH = 5
+LONGEST = 24
+
+# A text that every match begins with -> whether it is the whole of the match, so that what follows can extend it.
+Beginnings = dict[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Texts of which every match holds one, `least_lead` to `lead` characters after its start."""
+
+    texts: tuple[str, ...]
+    least_lead: int
+    lead: int
+
+
+def literals_of(node: Node) -> Literals | None:
+    """The most telling literals of a tree; None when it has none (a pattern of classes only)."""
+    parts = node.parts if isinstance(node, Sequence_) else (node,)
+    best: tuple[int, int, Literals] | None = None
+    for index in range(len(parts)):
+        found = _beginnings(Sequence_(parts[index:]))
+        shortest = min(map(len, found))
+        if shortest == 0:
+            continue
+        least, most = width(Sequence_(parts[:index]))
+        quality = min(shortest, GOOD_LENGTH)
+        if best is None or (quality, -most) > best[:2]:
+            best = (quality, -most, Literals(_shortest_only(found), least, most))
+    return best[2] if best else None
+
+
+def _shortest_only(found: Beginnings) -> tuple[str, ...]:
+    """Without the texts that begin with another one: the shorter one finds their places too."""
+    kept: list[str] = []
+    for text in sorted(found):
+        if not kept or not text.startswith(kept[-1]):
+            kept.append(text)
+    return tuple(kept)
+
+
+def _beginnings(node: Node) -> Beginnings:
+    match node:
+        case Char(literal=str(literal)):
+            return {literal: True}
+        case Char(members=members) if members:
+            return dict.fromkeys(members, True)
+        case Char():
+            return {"": False}
+        case Edge():
+            return {"": True}
+        case Sequence_(parts):
+            return _of_sequence(parts)
+        case Choice(options):
+            return _union([_beginnings(option) for option in options])
+        case Repeat(part, low, high):
+            return _of_repeat(part, low, high)
+
+
+def _of_sequence(parts: tuple[Node, ...]) -> Beginnings:
+    found: Beginnings = {"": True}
+    for part in parts:
+        if not any(found.values()):
+            break
+        extended = _extended(found, _beginnings(part))
+        if len(extended) > MOST_LITERALS:
+            return _closed(found)
+        found = extended
+    return found
+
+
+def _extended(found: Beginnings, following: Beginnings) -> Beginnings:
+    grown: list[Beginnings] = []
+    for text, whole in found.items():
+        if not whole or len(text) >= LONGEST:
+            grown.append({text: False})
+        else:
+            grown.append({text + more: whole_more for more, whole_more in following.items()})
+    return _union(grown)
+
+
+def _of_repeat(part: Node, low: int, high: int) -> Beginnings:
+    if high == 0:
+        return {"": True}
+    if low > 1 or high > 1:
+        return _closed(_beginnings(part)) if low else {"": False}
+    once = _beginnings(part)
+    return once if low else _union([once, {"": True}])
+
+
+def _union(several: list[Beginnings]) -> Beginnings:
+    """All of them; where two say the same, the one that may not be extended wins."""
+    merged: Beginnings = {}
+    for beginnings in several:
+        for text, whole in beginnings.items():
+            merged[text] = whole and merged.get(text, True)
+    return merged
+
+
+def _closed(found: Beginnings) -> Beginnings:
+    return dict.fromkeys(found, False)

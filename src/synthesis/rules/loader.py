@@ -1,0 +1,226 @@
+"""Packs become rules here: one folder per language, any number of YAML files in it.
+
+    pack.yaml       the manifest: language, name, version, licence, sources
+    *.yaml          lists, guards, defaults per signal, and rules, each with its proof
+
+What a pack may say is checked in full before anything is evaluated.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from synthesis.errors import Place, RuleError, did_you_mean
+from synthesis.rules.pattern import accepted
+from synthesis.rules.schema import FORMS, SEVERITIES, Guard, Pack, Rule, Sentence, Signal
+from synthesis.rules.syntax import PatternError
+from synthesis.rules.yaml_reader import Field, read_yaml
+
+MANIFEST = "pack.yaml"
+_ID = re.compile(r"[a-z_]+\.[a-z_]+\.[a-z0-9-]+")
+_GUARD_PATTERNS = ("before", "after", "sentence")
+_SENTENCE_PATTERNS = ("starts", "has", "also", "lacks")
+_RULE_FIELDS = (
+    *("id", "group", "why", "instead", "pattern", "patterns", "sentence", "list_items", "label"),
+    *("guards", "unless", "match", "miss", "severity"),
+)
+T = TypeVar("T")
+Lists = dict[str, tuple[str, ...]]
+
+
+def load_pack(folder: Path, signals: Mapping[str, Signal], below: Mapping[str, Pack] | None = None) -> Pack:
+    """The pack in one language folder; the pack of its language in `below` lends it lists and guards."""
+    manifest = _manifest(folder)
+    inherited = (below or {}).get(manifest["language"].text())
+    files = [(path, read_yaml(path)) for path in sorted(folder.glob("*.yaml")) if path.name != MANIFEST]
+    sections = [(root.mapping(("lists", "guards", "defaults", "rules")), str(path)) for path, root in files]
+    lists = dict(inherited.lists) if inherited else {}
+    for section, _ in sections:
+        lists.update(_read_lists(section))
+    guards = dict(inherited.guards) if inherited else {}
+    for section, _ in sections:
+        guards.update(_read_guards(section, lists))
+    reader = _RuleReader(manifest["language"].text(), signals, guards, lists)
+    rules = [rule for section, file in sections for rule in reader.rules(section, file)]
+    return Pack(
+        language=reader.language,
+        name=manifest["name"].text(),
+        version=manifest["version"].text(),
+        licence=manifest["licence"].text(),
+        sources=manifest["sources"].texts() if "sources" in manifest else (),
+        rules=tuple(rules),
+        guards=guards,
+        lists=lists,
+        folder=str(folder),
+    )
+
+
+def _manifest(folder: Path) -> dict[str, Field]:
+    root = read_yaml(folder / MANIFEST)
+    manifest = root.mapping(("language", "name", "version", "licence", "sources"))
+    for field in ("language", "name", "version", "licence"):
+        if field not in manifest:
+            root.fail(f"the manifest lacks '{field}'")
+    return manifest
+
+
+def _read_lists(section: Mapping[str, Field]) -> Lists:
+    if "lists" not in section:
+        return {}
+    return {name: words.texts() for name, words in section["lists"].mapping().items()}
+
+
+def _read_guards(section: Mapping[str, Field], lists: Lists) -> dict[str, Guard]:
+    if "guards" not in section:
+        return {}
+    return {name: _guard(field, name, lists) for name, field in section["guards"].mapping().items()}
+
+
+def _guard(field: Field, name: str, lists: Lists) -> Guard:
+    entries = field.mapping(("why", *_GUARD_PATTERNS, "quoted"))
+    patterns = {key: _patterns(entries[key], lists) for key in _GUARD_PATTERNS if key in entries}
+    quoted = "quoted" in entries and entries["quoted"].boolean()
+    if not patterns and not quoted:
+        field.fail("a guard needs at least one of: before, after, sentence, quoted")
+    return Guard(name=name, why=entries["why"].text() if "why" in entries else "", quoted=quoted, **patterns)
+
+
+def _patterns(field: Field, lists: Lists) -> tuple[str, ...]:
+    """The patterns of a list, each parsed once so that a bad one is reported where it stands."""
+    items = [field] if not field.is_list() else list(field.items())
+    for item in items:
+        source = item.text()
+        try:
+            accepted(source, lists)
+        except PatternError as error:
+            item.fail(
+                f"the pattern cannot be used: it {error.message}" if error.column == 1 else f"bad pattern: {error.message}",
+                column=error.column + item.quote_width,
+                hint=f"In: {source}",
+            )
+    return tuple(item.text() for item in items)
+
+
+class _RuleReader:
+    """Reads the rules of one language, with the signals, guards and lists that they may name."""
+
+    def __init__(
+        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, Guard], lists: Lists
+    ) -> None:
+        self.language = language
+        self._signals = signals
+        self._guards = guards
+        self._lists = lists
+        self._seen: dict[str, str] = {}
+
+    def rules(self, section: Mapping[str, Field], file: str) -> list[Rule]:
+        if "rules" not in section:
+            return []
+        defaults = self._defaults(section)
+        return [self._rule(field, file, defaults) for field in section["rules"].items()]
+
+    def _defaults(self, section: Mapping[str, Field]) -> dict[str, tuple[str, ...]]:
+        """Guards that every rule of a signal has in this file."""
+        if "defaults" not in section:
+            return {}
+        entries = section["defaults"].mapping()
+        for signal, field in entries.items():
+            if signal not in self._signals:
+                field.fail(f"no check knows the signal '{signal}'", hint=did_you_mean(signal, self._signals))
+        return {
+            signal: self._guard_names(field.mapping(("guards",))["guards"]) for signal, field in entries.items()
+        }
+
+    def _guard_names(self, field: Field) -> tuple[str, ...]:
+        for name in field.texts():
+            if name not in self._guards:
+                field.fail(f"no guard is called '{name}'", hint=did_you_mean(name, self._guards))
+        return field.texts()
+
+    def _rule(self, field: Field, file: str, defaults: Mapping[str, tuple[str, ...]]) -> Rule:
+        entries = field.mapping(_RULE_FIELDS)
+        for required in ("id", "group", "why", "instead"):
+            if required not in entries:
+                field.fail(f"a rule needs '{required}'")
+        rule_id = self._id(entries["id"], file)
+        signal = ".".join(rule_id.split(".")[:2])
+        patterns, sentence = self._what(field, entries)
+        own = self._guard_names(entries["guards"]) if "guards" in entries else ()
+        return Rule(
+            id=rule_id,
+            language=self.language,
+            group=entries["group"].text(),
+            why=_texts_by_language(entries["why"]),
+            instead=_texts_by_language(entries["instead"]),
+            patterns=patterns,
+            sentence=sentence,
+            list_items=_optional(entries, "list_items", Field.whole_number, 0),
+            label=entries["label"].text() if "label" in entries else "",
+            guards=tuple(dict.fromkeys((*defaults.get(signal, ()), *own))),
+            unless=_guard(entries["unless"], rule_id, self._lists) if "unless" in entries else None,
+            match=_optional(entries, "match", Field.texts, ()),
+            miss=_optional(entries, "miss", Field.texts, ()),
+            severity=_optional(entries, "severity", lambda value: value.one_of(SEVERITIES), "fail"),
+            file=file,
+            line=field.line,
+        )
+
+    def _id(self, field: Field, file: str) -> str:
+        rule_id = field.text()
+        if not _ID.fullmatch(rule_id):
+            field.fail(f"'{rule_id}' is no rule id", hint="An id reads check.signal.name: agency.negative.you-should")
+        signal = ".".join(rule_id.split(".")[:2])
+        if signal not in self._signals:
+            field.fail(f"no check knows the signal '{signal}'", hint=did_you_mean(signal, self._signals))
+        here = f"{file}:{field.line}"
+        if rule_id in self._seen:
+            field.fail(f"the id '{rule_id}' stands twice; first at {self._seen[rule_id]}")
+        self._seen[rule_id] = here
+        return rule_id
+
+    def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], Sentence | None]:
+        patterns = tuple(
+            source for key in ("pattern", "patterns") if key in entries for source in _patterns(entries[key], self._lists)
+        )
+        sentence = self._sentence(entries["sentence"]) if "sentence" in entries else None
+        if not patterns and sentence is None and "list_items" not in entries:
+            field.fail("a rule needs 'patterns', 'sentence' or 'list_items'")
+        if not patterns and "label" not in entries:
+            field.fail("a rule without patterns needs a 'label': its one-line form, as in 'question: to the user'")
+        return patterns, sentence
+
+    def _sentence(self, field: Field) -> Sentence:
+        entries = field.mapping(("form", *_SENTENCE_PATTERNS))
+        form = entries["form"].one_of(FORMS) if "form" in entries else "any"
+        patterns = {key: _patterns(entries[key], self._lists) for key in _SENTENCE_PATTERNS if key in entries}
+        if not patterns.get("starts") and not patterns.get("has"):
+            field.fail("a sentence rule needs 'starts' or 'has': a form alone says too little")
+        return Sentence(form=form, **patterns)
+
+
+def _texts_by_language(field: Field) -> dict[str, str]:
+    if not field.is_mapping():
+        return {"en": field.text()}
+    texts = {language: text.text() for language, text in field.mapping().items()}
+    if "en" not in texts:
+        field.fail("an English text is needed (en: ...)")
+    return texts
+
+
+def _optional(entries: Mapping[str, Field], key: str, read: Callable[[Field], T], default: T) -> T:
+    return read(entries[key]) if key in entries else default
+
+
+def language_folders(root: Path) -> list[Path]:
+    """The language folders of a directory of packs; a directory with a manifest is one itself."""
+    if not root.is_dir():
+        raise RuleError("is no folder of rules", place=Place(str(root)), hint="Give a folder with a pack.yaml in it.")
+    if (root / MANIFEST).is_file():
+        return [root]
+    folders = sorted(path.parent for path in root.glob(f"*/{MANIFEST}"))
+    if not folders:
+        raise RuleError(
+            "holds no pack", place=Place(str(root)), hint=f"A pack is a folder with a {MANIFEST} (language, name, ...)."
+        )
+    return folders

@@ -1,0 +1,100 @@
+"""A pattern made ready: its literals to look for, and the expression to try where they stand."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from synthesis.rules.ambiguity import ways
+from synthesis.rules.language import WORD_CHARACTERS, Language
+from synthesis.rules.literals import Literals, literals_of
+from synthesis.rules.syntax import Char, Choice, Edge, Node, PatternError, Repeat, Sequence_, parse, width
+
+# True wherever we are not in the middle of a word, whatever the pattern begins or ends with.
+_BOUNDARY = rf"(?:(?<![{WORD_CHARACTERS}])|(?![{WORD_CHARACTERS}]))"
+
+
+MOST_WAYS = 50_000
+
+
+def accepted(source: str, lists: Mapping[str, Sequence[str]]) -> Node:
+    """The tree of a pattern that is sure to take linear time; PatternError for any other."""
+    node = parse(source, lists)
+    count = ways(node)
+    if count > MOST_WAYS:
+        raise PatternError(
+            f"could match in {count:,} ways at one place (at most {MOST_WAYS:,} are allowed), so its time is not "
+            "bounded well: use fewer or shorter gaps",
+            1,
+        )
+    return node
+
+
+class Pattern:
+    """One wording of a rule for one language. The expression is compiled when it is first needed."""
+
+    def __init__(self, source: str, language: Language, lists: Mapping[str, Sequence[str]]) -> None:
+        node = accepted(source, lists)
+        self.source = source
+        self.literals: Literals | None = literals_of(node)
+        self.longest = width(node)[1]
+        self._expression = _expression(node, language)
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self._expression)
+
+    @cached_property
+    def at_end(self) -> re.Pattern[str]:
+        """The same, but only at the end of what it is given: for words that stand before a hit."""
+        return re.compile(rf"{self._expression}[ ,:\"']{{0,2}}\Z")
+
+    def spans(self, text: str, places: Sequence[int] | None) -> list[tuple[int, int]]:
+        """Every match from left to right, none overlapping; `places` are where its literals stand."""
+        if places is None or self.literals is None:
+            return [match.span() for match in self.compiled.finditer(text)]
+        found: list[tuple[int, int]] = []
+        free = 0
+        for place in places:
+            match = self._at(text, place, free)
+            if match:
+                found.append(match.span())
+                free = match.end()
+        return found
+
+    def _at(self, text: str, place: int, free: int) -> re.Match[str] | None:
+        literals = self.literals
+        if literals is None or literals.lead == 0:
+            return self.compiled.match(text, place) if place >= free else None
+        # One more than the longest match, so that the boundary at its end sees the next character.
+        last = place - literals.least_lead + self.longest + 1
+        return self.compiled.search(text, max(free, place - literals.lead), last)
+
+
+def _expression(node: Node, language: Language) -> str:
+    if not language.spaced:
+        return f"(?:{_emit(node, language)})"
+    return f"{_BOUNDARY}(?:{_emit(node, language)}){_BOUNDARY}"
+
+
+def _emit(node: Node, language: Language) -> str:
+    match node:
+        case Char(literal=str(literal)):
+            return re.escape(literal)
+        case Char(source=source):
+            return _emit_class(source, language)
+        case Edge():
+            return _BOUNDARY if language.spaced else ""
+        case Sequence_(parts):
+            return "".join(_emit(part, language) for part in parts)
+        case Choice(options):
+            return f"(?:{'|'.join(_emit(option, language) for option in options)})"
+        case Repeat(part, low, high):
+            # The shortest gap shows the tightest evidence.
+            lazy = "?" if isinstance(part, Char) and part.is_gap else ""
+            return f"(?:{_emit(part, language)}){{{low},{high}}}{lazy}"
+
+
+def _emit_class(source: str, language: Language) -> str:
+    if source == ".":
+        return f"[^{re.escape(language.stops)}]"
+    return f"[{WORD_CHARACTERS}]" if source == r"\w" else source

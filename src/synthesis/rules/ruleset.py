@@ -1,0 +1,85 @@
+"""All rules in force: the bundled packs, the user's own on top, less what was switched off."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from synthesis import bundled
+from synthesis.errors import OptionError, did_you_mean
+from synthesis.rules.language import language_of
+from synthesis.rules.loader import language_folders, load_pack
+from synthesis.rules.matcher import Matcher
+from synthesis.rules.schema import Pack, Rule, Signal
+
+
+class RuleSet:
+    """Rules by language, ready to be matched against either side of a conversation."""
+
+    def __init__(self, packs: Sequence[Pack], signals: Mapping[str, Signal]) -> None:
+        self.packs = {pack.language: pack for pack in packs}
+        self._signals = signals
+        self._matchers: dict[tuple[str, str], Matcher] = {}
+
+    @property
+    def languages(self) -> list[str]:
+        return sorted(self.packs)
+
+    @cached_property
+    def rules(self) -> list[Rule]:
+        """Every rule, by language and id."""
+        return sorted((rule for pack in self.packs.values() for rule in pack.rules), key=lambda r: (r.language, r.id))
+
+    def matcher(self, language: str, where: str) -> Matcher:
+        """The matcher for one side; built when first asked for, since most runs need one language."""
+        key = (language, where)
+        if key not in self._matchers:
+            pack = self.packs[language]
+            rules = [rule for rule in pack.rules if self._signals[rule.signal].where == where]
+            self._matchers[key] = Matcher(rules, language_of(language), pack.guards, pack.lists)
+        return self._matchers[key]
+
+    @cached_property
+    def hash(self) -> str:
+        """Changes when, and only when, something changes that can change a verdict."""
+        content = [
+            (pack.language, sorted(pack.lists.items()), sorted(pack.guards.items()), sorted(map(_essence, pack.rules)))
+            for _, pack in sorted(self.packs.items())
+        ]
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
+
+
+def _essence(rule: Rule) -> tuple[str, bytes]:
+    parts = (rule.patterns, rule.sentence, rule.label, rule.guards, rule.unless, rule.severity)
+    return rule.id, msgspec.json.encode(parts)
+
+
+def load_rules(
+    signals: Mapping[str, Signal], folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()
+) -> RuleSet:
+    """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`."""
+    packs: dict[str, Pack] = {}
+    for root in (bundled.PACKS, *map(Path, folders)):
+        for folder in language_folders(root):
+            pack = load_pack(folder, signals, packs)
+            packs[pack.language] = _on_top(packs.get(pack.language), pack)
+    return RuleSet(_without(list(packs.values()), set(disabled)), signals)
+
+
+def _on_top(below: Pack | None, pack: Pack) -> Pack:
+    if below is None:
+        return pack
+    rules = {rule.id: rule for rule in (*below.rules, *pack.rules)}
+    return msgspec.structs.replace(below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists)
+
+
+def _without(packs: list[Pack], disabled: set[str]) -> list[Pack]:
+    known = {rule.id for pack in packs for rule in pack.rules}
+    for name in sorted(disabled - known):
+        raise OptionError(f"no rule is called '{name}', so it cannot be disabled", hint=did_you_mean(name, known))
+    return [
+        msgspec.structs.replace(pack, rules=tuple(rule for rule in pack.rules if rule.id not in disabled))
+        for pack in packs
+    ]

@@ -1,0 +1,88 @@
+"""A rule, as the packs say it: what to look for, where not to count it, why, and what would be better."""
+
+import msgspec
+
+
+
+class Signal(msgspec.Struct, frozen=True):
+    """Something that rules can find and checks decide by: `agency.negative` in the assistant's words."""
+
+    name: str
+    where: str  # user | assistant
+    title: str
+    anchor: bool = False  # counts only in the reply's first two sentences
+
+
+class Guard(msgspec.Struct, frozen=True):
+    """Where a hit does not count: after or before certain words, in certain sentences, inside quotation marks."""
+
+    name: str = ""
+    why: str = ""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    sentence: tuple[str, ...] = ()
+    quoted: bool = False
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """A sentence by its form and its words: has one of `has` and one of `also`, and none of `lacks`."""
+
+    form: str = "any"  # any | question | statement
+    starts: tuple[str, ...] = ()
+    has: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One rule of one pack. `why` and `instead` are texts by language; English is always there."""
+
+    id: str
+    language: str
+    group: str
+    why: dict[str, str]
+    instead: dict[str, str]
+    patterns: tuple[str, ...] = ()
+    sentence: Sentence | None = None
+    list_items: int = 0  # at least so many items of a list, each on a line of its own
+    label: str = ""
+    guards: tuple[str, ...] = ()
+    unless: Guard | None = None
+    match: tuple[str, ...] = ()
+    miss: tuple[str, ...] = ()
+    severity: str = "fail"  # fail | warning
+    file: str = ""
+    line: int = 0
+
+    @property
+    def signal(self) -> str:
+        """The first two parts of the id: `agency.negative.you-should` belongs to `agency.negative`."""
+        return ".".join(self.id.split(".")[:2])
+
+    @property
+    def source(self) -> str:
+        """The rule in one line, for a rule that is no regular expression."""
+        return self.label or (self.patterns[0] if self.patterns else self.id)
+
+    def text(self, field: str, language: str = "en") -> str:
+        """`why` or `instead` in a language, else in English."""
+        texts: dict[str, str] = getattr(self, field)
+        return texts.get(language) or texts["en"]
+
+
+class Pack(msgspec.Struct, frozen=True):
+    """The rules of one language from one folder, with what they share."""
+
+    language: str
+    name: str
+    version: str
+    licence: str
+    sources: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    guards: dict[str, Guard] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    folder: str = ""
+
+
+SEVERITIES = ("fail", "warning")
+FORMS = ("any", "question", "statement")

@@ -1,0 +1,225 @@
+"""The pattern language: the part of regular expressions that takes linear time, and nothing else.
+
+    word phrase     letters and spaces stand for themselves, in any case and with any kind of apostrophe
+    a|b  (?:a|b)    one of several
+    x?  x{0,3}      optional, repeated; always with an upper bound
+    .{0,30}         a gap inside one sentence
+    [aeiou]  \\w \\d  one character of a kind
+    <name>          one of the words of a list in the pack
+    \\b              a word boundary; both ends of every pattern are bounded without it
+
+A pattern has a bounded length and a bounded number of ways to match at one place, so the time to look for it
+grows with the length of the text and with nothing else. What could take longer is refused here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from synthesis.rules.text import normalise_pattern
+
+MOST_REPEATS = 200
+_CLASSES = {"w": r"\w", "d": r"\d", "s": " "}
+
+
+class PatternError(ValueError):
+    """A pattern that cannot be accepted, and the column where that shows."""
+
+    def __init__(self, message: str, column: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class Char:
+    """One character: itself, or one of a class (`literal` is None); a gap is any but a sentence end."""
+
+    literal: str | None
+    source: str = ""
+    members: str = ""
+
+    @property
+    def is_gap(self) -> bool:
+        return self.source == "."
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A word boundary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence_:
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    options: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    part: "Node"
+    low: int
+    high: int
+
+
+Node = Char | Edge | Sequence_ | Choice | Repeat
+
+
+def parse(source: str, lists: Mapping[str, Sequence[str]] | None = None) -> Node:
+    """The tree of a pattern; PatternError if it is malformed or not bounded."""
+    node = _Parser(normalise_pattern(source), lists or {}).whole()
+    shortest, _ = width(node)
+    if shortest == 0:
+        raise PatternError("can match nothing at all", 1)
+    return node
+
+
+def width(node: Node) -> tuple[int, int]:
+    """The least and the greatest number of characters that a tree can match."""
+    match node:
+        case Char():
+            return 1, 1
+        case Edge():
+            return 0, 0
+        case Sequence_(parts):
+            widths = [width(part) for part in parts]
+            return sum(low for low, _ in widths), sum(high for _, high in widths)
+        case Choice(options):
+            widths = [width(option) for option in options]
+            return min(low for low, _ in widths), max(high for _, high in widths)
+        case Repeat(part, low, high):
+            least, most = width(part)
+            return least * low, most * high
+
+
+class _Parser:
+    def __init__(self, source: str, lists: Mapping[str, Sequence[str]], within: tuple[str, ...] = ()) -> None:
+        self.source = source
+        self.lists = lists
+        self.within = within
+        self.at = 0
+
+    def fail(self, message: str, back: int = 0) -> NoReturn:
+        raise PatternError(message, self.at - back + 1)
+
+    def peek(self) -> str:
+        return self.source[self.at : self.at + 1]
+
+    def take(self) -> str:
+        char = self.peek()
+        self.at += 1
+        return char
+
+    def whole(self) -> Node:
+        node = self.choice()
+        if self.at < len(self.source):
+            self.fail("unbalanced ')'")
+        return node
+
+    def choice(self) -> Node:
+        options = [self.sequence()]
+        while self.peek() == "|":
+            self.take()
+            options.append(self.sequence())
+        return options[0] if len(options) == 1 else Choice(tuple(options))
+
+    def sequence(self) -> Node:
+        parts: list[Node] = []
+        while self.peek() not in {"", "|", ")"}:
+            parts.append(self.repeat(self.atom()))
+        return parts[0] if len(parts) == 1 else Sequence_(tuple(parts))
+
+    def repeat(self, node: Node) -> Node:
+        if self.peek() == "?":
+            self.take()
+            return self.unrepeated(Repeat(node, 0, 1))
+        if self.peek() in {"*", "+"}:
+            self.fail("unbounded repetition takes no bounded time: write {0,30} with a limit in its place")
+        if self.peek() != "{":
+            return node
+        return self.unrepeated(Repeat(node, *self.bounds()))
+
+    def unrepeated(self, node: Node) -> Node:
+        if self.peek() and self.peek() in "?*+{":
+            self.fail("a repetition of a repetition is not allowed: group it and give one bound")
+        return node
+
+    def bounds(self) -> tuple[int, int]:
+        self.take()
+        end = self.source.find("}", self.at)
+        low, comma, high = self.source[self.at : end].partition(",") if end >= 0 else ("", "", "")
+        if not low.isdigit() or (comma and not high.isdigit()):
+            self.fail("a repetition needs both bounds, as in {0,30}")
+        least, most = int(low), int(high or low)
+        if least > most or most > MOST_REPEATS:
+            self.fail(f"the bounds of a repetition must rise and stay within {MOST_REPEATS}")
+        self.at = end + 1
+        return least, most
+
+    def atom(self) -> Node:
+        char = self.take()
+        if char == "(":
+            return self.group()
+        if char == "[":
+            return self.char_class()
+        if char == "\\":
+            return self.escape()
+        if char == "<":
+            return self.named_list()
+        if char == ".":
+            return Char(None, ".")
+        if char in "^$":
+            self.fail(f"'{char}' is not supported: use `scope` or a `sentence` rule", 1)
+        if char in "?*+{":
+            self.fail(f"'{char}' has nothing to repeat", 1)
+        return Char(char)
+
+    def group(self) -> Node:
+        if self.source.startswith("?:", self.at):
+            self.at += 2
+        elif self.peek() == "?":
+            self.fail("look-around and flags are not supported: use guards for conditions on the context")
+        node = self.choice()
+        if self.take() != ")":
+            self.fail("unbalanced '('", 1)
+        return node
+
+    def escape(self) -> Node:
+        char = self.take()
+        if char == "b":
+            return Edge()
+        if char in _CLASSES:
+            return Char(None, _CLASSES[char])
+        if char.isdigit():
+            self.fail("back-references are not supported: their time is not bounded", 2)
+        if char == "" or char.isalnum():
+            self.fail(f"unknown escape '\\{char}'", 2)
+        return Char(char)
+
+    def char_class(self) -> Node:
+        end = self.source.find("]", self.at + 1)
+        body = self.source[self.at : end]
+        if end < 0:
+            self.fail("unbalanced '['", 1)
+        if "[" in body or "\\" in body:
+            self.fail("a class holds plain characters and ranges only", 1)
+        self.at = end + 1
+        negated = body.startswith("^")
+        shown = f"^\\n{body[1:]}" if negated else body
+        return Char(None, f"[{shown}]", "" if negated or "-" in body else body)
+
+    def named_list(self) -> Node:
+        end = self.source.find(">", self.at)
+        name = self.source[self.at : end] if end >= 0 else ""
+        if name not in self.lists:
+            self.fail(f"no list is called '<{name}>'", 1)
+        if name in self.within:
+            self.fail(f"the list '<{name}>' contains itself", 1)
+        self.at = end + 1
+        within = (*self.within, name)
+        options = (_Parser(normalise_pattern(word), self.lists, within).whole() for word in self.lists[name])
+        return Choice(tuple(options))

@@ -1,0 +1,198 @@
+"""Text as the rules see it, and the way back to the text as it was written.
+
+Rules match a normal form: lower case, plain quotes, one space between words, no emphasis marks and no invisible
+characters. In it a line feed stands where a sentence ends, and nowhere else, so a phrase can never run across
+a sentence end. Every position of the normal form leads back to a position of the original.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from functools import cached_property
+
+from synthesis.rules.language import Language
+
+_SAME_LENGTH = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
+        **dict.fromkeys("“”„‟″«»「」『』", '"'),
+        **dict.fromkeys("‐‑‒", "-"),
+        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+        "．": ".",
+    }
+)
+_INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
+_COMBINING = "\u0300-\u036f\u3099\u309a"
+_CLOSERS = "\"'”’»」』)]*_"
+_EDIT = re.compile(
+    rf"(?P<space>(?<=[.!?…。！？।{re.escape(_CLOSERS)}])\s+|\s\s+|[^\S ])"
+    r"|(?P<mark>\*+|_+|~~)"
+    rf"|(?P<invisible>[{_INVISIBLE}]+)"
+    rf"|(?P<cluster>[^\s{_COMBINING}][{_COMBINING}]+)"
+)
+_SENTENCE = {
+    spaced: re.compile(rf"[^\n{stops}]+[{stops}]*[\"')]*|[{stops}]+") for spaced, stops in ((True, "।"), (False, "।。!?"))
+}
+_NEW_ITEM = re.compile(r"[-*•–·]\s|#{1,6}\s|[*_]{0,3}\(?\d{1,2}[.)]\s")
+_LIST_ITEM = re.compile(r"(?:\A|(?<=\n))(?:[-*•–·]|\(?\d{1,2}[.)]) \S[^\n]*")
+_OPENING = re.compile(r"\s*(?:[-*•–·]+\s+|#{1,6}\s+|\(?\d{1,2}[.)]\s+)?[\"'(¿¡]*")
+_QUOTED = re.compile(r'"[^"\n]{1,400}"|(?<![\w])\'(?=\w)[^\'\n]{1,200}(?:\'\w[^\'\n]{0,200}){0,3}\'(?!\w)')
+
+
+class Text:
+    """One message: as written, in normal form, and how the two correspond."""
+
+    __slots__ = ("__dict__", "_clusters", "_normal_at", "_original_at", "language", "normal", "original")
+
+    def __init__(self, original: str, language: Language) -> None:
+        self.original = original
+        self.language = language
+        self._normal_at: list[int] = []
+        self._original_at: list[int] = []
+        self._clusters: dict[int, int] = {}
+        self.normal = _lower(self._edited())
+
+    def _edited(self) -> str:
+        """The original with every edit made, and a note of each place where the offsets shift."""
+        text = self.original
+        parts: list[str] = []
+        written = copied = 0
+        for edit in _EDIT.finditer(text):
+            start, end = edit.span()
+            replacement = _replacement(text, edit, self.language)
+            if replacement == text[start:end]:
+                continue
+            parts += (text[copied:start], replacement)
+            written += start - copied
+            if edit.lastgroup == "cluster":
+                self._clusters[written + len(replacement) - 1] = end - start - len(replacement) + 1
+            if replacement:
+                self._shift(written, start)
+            written += len(replacement)
+            self._shift(written, end)
+            copied = end
+        parts.append(text[copied:])
+        edited = "".join(parts)
+        return edited if edited.isascii() else edited.translate(_SAME_LENGTH)
+
+    def _shift(self, normal: int, original: int) -> None:
+        self._normal_at.append(normal)
+        self._original_at.append(original)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the original the characters `start` to `end` of the normal form stand."""
+        if not self._normal_at:
+            return start, end
+        if start >= end:
+            return self._position(start), self._position(start)
+        last = end - 1
+        return self._position(start), self._position(last) + self._clusters.get(last, 1)
+
+    def _position(self, index: int) -> int:
+        nearest = bisect_right(self._normal_at, index) - 1
+        if nearest < 0:
+            return index
+        return self._original_at[nearest] + index - self._normal_at[nearest]
+
+    def cut(self, start: int, end: int) -> str:
+        """The original words at `start` to `end` of the normal form."""
+        first, last = self.span(start, end)
+        return self.original[first:last]
+
+    @cached_property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Start and end of each sentence in the normal form, its end mark included."""
+        found = _SENTENCE[self.language.spaced].finditer(self.normal)
+        return [_stripped(self.normal, *match.span()) for match in found if not match.group().isspace()]
+
+    def sentence_at(self, index: int) -> tuple[int, int]:
+        """The sentence in which a position of the normal form lies."""
+        position = bisect_right(self.sentences, (index, len(self.normal) + 1)) - 1
+        return self.sentences[position] if position >= 0 else (0, len(self.normal))
+
+    def is_quoted(self, start: int, end: int) -> bool:
+        """Whether a span of the normal form lies inside quotation marks."""
+        before = bisect_right(self.quotations, (start, -1)) - 1
+        return before >= 0 and end < self.quotations[before][1]
+
+    @cached_property
+    def anchor_end(self) -> int:
+        """Where the first two sentences end."""
+        return self.sentences[:2][-1][1] if self.sentences else 0
+
+    @cached_property
+    def list_items(self) -> list[tuple[int, int]]:
+        """The first sentence of each item of a bulleted or numbered list."""
+        return [match.span() for match in _LIST_ITEM.finditer(self.normal)]
+
+    @cached_property
+    def quotations(self) -> list[tuple[int, int]]:
+        """Spans inside quotation marks; a reply that is quoted as a whole quotes nobody."""
+        whole = len(self.normal.strip()) - 2
+        spans = (match.span() for match in _QUOTED.finditer(self.normal))
+        return [(start, end) for start, end in spans if end - start < whole]
+
+
+def _replacement(text: str, edit: re.Match[str], language: Language) -> str:
+    kind = edit.lastgroup
+    if kind == "space":
+        return "\n" if _ends_sentence(text, *edit.span(), language) else " "
+    if kind == "mark":
+        return "" if _is_emphasis(text, *edit.span()) else edit.group()
+    if kind == "cluster":
+        return unicodedata.normalize("NFC", edit.group())
+    return ""
+
+
+def _ends_sentence(text: str, start: int, end: int, language: Language) -> bool:
+    """Whether the white space from `start` to `end` separates two sentences."""
+    lines = text.count("\n", start, end)
+    if lines and (lines > 1 or not language.spaced or _NEW_ITEM.match(text, end) or text[start - 1 : start] == ":"):
+        return True
+    before = start
+    while before and text[before - 1] in _CLOSERS:
+        before -= 1
+    mark = text[before - 1 : before]
+    goes_on = text[end : end + 1].islower()
+    if mark in {"!", "?", "。", "！", "？", "।"}:
+        return not (goes_on and before < start)
+    if mark == "…" or text.endswith("...", max(0, before - 3), before):
+        return not goes_on
+    return mark == "." and not _is_abbreviated(text, before - 1, language)
+
+
+def _is_abbreviated(text: str, stop: int, language: Language) -> bool:
+    word = re.split(r"[\s(\"']", text[max(0, stop - 8) : stop])[-1].lower()
+    if word.isdigit():
+        return stop == len(word) or text[stop - len(word) - 1] == "\n"  # the number of a list item
+    return word in language.abbreviations or (len(word) == 1 and word.isalpha() and word != "i")
+
+
+def _is_emphasis(text: str, start: int, end: int) -> bool:
+    """Asterisks and underscores that hug a word; a bullet, a product sign or a snake_case name stays."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if text[start] == "_" and before.isalnum() and after.isalnum():
+        return False
+    return bool(before.strip() or after.strip())
+
+
+def _lower(text: str) -> str:
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without white space, and without a list mark or an opening quote in front."""
+    opening = _OPENING.match(text, start, end)
+    if opening and opening.end() < end:
+        start = opening.end()
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def normalise_pattern(source: str) -> str:
+    """A pattern in the same normal form as the texts it will meet."""
+    return unicodedata.normalize("NFC", re.sub(f"[{_INVISIBLE}]", "", source)).translate(_SAME_LENGTH).lower()
