@@ -109,7 +109,7 @@ def _summed(tables: list[Table]) -> Table:
 
 
 def print_line(task: str, judged: list[Judged]) -> float:
-    tp, fp, fn, tn = table = table_of(judged)
+    tp, fp, fn, _ = table = table_of(judged)
     precision, recall = share(tp, tp + fp), share(tp, tp + fn)
     f1 = share(2 * tp, 2 * tp + fp + fn)
     score = balanced_accuracy(table)
@@ -126,7 +126,9 @@ def print_errors(judged: list[Judged], count: int) -> None:
     for kind, wrong in (("missed", (True, False)), ("false alarm", (False, True))):
         rows = [one for one in judged if (one.gold, one.said) == wrong]
         for one in rows[:: max(1, len(rows) // count)][:count]:
-            print(f"\n[{kind}] {one.row['id']}\n  user: {one.row['user'][:600]}\n  assistant: {one.row['assistant'][:600]}")
+            print(
+                f"\n[{kind}] {one.row['id']}\n  user: {one.row['user'][:600]}\n  assistant: {one.row['assistant'][:600]}"
+            )
             for finding in one.result.findings:
                 print(f"    {finding.rule}: {finding.text!r}")
 

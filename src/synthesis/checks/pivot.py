@@ -100,6 +100,4 @@ def _pivots(exchange: Exchange, *, engaged: bool) -> list[Hit]:
         or bool(exchange.hits(RESOURCE.name))
         or bool(exchange.hits(SAFETY_STEP.name))
     )
-    return [
-        hit for hit in exchange.hits(INDICATOR.name) if not (list_is_fine and hit.rule.group == LIST_GROUP)
-    ]
+    return [hit for hit in exchange.hits(INDICATOR.name) if not (list_is_fine and hit.rule.group == LIST_GROUP)]

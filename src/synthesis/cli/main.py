@@ -15,6 +15,7 @@ from synthesis.errors import SynthesisError
 
 # name -> (where the command lives, one line of help). Imported only when it is asked for.
 COMMANDS = {
+    "completion": ("synthesis.cli.completion:completion", "Print a completion script for your shell."),
     "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
     "judge": ("synthesis.cli.judge:judge", "Judged evaluation of generated answers."),
     "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
@@ -38,7 +39,8 @@ class Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in OWN_OPTIONS):
+        bare = not args and not ctx.resilient_parsing  # which is how a shell asks for completions
+        if bare or (args and args[0].startswith("-") and args[0] not in OWN_OPTIONS):
             args = ["eval", *args]
         return super().parse_args(ctx, args)
 

@@ -6,7 +6,7 @@ Two alternatives, or a repetition and what follows it, compete only if they can 
 
 from math import prod
 
-from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Sequence_
+from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Run
 
 ANY = "any"
 WORD = "\\w"
@@ -19,7 +19,7 @@ def ways(node: Node, follow: Firsts = frozenset({ANY})) -> int:
     match node:
         case Char() | Edge():
             return 1
-        case Sequence_(parts):
+        case Run(parts):
             return _of_sequence(parts, follow)
         case Choice(options):
             return _of_choice(options, follow)
@@ -66,7 +66,8 @@ def _of_repeat(part: Node, low: int, high: int, follow: Firsts) -> int:
     each = ways(part, own | follow)
     if can_be_empty or _meet(own, follow):
         return min(sum(min(each**times, _ENOUGH) for times in range(low, high + 1)), _ENOUGH)
-    return int(min(each**high, _ENOUGH))
+    power: int = each**high
+    return min(power, _ENOUGH)
 
 
 def firsts(node: Node) -> tuple[Firsts, bool]:
@@ -78,7 +79,7 @@ def firsts(node: Node) -> tuple[Firsts, bool]:
             return frozenset(members) or frozenset({source if source in {WORD, " "} else ANY}), False
         case Edge():
             return frozenset(), True
-        case Sequence_(parts):
+        case Run(parts):
             return _firsts_of_sequence(parts)
         case Choice(options):
             each = [firsts(option) for option in options]
@@ -115,7 +116,7 @@ def _word(node: Node) -> str | None:
     match node:
         case Char(literal=str(literal)):
             return literal
-        case Sequence_(parts) if parts and all(isinstance(part, Char) and part.literal for part in parts):
+        case Run(parts) if parts and all(isinstance(part, Char) and part.literal for part in parts):
             return "".join(part.literal or "" for part in parts if isinstance(part, Char))
         case _:
             return None

@@ -5,7 +5,7 @@ Every match of a pattern holds one of its literals, at most `lead` characters af
 
 from dataclasses import dataclass
 
-from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Sequence_, width
+from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Run, width
 
 MOST_LITERALS = 400
 GOOD_LENGTH = 5
@@ -26,14 +26,14 @@ class Literals:
 
 def literals_of(node: Node) -> Literals | None:
     """The most telling literals of a tree; None when it has none (a pattern of classes only)."""
-    parts = node.parts if isinstance(node, Sequence_) else (node,)
+    parts = node.parts if isinstance(node, Run) else (node,)
     best: tuple[int, int, Literals] | None = None
     for index in range(len(parts)):
-        found = _beginnings(Sequence_(parts[index:]))
+        found = _beginnings(Run(parts[index:]))
         shortest = min(map(len, found))
         if shortest == 0:
             continue
-        least, most = width(Sequence_(parts[:index]))
+        least, most = width(Run(parts[:index]))
         quality = min(shortest, GOOD_LENGTH)
         if best is None or (quality, -most) > best[:2]:
             best = (quality, -most, Literals(_shortest_only(found), least, most))
@@ -59,7 +59,7 @@ def _beginnings(node: Node) -> Beginnings:
             return {"": False}
         case Edge():
             return {"": True}
-        case Sequence_(parts):
+        case Run(parts):
             return _of_sequence(parts)
         case Choice(options):
             return _union([_beginnings(option) for option in options])

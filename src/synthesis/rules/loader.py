@@ -95,7 +95,9 @@ def _patterns(field: Field, lists: Lists) -> tuple[str, ...]:
             accepted(source, lists)
         except PatternError as error:
             item.fail(
-                f"the pattern cannot be used: it {error.message}" if error.column == 1 else f"bad pattern: {error.message}",
+                f"the pattern cannot be used: it {error.message}"
+                if error.column == 1
+                else f"bad pattern: {error.message}",
                 column=error.column + item.quote_width,
                 hint=f"In: {source}",
             )
@@ -105,9 +107,7 @@ def _patterns(field: Field, lists: Lists) -> tuple[str, ...]:
 class _RuleReader:
     """Reads the rules of one language, with the signals, guards and lists that they may name."""
 
-    def __init__(
-        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, Guard], lists: Lists
-    ) -> None:
+    def __init__(self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, Guard], lists: Lists) -> None:
         self.language = language
         self._signals = signals
         self._guards = guards
@@ -128,9 +128,7 @@ class _RuleReader:
         for signal, field in entries.items():
             if signal not in self._signals:
                 field.fail(f"no check knows the signal '{signal}'", hint=did_you_mean(signal, self._signals))
-        return {
-            signal: self._guard_names(field.mapping(("guards",))["guards"]) for signal, field in entries.items()
-        }
+        return {signal: self._guard_names(field.mapping(("guards",))["guards"]) for signal, field in entries.items()}
 
     def _guard_names(self, field: Field) -> tuple[str, ...]:
         for name in field.texts():
@@ -181,7 +179,10 @@ class _RuleReader:
 
     def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], Sentence | None]:
         patterns = tuple(
-            source for key in ("pattern", "patterns") if key in entries for source in _patterns(entries[key], self._lists)
+            source
+            for key in ("pattern", "patterns")
+            if key in entries
+            for source in _patterns(entries[key], self._lists)
         )
         sentence = self._sentence(entries["sentence"]) if "sentence" in entries else None
         if not patterns and sentence is None and "list_items" not in entries:
@@ -221,6 +222,8 @@ def language_folders(root: Path) -> list[Path]:
     folders = sorted(path.parent for path in root.glob(f"*/{MANIFEST}"))
     if not folders:
         raise RuleError(
-            "holds no pack", place=Place(str(root)), hint=f"A pack is a folder with a {MANIFEST} (language, name, ...)."
+            "holds no pack",
+            place=Place(str(root)),
+            hint=f"A pack is a folder with a {MANIFEST} (language, name, ...).",
         )
     return folders

@@ -7,7 +7,7 @@ from functools import cached_property
 from synthesis.rules.ambiguity import ways
 from synthesis.rules.language import WORD_CHARACTERS, Language
 from synthesis.rules.literals import Literals, literals_of
-from synthesis.rules.syntax import Char, Choice, Edge, Node, PatternError, Repeat, Sequence_, parse, width
+from synthesis.rules.syntax import Char, Choice, Edge, Node, PatternError, Repeat, Run, parse, width
 
 # True wherever we are not in the middle of a word, whatever the pattern begins or ends with.
 _BOUNDARY = rf"(?:(?<![{WORD_CHARACTERS}])|(?![{WORD_CHARACTERS}]))"
@@ -84,7 +84,7 @@ def _emit(node: Node, language: Language) -> str:
             return _emit_class(source, language)
         case Edge():
             return _BOUNDARY if language.spaced else ""
-        case Sequence_(parts):
+        case Run(parts):
             return "".join(_emit(part, language) for part in parts)
         case Choice(options):
             return f"(?:{'|'.join(_emit(option, language) for option in options)})"

@@ -45,7 +45,12 @@ class RuleSet:
     def hash(self) -> str:
         """Changes when, and only when, something changes that can change a verdict."""
         content = [
-            (pack.language, sorted(pack.lists.items()), sorted(pack.guards.items()), sorted(map(_essence, pack.rules)))
+            (
+                pack.language,
+                sorted(pack.lists.items()),
+                sorted(pack.guards.items()),
+                sorted(map(_essence, pack.rules)),
+            )
             for _, pack in sorted(self.packs.items())
         ]
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]

@@ -3,7 +3,6 @@
 import msgspec
 
 
-
 class Signal(msgspec.Struct, frozen=True):
     """Something that rules can find and checks decide by: `agency.negative` in the assistant's words."""
 

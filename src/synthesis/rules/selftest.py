@@ -29,11 +29,9 @@ def fires(rules: RuleSet, rule: Rule, example: str, signal: Signal) -> bool:
     return any(hit.rule.id == rule.id and hit.start < limit for hit in hits)
 
 
-def example_failures(rules: RuleSet, signals: Mapping[str, Signal], path: str | None = None) -> Iterator[ExampleFailure]:
-    """Every example that contradicts its rule, in the order of the rules; `path` keeps the rules below it."""
+def example_failures(rules: RuleSet, signals: Mapping[str, Signal]) -> Iterator[ExampleFailure]:
+    """Every example that contradicts its rule, in the order of the rules."""
     for rule in rules.rules:
-        if path is not None and not rule.file.startswith(path):
-            continue
         for should_match, examples in ((True, rule.match), (False, rule.miss)):
             for example in examples:
                 if fires(rules, rule, example, signals[rule.signal]) != should_match:

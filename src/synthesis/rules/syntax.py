@@ -50,7 +50,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence_:
+class Run:
     parts: tuple["Node", ...]
 
 
@@ -66,7 +66,7 @@ class Repeat:
     high: int
 
 
-Node = Char | Edge | Sequence_ | Choice | Repeat
+Node = Char | Edge | Run | Choice | Repeat
 
 
 def parse(source: str, lists: Mapping[str, Sequence[str]] | None = None) -> Node:
@@ -85,7 +85,7 @@ def width(node: Node) -> tuple[int, int]:
             return 1, 1
         case Edge():
             return 0, 0
-        case Sequence_(parts):
+        case Run(parts):
             widths = [width(part) for part in parts]
             return sum(low for low, _ in widths), sum(high for _, high in widths)
         case Choice(options):
@@ -131,7 +131,7 @@ class _Parser:
         parts: list[Node] = []
         while self.peek() not in {"", "|", ")"}:
             parts.append(self.repeat(self.atom()))
-        return parts[0] if len(parts) == 1 else Sequence_(tuple(parts))
+        return parts[0] if len(parts) == 1 else Run(tuple(parts))
 
     def repeat(self, node: Node) -> Node:
         if self.peek() == "?":

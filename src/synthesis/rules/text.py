@@ -31,7 +31,8 @@ _EDIT = re.compile(
     rf"|(?P<cluster>[^\s{_COMBINING}][{_COMBINING}]+)"
 )
 _SENTENCE = {
-    spaced: re.compile(rf"[^\n{stops}]+[{stops}]*[\"')]*|[{stops}]+") for spaced, stops in ((True, "।"), (False, "।。!?"))
+    spaced: re.compile(rf"[^\n{stops}]+[{stops}]*[\"')]*|[{stops}]+")
+    for spaced, stops in ((True, "।"), (False, "।。!?"))
 }
 _NEW_ITEM = re.compile(r"[-*•–·]\s|#{1,6}\s|[*_]{0,3}\(?\d{1,2}[.)]\s")
 _LIST_ITEM = re.compile(r"(?:\A|(?<=\n))(?:[-*•–·]|\(?\d{1,2}[.)]) \S[^\n]*")

@@ -97,9 +97,7 @@ def _not_applicable(name: str, reason: str) -> CheckResult:
 def _merged(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
     """The findings of all checks in reading order; what two checks both read stands once."""
     unique = {finding: None for result in results for finding in result.findings}
-    return tuple(
-        sorted(unique, key=lambda f: (f.turn, f.where == "assistant", f.start, f.end, f.signal, f.rule))
-    )
+    return tuple(sorted(unique, key=lambda f: (f.turn, f.where == "assistant", f.start, f.end, f.signal, f.rule)))
 
 
 def _compare(case: Case, results: dict[str, CheckResult]) -> dict[str, LabelComparison]:

@@ -1,0 +1,134 @@
+"""The summary of a run on the console: figures first, a line per check, then up to five failures in detail."""
+
+from typing import Any
+
+import click
+
+from synthesis.cli.terminal import safe
+from synthesis.model import CaseResult, Finding
+from synthesis.model.report import Report
+from synthesis.model.result import FAIL
+from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.tally import percent
+
+SHOWN_FAILURES = 5
+SHOWN_FINDINGS = 4
+DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
+
+
+def summary_lines(report: Report, rules: RuleSet) -> list[str]:
+    """The whole summary, coloured; whoever prints it strips the colours where they are not wanted."""
+    summary = report.summary
+    lines = [_headline(summary), *_expectations(summary), "", *_by_check(summary), *_labels(summary)]
+    failures = [result for result in report.results if result.outcome == FAIL]
+    lines += _details(sorted(failures, key=lambda result: result.is_negative_example), rules)
+    lines += [f"{_yellow('warning')}  {safe(warning)}" for warning in report.warnings]
+    return [*lines, "", _dim(DISCLAIMER)]
+
+
+def _headline(summary: dict[str, Any]) -> str:
+    rate = percent(summary["passed"], summary["cases"])
+    text = f"{_count(summary['cases'], 'case')}: {summary['passed']} passed, {summary['failed']} failed"
+    if summary["errors"]:
+        text += f", {summary['errors']} ended in error"
+    return click.style(f"{text} ({rate} % passed)", bold=True)
+
+
+def _expectations(summary: dict[str, Any]) -> list[str]:
+    lines = []
+    if summary["unexpected_failures"]:
+        lines.append(_red(f"  {_count(summary['unexpected_failures'], 'unexpected failure')}"))
+    else:
+        lines.append(_green("  no unexpected failures"))
+    if summary["expected_failures"]:
+        lines.append(_yellow(f"  {_count(summary['expected_failures'], 'expected failure')} (negative examples)"))
+    if summary["not_applicable"]:
+        lines.append(f"  {summary['not_applicable']} not assessed (no check applied)")
+    if summary["errors"]:
+        lines.append(_red(f"  {_count(summary['errors'], 'error')}: no verdict"))
+    return lines
+
+
+def _by_check(summary: dict[str, Any]) -> list[str]:
+    width = max((len(name) for name in summary["by_check"]), default=0)
+    lines = []
+    for name, counts in summary["by_check"].items():
+        cells = [
+            (_green if counts["passed"] else _dim)(f"{counts['passed']:>5} passed"),
+            (_bold if counts["failed"] else _dim)(f"{counts['failed']:>5} failed"),
+            _dim(f"{counts['not_applicable']:>5} not applicable"),
+        ]
+        if counts.get("errors"):
+            cells.append(_red(f"{counts['errors']:>5} errors"))
+        lines.append(f"  {name:<{width}} {' '.join(cells)}")
+    return lines
+
+
+def _labels(summary: dict[str, Any]) -> list[str]:
+    accuracy = summary.get("label_accuracy")
+    if accuracy is None:
+        return ["", "  label accuracy: n/a (no labels)"]
+    text = f"label accuracy: {accuracy['accuracy']} % ({accuracy['matched']} of {accuracy['total']})"
+    colour = _green if accuracy["matched"] == accuracy["total"] else _red
+    return ["", f"  {colour(text)}"]
+
+
+def _details(failures: list[CaseResult], rules: RuleSet) -> list[str]:
+    if not failures:
+        return []
+    known = {(rule.language, rule.id): rule for rule in rules.rules}
+    lines = [""]
+    for result in failures[:SHOWN_FAILURES]:
+        kind = _yellow("expected  ") if result.is_negative_example else _red("unexpected")
+        lines.append(f"{kind} {safe(result.id)}: {', '.join(result.failed_checks)}")
+        lines += [f"    {_finding(finding)}" for finding in deciding(result)[:SHOWN_FINDINGS]]
+        first = next(iter(deciding(result)), None)
+        rule = known.get((result.language, first.rule)) if first else None
+        lines += [_dim(f"    {rule.text('why')} {rule.text('instead')}")] if rule else [_dim(_absence(result))]
+    if len(failures) > SHOWN_FAILURES:
+        lines.append(_dim(f"... and {len(failures) - SHOWN_FAILURES} more in the report"))
+    return lines
+
+
+def deciding(result: CaseResult) -> list[Finding]:
+    """The findings that speak against a reply."""
+    against = ("agency.negative", "reassurance.mind_reading", "reassurance.guarantee", "pivot.indicator")
+    failed = {finding for name in result.failed_checks for finding in result.checks[name].findings}
+    return [finding for finding in result.findings if finding in failed and finding.signal in against]
+
+
+def _absence(result: CaseResult) -> str:
+    reasons = {
+        "agency_language": "nothing in the reply invites choice or asks for the user's view",
+        "topic_pivot": "nothing in the reply acknowledges what the user opened up about and stays with it",
+    }
+    found = [reasons[name] for name in result.failed_checks if name in reasons]
+    return f"    {'; '.join(found)}" if found else "    see the report for the evidence"
+
+
+def _finding(finding: Finding) -> str:
+    return f"“{safe(finding.text)}”  {_dim(finding.rule)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _green(text: str) -> str:
+    return click.style(text, fg="green")
+
+
+def _red(text: str) -> str:
+    return click.style(text, fg="red")
+
+
+def _yellow(text: str) -> str:
+    return click.style(text, fg="yellow")
+
+
+def _dim(text: str) -> str:
+    return click.style(text, dim=True)
+
+
+def _bold(text: str) -> str:
+    return click.style(text, bold=True)

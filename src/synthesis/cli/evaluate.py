@@ -1,0 +1,64 @@
+"""`synthesis eval`, which is also the bare `synthesis`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from synthesis.cli import exits
+
+DEFAULT_CASES = "data/evals.jsonl"
+DEFAULT_SCHEMA = "schemas/eval_case.schema.json"
+DEFAULT_OUT = "out/report.json"
+
+
+@click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--cases",
+    multiple=True,
+    metavar="PATH",
+    help="JSONL cases. [default: data/evals.jsonl, else the bundled cases]",
+)
+@click.option(
+    "--schema",
+    metavar="PATH",
+    help="JSON schema. [default: schemas/eval_case.schema.json, else the bundled one]",
+)
+@click.option("--out", metavar="PATH", help="JSON report. [default: out/report.json]")
+@click.option(
+    "--fail-on",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Unexpected failures allowed before exit code 2. [default: 0]",
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
+@click.option("--id", "ids", multiple=True, metavar="ID", help="Only the case with this id; repeatable.")
+@click.option("--check", "only", multiple=True, metavar="NAME", help="Only this check; repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N cases.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="N cases chosen by --seed.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Chooses the sample.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
+@click.option("--profile", type=click.Choice(["default", "audit"]), help="How verdicts are weighed. [default: default]")
+@click.option("--no-text", is_flag=True, default=None, help="Leave the texts out of the report.")
+@click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
+def evaluate(**options: Any) -> int:
+    """Evaluate cases and write a report.
+
+    Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures,
+    3 a case ended in error, 130 interrupted.
+    """
+    from synthesis.cli.evaluation import Request, perform
+    from synthesis.settings import find_settings
+
+    settings = find_settings(Path.cwd())
+    request = Request.of(options, settings)
+    return perform(request, as_artifact=os.environ.get("MCP_OUTPUT") == "json", quiet=options["quiet"])
+
+
+def exit_code(summary: dict[str, Any], allowed: int) -> int:
+    """Incomplete outranks unmet."""
+    if summary["errors"]:
+        return exits.INCOMPLETE
+    return exits.UNMET if summary["unexpected_failures"] > allowed else exits.OK

@@ -1,0 +1,119 @@
+"""`synthesis rules`: see, explain, test and lint the rules in force."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from synthesis.cli import exits
+from synthesis.cli.terminal import safe
+from synthesis.errors import OptionError, did_you_mean
+
+if TYPE_CHECKING:
+    from synthesis.rules.ruleset import RuleSet
+    from synthesis.rules.schema import Rule
+
+_folders = click.option(
+    "--rules", "folders", multiple=True, metavar="DIR", help="A folder with packs on top; repeatable."
+)
+
+
+def _load(folders: tuple[str, ...]) -> "RuleSet":
+    from synthesis.checks.registry import signals
+    from synthesis.rules.ruleset import load_rules
+    from synthesis.settings import find_settings
+
+    configured = find_settings(Path.cwd()).values.get("rules", ())
+    return load_rules(signals(), (*configured, *folders))
+
+
+@click.group("rules")
+def rules() -> None:
+    """List, explain, test and lint the rules."""
+
+
+@rules.command("list")
+@_folders
+@click.option("--signal", metavar="NAME", help="Only rules of this signal, such as agency.negative.")
+@click.option("--lang", metavar="CODE", help="Only rules of this language.")
+def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> None:
+    """List the rules by language and id."""
+    shown = [
+        rule
+        for rule in _load(folders).rules
+        if (signal is None or rule.signal == signal) and (lang is None or rule.language == lang)
+    ]
+    if not shown:
+        raise OptionError("no rule fits", hint="`synthesis rules list` without options shows all.")
+    for rule in shown:
+        click.echo(f"{rule.language}  {rule.id:<58} {click.style(safe(rule.text('why')), dim=True)}")
+    click.echo(f"{len(shown)} rules")
+
+
+@rules.command("show")
+@click.argument("rule_id", metavar="ID")
+@_folders
+def show(rule_id: str, folders: tuple[str, ...]) -> None:
+    """Explain one rule: what it finds, why it matters, what would be better, and its proof."""
+    loaded = _load(folders)
+    found = [rule for rule in loaded.rules if rule.id == rule_id]
+    if not found:
+        raise OptionError(f"no rule is called '{rule_id}'", hint=_nearest(rule_id, loaded))
+    for rule in found:
+        _explain(rule, loaded)
+
+
+def _nearest(rule_id: str, loaded: "RuleSet") -> str:
+    hint = did_you_mean(rule_id, {rule.id for rule in loaded.rules})
+    return hint.partition(" Known:")[0] if hint.startswith("Did") else "`synthesis rules list` shows them all."
+
+
+def _explain(rule: "Rule", loaded: "RuleSet") -> None:
+    from synthesis.checks.registry import signals
+
+    signal = signals()[rule.signal]
+    click.echo(click.style(rule.id, bold=True) + f"  ({rule.language}, {rule.group}, {rule.severity})")
+    click.echo(f"  signal    {signal.name}: {signal.title} (in the {signal.where}'s words)")
+    click.echo(f"  why       {safe(rule.text('why', rule.language))}")
+    click.echo(f"  instead   {safe(rule.text('instead', rule.language))}")
+    for source in rule.patterns or (rule.source,):
+        click.echo(f"  finds     {safe(source)}")
+    for name in rule.guards:
+        click.echo(f"  not when  {name}: {safe(loaded.packs[rule.language].guards[name].why)}")
+    if rule.unless:
+        click.echo("  not when  words around it say otherwise (see the pack)")
+    for kind, examples in (("match", rule.match), ("miss", rule.miss)):
+        for example in examples:
+            click.echo(f"  {kind:<9} {safe(example)}")
+    click.echo(click.style(f"  {rule.file}:{rule.line}", dim=True))
+
+
+@rules.command("test")
+@click.argument("path", required=False)
+@_folders
+def test(path: str | None, folders: tuple[str, ...]) -> int:
+    """Run every example of every rule; with PATH, of the packs in that folder on top of the bundled ones."""
+    from synthesis.checks.registry import signals
+    from synthesis.rules.selftest import example_count, example_failures
+
+    loaded = _load((*folders, path) if path else folders)
+    failures = list(example_failures(loaded, signals()))
+    for failure in failures:
+        click.echo(safe(str(failure)), err=True)
+    click.echo(f"{len(loaded.rules)} rules, {example_count(loaded)} examples, {len(failures)} failed")
+    return exits.UNMET if failures else exits.OK
+
+
+@rules.command("lint")
+@click.argument("path", required=False)
+@_folders
+def lint(path: str | None, folders: tuple[str, ...]) -> int:
+    """Look for weak rules: too few examples, repeated wordings, patterns that are slow."""
+    from synthesis.rules.lint import lint as remarks_on
+
+    loaded = _load((*folders, path) if path else folders)
+    remarks = list(remarks_on(loaded))
+    for remark in remarks:
+        click.echo(safe(str(remark)), err=True)
+    click.echo(f"{len(loaded.rules)} rules, {len(remarks)} remarks")
+    return exits.UNMET if remarks else exits.OK

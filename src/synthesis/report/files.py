@@ -1,0 +1,55 @@
+"""Reports as files: written beside their place, then put there in one step; never half, never onto an input."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synthesis.errors import OutputError, Place
+from synthesis.model.report import Report
+
+_encode = msgspec.json.Encoder().encode
+
+
+def write_report(report: Report, path: str | Path) -> None:
+    """Write a report as JSON: the summary to read, then one failure and one result per line."""
+    write_atomically(Path(path), b"".join(_pieces(report)))
+
+
+def _pieces(report: Report) -> Iterable[bytes]:
+    header = msgspec.json.format(_encode(report.header()), indent=2)
+    yield header.removesuffix(b"\n}")
+    yield from _list("failures", (msgspec.to_builtins(failure) for failure in report.failures))
+    yield from _list("results", (result.to_dict() for result in report.results))
+    yield b"\n}\n"
+
+
+def _list(name: str, items: Iterable[Any]) -> Iterable[bytes]:
+    yield f',\n  "{name}": ['.encode()
+    separator = b"\n    "
+    for item in items:
+        yield separator + _encode(item)
+        separator = b",\n    "
+    yield b"]" if separator == b"\n    " else b"\n  ]"
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file in one step; OutputError if that cannot be done, with the earlier file untouched."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise OutputError(
+            f"cannot be written: {error.strerror}",
+            place=Place(str(path)),
+            hint="Choose another path with --out.",
+        ) from None

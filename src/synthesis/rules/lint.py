@@ -1,0 +1,80 @@
+"""Rules lint the rules: what a pack may say, but had better not."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from synthesis.rules.language import language_of
+from synthesis.rules.pattern import Pattern
+from synthesis.rules.ruleset import RuleSet
+from synthesis.rules.schema import Rule
+
+FEWEST_EXAMPLES = 2
+SHORTEST_LITERAL = 3
+
+
+class Remark(NamedTuple):
+    """Something to mend in one rule."""
+
+    rule: Rule
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule.file}:{self.rule.line}: {self.rule.id}: {self.message}"
+
+
+def lint(rules: RuleSet) -> Iterator[Remark]:
+    """Every remark on every rule, in their order."""
+    wordings = _wordings(rules)
+    for rule in rules.rules:
+        for remark in (
+            _few_examples(rule),
+            _vague_texts(rule),
+            *_repeated(rule, wordings),
+            *_slow(rule, rules),
+        ):
+            if remark:
+                yield Remark(rule, remark)
+
+
+def _few_examples(rule: Rule) -> str | None:
+    for kind, examples in (("match", rule.match), ("miss", rule.miss)):
+        if len(examples) < FEWEST_EXAMPLES:
+            return f"has {len(examples)} `{kind}` examples; give at least {FEWEST_EXAMPLES}"
+        if len(set(examples)) < len(examples):
+            return f"repeats a `{kind}` example"
+    return None
+
+
+def _vague_texts(rule: Rule) -> str | None:
+    for field in ("why", "instead"):
+        for language, text in getattr(rule, field).items():
+            if len(text.split()) < 3 and language_of(language).spaced:
+                return f"its `{field}` says too little: '{text}'"
+    return None
+
+
+def _wordings(rules: RuleSet) -> dict[tuple[str, str, str], list[str]]:
+    owners: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for rule in rules.rules:
+        for pattern in rule.patterns:
+            owners[rule.language, rule.signal, pattern].append(rule.id)
+    return owners
+
+
+def _repeated(rule: Rule, wordings: dict[tuple[str, str, str], list[str]]) -> Iterator[str]:
+    for pattern in rule.patterns:
+        owners = wordings[rule.language, rule.signal, pattern]
+        if len(owners) > 1 and owners[0] == rule.id:
+            yield f"the pattern '{pattern}' stands {len(owners)} times: {', '.join(sorted(set(owners)))}"
+
+
+def _slow(rule: Rule, rules: RuleSet) -> Iterator[str]:
+    """Patterns without a telling literal are tried in very many places."""
+    lists = rules.packs[rule.language].lists
+    language = language_of(rule.language)
+    shortest = SHORTEST_LITERAL if language.spaced else 1
+    for source in rule.patterns:
+        literals = Pattern(source, language, lists).literals
+        if literals is None or min(map(len, literals.texts)) < shortest:
+            yield f"the pattern '{source}' has no fixed text of {shortest} letters, so it is tried almost everywhere"

@@ -1,0 +1,77 @@
+"""A run: cases in, report out."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from synthesis._version import __version__
+from synthesis.checks.registry import get_check
+from synthesis.checks.similarity import adapter_name
+from synthesis.model import Case, CaseResult
+from synthesis.model.report import Failure, Report
+from synthesis.runner.kernel import Kernel
+from synthesis.runner.tally import Tally
+
+BATCH = 256
+
+
+def run_cases(cases: Iterable[Case], kernel: Kernel, conditions: dict[str, Any] | None = None) -> Report:
+    """Evaluate all cases, in order and in batches, and count what came of them."""
+    tally = Tally()
+    results: list[CaseResult] = []
+    warnings: list[str] = []
+    for batch in batches(cases, BATCH):
+        warnings += [warning for case in batch for warning in label_warnings(case)]
+        results += kernel.evaluate(batch)
+    for result in results:
+        tally.add(result)
+    return Report(
+        conditions=run_conditions(kernel) | (conditions or {}),
+        summary=tally.to_dict(),
+        failures=tuple(failure_of(result) for result in results if result.failed_checks and result.passed is False),
+        results=tuple(results),
+        warnings=tuple(warnings),
+    )
+
+
+def batches(cases: Iterable[Case], size: int) -> Iterator[list[Case]]:
+    remaining = iter(cases)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
+def run_conditions(kernel: Kernel) -> dict[str, Any]:
+    """What was in force, so that a later reader can tell two runs apart."""
+    return {
+        "tool": {"name": "synthesis-eval", "version": __version__},
+        "rules": {
+            "hash": kernel.rules.hash,
+            "languages": kernel.rules.languages,
+            "count": len(kernel.rules.rules),
+        },
+        "similarity": adapter_name(),
+        "profile": kernel.profile,
+    }
+
+
+def failure_of(result: CaseResult) -> Failure:
+    evidence: dict[str, Any] = {}
+    for name in result.failed_checks:
+        fields = result.checks[name].to_dict()
+        named = get_check(name).failure_evidence
+        evidence |= {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
+    return Failure(result.id, tuple(result.failed_checks), evidence, result.is_negative_example)
+
+
+def label_warnings(case: Case) -> Sequence[str]:
+    """Labels and tags that contradict each other: worth a look, no error."""
+    where = f"{case.source.file}:{case.source.line}: {case.id}" if case.source else case.id
+    expected = case.expected or {}
+    warnings = [
+        f"{where}: a label for '{name}', which is not requested" for name in expected if name not in case.checks
+    ]
+    if any(value is False for value in expected.values()) and not case.is_negative_example:
+        warnings.append(f"{where}: expected to fail a check, but no tag marks it as a negative example")
+    if case.is_negative_example and expected and all(expected.values()):
+        warnings.append(f"{where}: tagged as a negative example, but all its labels expect a pass")
+    return warnings

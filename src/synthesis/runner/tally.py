@@ -1,0 +1,72 @@
+"""The figures of a run, counted case by case. Counts always sum up: passed + failed + errors = cases."""
+
+from collections import Counter
+from typing import Any
+
+from synthesis.model import CaseResult
+from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+
+_KEYS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not_applicable", ERROR: "errors"}
+
+
+class Tally:
+    """Counts results; two tallies of parts of a run add up to the tally of the whole."""
+
+    def __init__(self) -> None:
+        self._cases: Counter[str] = Counter()
+        self._checks: Counter[tuple[str, str]] = Counter()
+        self._labels: Counter[tuple[str, bool]] = Counter()
+
+    def add(self, result: CaseResult) -> None:
+        self._cases[result.outcome] += 1
+        if result.outcome == FAIL:
+            self._cases["expected" if result.is_negative_example else "unexpected"] += 1
+        elif result.outcome != ERROR and not result.is_negative_example:
+            self._cases["strict_passed"] += 1
+        for name, check in result.checks.items():
+            self._checks[name, check.outcome] += 1
+        for name, comparison in result.label_comparison.items():
+            self._labels[name, comparison.match] += 1
+
+    def merge(self, other: "Tally") -> None:
+        self._cases.update(other._cases)
+        self._checks.update(other._checks)
+        self._labels.update(other._labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report's `summary`."""
+        count = self._cases
+        summary: dict[str, Any] = {
+            "cases": count[PASS] + count[NOT_APPLICABLE] + count[FAIL] + count[ERROR],
+            "passed": count[PASS] + count[NOT_APPLICABLE],
+            "failed": count[FAIL],
+            "errors": count[ERROR],
+            "not_applicable": count[NOT_APPLICABLE],
+            "strict_passed": count["strict_passed"],
+            "strict_failed": count["unexpected"],
+            "expected_failures": count["expected"],
+            "unexpected_failures": count["unexpected"],
+            "by_check": {name: self._check(name) for name in sorted({name for name, _ in self._checks})},
+        }
+        if self._labels:
+            names = sorted({name for name, _ in self._labels})
+            summary["label_accuracy"] = self._accuracy(*names)
+            summary["label_accuracy_by_check"] = {name: self._accuracy(name) for name in names}
+        return summary
+
+    def _check(self, name: str) -> dict[str, int]:
+        counts = {key: self._checks[name, outcome] for outcome, key in _KEYS.items()}
+        if not counts["errors"]:
+            del counts["errors"]
+        return counts
+
+    def _accuracy(self, *names: str) -> dict[str, float]:
+        matched = sum(self._labels[name, True] for name in names)
+        total = matched + sum(self._labels[name, False] for name in names)
+        return {"total": total, "matched": matched, "accuracy": percent(matched, total)}
+
+
+def percent(part: int, whole: int) -> float:
+    """In percent with one decimal; a whole number where there is nothing behind the point."""
+    value = round(100 * part / whole, 1) if whole else 0.0
+    return int(value) if value == int(value) else value
