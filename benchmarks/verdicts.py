@@ -126,9 +126,7 @@ def print_errors(judged: list[Judged], count: int) -> None:
     for kind, wrong in (("missed", (True, False)), ("false alarm", (False, True))):
         rows = [one for one in judged if (one.gold, one.said) == wrong]
         for one in rows[:: max(1, len(rows) // count)][:count]:
-            print(
-                f"\n[{kind}] {one.row['id']}\n  user: {one.row['user'][:600]}\n  assistant: {one.row['assistant'][:600]}"
-            )
+            print(f"\n[{kind}] {one.row['id']}\n  user: {one.row['user'][:600]}\n  reply: {one.row['assistant'][:600]}")
             for finding in one.result.findings:
                 print(f"    {finding.rule}: {finding.text!r}")
 

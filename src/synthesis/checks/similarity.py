@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 from synthesis.errors import SimilarityError
@@ -64,7 +65,7 @@ def similarity_of(user: Text, assistant: Text) -> float:
 def _counts(lowered: str) -> Counter[str]:
     words = _WORD.findall(lowered)
     counts = Counter(words)
-    counts.update(f"{first} {second}" for first, second in zip(words, words[1:], strict=False))
+    counts.update(f"{first} {second}" for first, second in pairwise(words))
     return counts
 
 

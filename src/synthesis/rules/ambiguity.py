@@ -4,6 +4,7 @@ Two alternatives, or a repetition and what follows it, compete only if they can 
 `(really )?(can|will)` has one way through any text; `.{0,30} you` has thirty-one.
 """
 
+from itertools import pairwise
 from math import prod
 
 from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Run
@@ -55,7 +56,7 @@ def _of_choice(options: tuple[Node, ...], follow: Firsts) -> int:
 def _nested(words: list[str]) -> int:
     """Of plain words at most those match together that begin with one another."""
     run = most = 1 if words else 0
-    for earlier, later in zip(words, words[1:], strict=False):
+    for earlier, later in pairwise(words):
         run = run + 1 if later.startswith(earlier) else 1
         most = max(most, run)
     return most
@@ -63,11 +64,14 @@ def _nested(words: list[str]) -> int:
 
 def _of_repeat(part: Node, low: int, high: int, follow: Firsts) -> int:
     own, can_be_empty = firsts(part)
-    each = ways(part, own | follow)
+    each = min(ways(part, own | follow), 1_000)
     if can_be_empty or _meet(own, follow):
-        return min(sum(min(each**times, _ENOUGH) for times in range(low, high + 1)), _ENOUGH)
-    power: int = each**high
-    return min(power, _ENOUGH)
+        return min(sum(_power(each, times) for times in range(low, high + 1)), _ENOUGH)
+    return min(_power(each, high), _ENOUGH)
+
+
+def _power(base: int, times: int) -> int:
+    return prod([base] * times) if base > 1 else base
 
 
 def firsts(node: Node) -> tuple[Firsts, bool]:

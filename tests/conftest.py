@@ -1,0 +1,27 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers import CommandLine
+
+from synthesis import set_embedding_adapter
+from synthesis.runner.kernel import Kernel
+
+
+@pytest.fixture(scope="session")
+def kernel() -> Kernel:
+    return Kernel()
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MCP_OUTPUT", raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return CommandLine(tmp_path, capsys)
+
+
+@pytest.fixture
+def default_similarity() -> Iterator[None]:
+    yield
+    set_embedding_adapter(None)

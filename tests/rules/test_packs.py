@@ -1,0 +1,53 @@
+"""The bundled packs prove themselves, say enough, and are as broad as promised."""
+
+from collections import Counter
+
+import pytest
+
+from synthesis.checks import signals
+from synthesis.rules.lint import lint
+from synthesis.rules.ruleset import load_rules
+from synthesis.rules.selftest import fires
+
+SIGNALS = signals()
+RULES = load_rules(SIGNALS)
+PROMISED = {
+    "agency.positive": 31,
+    "agency.negative": 17,
+    "reassurance.mind_reading": 13,
+    "reassurance.guarantee": 18,
+    "pivot.vulnerability": 51,
+    "pivot.acknowledgment": 29,
+    "pivot.follow_up": 14,
+}
+PIVOT_GROUPS = {"topic-changer", "unrelated-advice", "generic-advice", "list-style"}
+
+
+@pytest.mark.parametrize("rule", RULES.rules, ids=lambda rule: f"{rule.language}-{rule.id}")
+def test_every_example_does_what_its_rule_says(rule) -> None:  # type: ignore[no-untyped-def]
+    signal = SIGNALS[rule.signal]
+    assert [text for text in rule.match if not fires(RULES, rule, text, signal)] == [], "should match"
+    assert [text for text in rule.miss if fires(RULES, rule, text, signal)] == [], "should not match"
+
+
+@pytest.mark.parametrize(("signal", "least"), PROMISED.items())
+@pytest.mark.parametrize("language", RULES.languages)
+def test_as_many_rules_as_promised(language: str, signal: str, least: int) -> None:
+    counts = Counter(rule.signal for rule in RULES.rules if rule.language == language and rule.severity == "fail")
+    assert counts[signal] >= least
+
+
+@pytest.mark.parametrize("language", RULES.languages)
+def test_pivot_indicators_come_in_four_groups(language: str) -> None:
+    groups = {r.group for r in RULES.rules if r.language == language and r.signal == "pivot.indicator"}
+    assert groups == PIVOT_GROUPS
+
+
+def test_the_linter_has_no_remark() -> None:
+    assert [str(remark) for remark in lint(RULES)] == []
+
+
+def test_the_hash_changes_with_a_rule_and_with_nothing_else() -> None:
+    again = load_rules(SIGNALS)
+    fewer = load_rules(SIGNALS, disabled=[RULES.rules[0].id])
+    assert again.hash == RULES.hash != fewer.hash

@@ -1,0 +1,115 @@
+"""What a pattern may say, what it finds, and that it can never take more than linear time."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthesis.rules.ambiguity import ways
+from synthesis.rules.language import LANGUAGES
+from synthesis.rules.literals import literals_of
+from synthesis.rules.matcher import Matcher
+from synthesis.rules.pattern import Pattern, accepted
+from synthesis.rules.schema import Rule
+from synthesis.rules.syntax import PatternError, parse
+from synthesis.rules.text import Text
+
+EN = LANGUAGES["en"]
+LISTS = {"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]}
+
+
+def found(pattern: str, text: str, language: str = "en") -> list[str]:
+    prepared = Text(text, LANGUAGES[language])
+    rule = Rule(id="t.t.t", language=language, group="g", why={}, instead={}, patterns=(pattern,))
+    hits = Matcher([rule], LANGUAGES[language], {}, LISTS).scan(prepared)
+    return [prepared.cut(hit.start, hit.end) for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("you should", "YOU should. I say you\nshould", ["YOU should", "you\nshould"]),
+        ("you'll", "You’ll see", ["You’ll"]),
+        ("er", "Her father; er, what", ["er"]),
+        ("would you (like|want)", "would you want or would you liken", ["would you want"]),
+        ("so (very )?sad", "so sad, so very sad", ["so sad", "so very sad"]),
+        ("i .{0,10}promise", "I do promise. I. Promise", ["I do promise"]),
+        ("i .{0,3}promise", "I really do promise", []),
+        ("devastat\\w{0,3}", "devastating devastatingly devastat", ["devastating", "devastat"]),
+        ("feel <feeling>", "feel really sad, feel lonelier", ["feel really sad", "feel lonelier"]),
+        ("why\\?", "Why? why not", ["Why?"]),
+        ("[abc]at", "bat cat rat", ["bat", "cat"]),
+        ("promise", "I *prom*ise", ["prom*ise"]),
+    ],
+)
+def test_patterns_find_words(pattern: str, text: str, expected: list[str]) -> None:
+    assert found(pattern, text) == expected
+
+
+def test_japanese_and_hindi_words_are_found_inside_their_script() -> None:
+    assert found("大丈夫", "きっと大丈夫です", "ja") == ["大丈夫"]
+    assert found("दुख", "दुख है दुखी नहीं", "hi") == ["दुख"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("a*", "unbounded repetition"),
+        ("(ab)+", "unbounded repetition"),
+        ("a{2,}", "needs both bounds"),
+        ("a{0,9999}", "stay within"),
+        ("a(?=b)", "look-around"),
+        ("(?<!a)b", "look-around"),
+        ("(a)\\1", "back-references"),
+        ("(a", "unbalanced '('"),
+        ("a)", "unbalanced ')'"),
+        ("[a", "unbalanced '['"),
+        ("^a", "'^' is not supported"),
+        ("a??", "repetition of a repetition"),
+        ("{2}", "nothing to repeat"),
+        ("(a|b)?", "can match nothing"),
+        ("<nothing>", "no list is called"),
+        ("<loop>", "contains itself"),
+        ("\\q", "unknown escape"),
+        (".{0,60}a.{0,60}b.{0,60}c.{0,60}d", "ways at one place"),
+    ],
+)
+def test_what_cannot_be_linear_or_is_malformed_is_refused_with_a_reason(pattern: str, reason: str) -> None:
+    with pytest.raises(PatternError, match=re.escape(reason)):
+        accepted(pattern, LISTS)
+
+
+def test_words_that_cannot_begin_alike_do_not_count_as_ways() -> None:
+    assert ways(parse("(red|green) (\\w{1,9} )?house")) <= 4
+    assert ways(parse("a .{0,30} b .{0,30} c")) == 31 * 31
+
+
+words = st.sampled_from(["i", "you", "should", "really", "promise", "not", "the", "what", "fine", "be", "a"])
+sentences = st.lists(words, max_size=25).map(" ".join)
+PATTERNS = [
+    "you (really |not )?(should|promise)",
+    "(i|you) .{0,12}promise",
+    ".{0,6} fine",
+    "\\w{1,6} should be",
+    "(what|the) (a )?(you|i)",
+    "be (a )?fine",
+    "(really ){1,3}not",
+]
+
+
+@given(sentences, st.sampled_from(PATTERNS))
+def test_looking_for_literals_first_finds_what_a_plain_search_finds(text: str, source: str) -> None:
+    prepared = Text(text, EN)
+    plain = [match.span() for match in Pattern(source, EN, {}).compiled.finditer(prepared.normal)]
+    rule = Rule(id="t.t.t", language="en", group="g", why={}, instead={}, patterns=(source,))
+    assert [(hit.start, hit.end) for hit in Matcher([rule], EN, {}, {}).scan(prepared)] == plain
+
+
+@given(st.sampled_from(PATTERNS), sentences)
+def test_every_match_holds_a_literal_near_its_start(source: str, text: str) -> None:
+    literals = literals_of(parse(source))
+    assert literals is not None
+    for match in Pattern(source, EN, {}).compiled.finditer(text):
+        window = text[match.start() + literals.least_lead : match.start() + literals.lead + 30]
+        assert any(literal in window for literal in literals.texts)

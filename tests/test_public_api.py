@@ -1,0 +1,27 @@
+"""The public names are curated, sorted, and lead somewhere."""
+
+import subprocess
+import sys
+
+import pytest
+
+import synthesis
+
+
+def test_names_are_sorted_and_unique() -> None:
+    assert synthesis.__all__ == sorted(set(synthesis.__all__))
+
+
+@pytest.mark.parametrize("name", synthesis.__all__)
+def test_every_name_exists(name: str) -> None:
+    assert getattr(synthesis, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        synthesis.nonsense  # noqa: B018
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, synthesis; print([m for m in ('msgspec', 'yaml', 'jsonschema_rs', 'rich') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
