@@ -163,6 +163,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     import difflib
 
     names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1)
+    near = [name for name in names if word and name.startswith(word)] or difflib.get_close_matches(word, names, n=1)
     listing = ", ".join(names) or "none"
     return f"Did you mean '{near[0]}'? Known: {listing}." if near else f"Known: {listing}."

@@ -8,7 +8,7 @@ label accuracy, reports and command line all come from here.
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from synthesis.checks.exchange import Exchange
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CheckResult
+from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 
 ENTRY_POINTS = "synthesis.checks"
@@ -33,7 +34,7 @@ class Check:
     decide: Decide
     signals: tuple[Signal, ...] = ()
     failure_evidence: Mapping[str, str] = field(default_factory=dict)  # key in the report's failures -> evidence
-    packs: Path | None = None
+    packs: Path | None = None  # a folder of rules that come with the check
 
 
 _registered: dict[str, Check] = {}
@@ -90,3 +91,9 @@ def signals() -> dict[str, Signal]:
     """Every signal that a rule may belong to."""
     own = {signal.name: signal for each in checks().values() for signal in each.signals}
     return dict(sorted((own | _shared).items()))
+
+
+def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()) -> RuleSet:
+    """The bundled packs, those that plugins bring, and `folders` on top, less `disabled`."""
+    brought = [each.packs for each in checks().values() if each.packs is not None]
+    return load_rules(signals(), (*brought, *folders), disabled)

@@ -12,13 +12,12 @@ import msgspec
 from synthesis import bundled
 from synthesis.cases.jsonl import load_cases, read_bytes
 from synthesis.cases.schema import CaseValidator
-from synthesis.checks.registry import checks, get_check, signals
+from synthesis.checks.registry import checks, get_check, rules_in_force
 from synthesis.cli.console import summary_lines
 from synthesis.cli.evaluate import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_SCHEMA, exit_code
 from synthesis.errors import OptionError
 from synthesis.model.report import Report
 from synthesis.report.files import write_report
-from synthesis.rules.ruleset import load_rules
 from synthesis.runner.filters import Filters
 from synthesis.runner.kernel import Kernel
 from synthesis.runner.run import run_cases
@@ -72,7 +71,7 @@ def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
     _refuse_to_overwrite(request)
     validator = CaseValidator(checks(), request.schema)
     kernel = Kernel(
-        load_rules(signals(), request.folders, request.disabled),
+        rules_in_force(request.folders, request.disabled),
         profile=request.profile,
         keep_text=request.keep_text,
     )
@@ -117,7 +116,7 @@ def _conditions(request: Request) -> dict[str, Any]:
             "filters": msgspec.to_builtins(request.filters),
             "rules": list(request.folders),
             "disable": list(request.disabled),
-            "settings": [_shown(Path(file)) for file in request.settings_files],
+            "settings": [Path(os.path.relpath(file)).as_posix() for file in request.settings_files],
         },
     }
 

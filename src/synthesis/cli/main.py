@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from synthesis._version import __version__
 from synthesis.cli import exits
@@ -43,6 +44,13 @@ class Commands(click.Group):
         if bare or (args and args[0].startswith("-") and args[0] not in OWN_OPTIONS):
             args = ["eval", *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        evaluate = self.get_command(ctx, "eval")
+        if incomplete.startswith("-") and evaluate is not None:
+            own = {item.value: item for item in evaluate.shell_complete(click.Context(evaluate), incomplete)}
+            return list({**own, **{item.value: item for item in super().shell_complete(ctx, incomplete)}}.values())
+        return super().shell_complete(ctx, incomplete)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         evaluate = self.get_command(ctx, "eval")

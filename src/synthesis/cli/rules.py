@@ -19,12 +19,11 @@ _folders = click.option(
 
 
 def _load(folders: tuple[str, ...]) -> "RuleSet":
-    from synthesis.checks.registry import signals
-    from synthesis.rules.ruleset import load_rules
+    from synthesis.checks.registry import rules_in_force
     from synthesis.settings import find_settings
 
     configured = find_settings(Path.cwd()).values.get("rules", ())
-    return load_rules(signals(), (*configured, *folders))
+    return rules_in_force((*configured, *folders))
 
 
 @click.group("rules")

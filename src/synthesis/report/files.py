@@ -38,11 +38,11 @@ def _list(name: str, items: Iterable[Any]) -> Iterable[bytes]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file in one step; OutputError if that cannot be done, with the earlier file untouched."""
+    if path.is_dir():
+        raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise IsADirectoryError(0, "it is a folder")
         beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:

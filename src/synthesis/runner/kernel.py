@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from synthesis.checks.exchange import Exchange
-from synthesis.checks.registry import Check, get_check, signals
+from synthesis.checks.registry import Check, get_check, rules_in_force, signals
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
 from synthesis.rules.language import UNDETERMINED, language_of
 from synthesis.rules.matcher import Hit
-from synthesis.rules.ruleset import RuleSet, load_rules
+from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import Text
 
 DEFAULT_LANGUAGE = "en"
@@ -21,7 +21,7 @@ class Kernel:
     """Evaluates batches of cases with one set of rules."""
 
     def __init__(self, rules: RuleSet | None = None, *, profile: str = "default", keep_text: bool = True) -> None:
-        self.rules = load_rules(signals()) if rules is None else rules
+        self.rules = rules_in_force() if rules is None else rules
         self.profile = profile
         self._keep_text = keep_text
         self._signals = signals()

@@ -1,0 +1,70 @@
+"""Documents stay true: what is generated is up to date, what is shown as an example runs, links lead somewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+def documents() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def with_blocks() -> list[Path]:
+    return [path for path in documents() if BLOCK.search(path.read_text(encoding="utf-8"))]
+
+
+def test_generated_documents_are_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "100"})
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", documents(), ids=name_of)
+def test_links_lead_to_files_that_exist(path: Path) -> None:
+    targets = LINK.findall(path.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("path", with_blocks(), ids=name_of)
+def test_examples_run_and_print_what_they_show(path: Path, tmp_path: Path) -> None:
+    """The blocks of one document run in order in one empty folder; `...` stands for any text."""
+    for kind, block in BLOCK.findall(path.read_text(encoding="utf-8")):
+        if kind == "python":
+            done = _run([sys.executable, "-c", block], tmp_path)
+            assert done.returncode == 0, f"{block}\n{done.stderr}"
+        else:
+            for command, shown in _commands(block):
+                done = _run(["bash", "-c", command], tmp_path)
+                assert "Traceback" not in done.stderr, done.stderr
+                assert _fits(shown, done.stdout + done.stderr), f"{command}\n{done.stdout}{done.stderr}"
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+
+
+def _commands(block: str) -> list[tuple[str, str]]:
+    """The commands of a block (after `$`, going on after a backslash), each with what is shown below it."""
+    parts = re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)[1:]
+    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
+
+
+def _fits(shown: str, printed: str) -> bool:
+    if not shown.strip():
+        return True
+    pieces = [re.escape(piece) for piece in re.split(r"\.\.\.", shown.strip())]
+    return re.search(".*".join(pieces), printed.strip(), re.DOTALL) is not None

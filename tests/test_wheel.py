@@ -1,0 +1,31 @@
+"""A wheel, installed into an empty environment and run from an empty folder, has everything it needs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=True)
+
+
+def test_a_wheel_works_by_itself(tmp_path: Path) -> None:
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path / "dist", ROOT, cwd=tmp_path)
+    (wheel,) = (tmp_path / "dist").glob("synthesis_eval-*.whl")
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = run(tmp_path / "venv" / "bin" / "synthesis", cwd=empty)
+    assert "26 cases: 16 passed, 10 failed" in done.stdout
+    report = json.loads((empty / "out" / "report.json").read_text())
+    assert report["input"]["files"] == ["bundled:data/evals.jsonl"]
+    assert str(tmp_path) not in (empty / "out" / "report.json").read_text()
+    for command in (["schema", "case"], ["schema", "report"], ["rules", "test"]):
+        run(python, "-m", "synthesis", *command, cwd=empty)
+    typed = run(python, "-c", "import synthesis, pathlib; print(pathlib.Path(synthesis.__file__).parent)", cwd=empty)
+    assert (Path(typed.stdout.strip()) / "py.typed").is_file()
