@@ -42,7 +42,7 @@ NOT_DENYING = _words("only just longer doubt matter sooner later")
 # What an answer about courses says around its facts; never credited to a course as a skill.
 FRAME_WORDS = _words(
     """
-    course courses class classes module modules subject subjects programme program option options
+    course courses become find looking class classes module modules subject subjects option options
     recommend recommended recommendation suggest suggested consider choose take taking teach teaches
     taught cover covers covering covered include includes including offer offers provide provides
     introduce introduces focus focuses focusing learn learns learning student students skill skills
