@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from synthesis.judge.model import Course
 from synthesis.judge.offline import conflicts
 from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.support import CONFLICT_FACTOR, Support
 from synthesis.judge.offline.tokens import Token, joined, normalise, stem, tokenise
-from synthesis.judge.offline.words import FRAME_WORDS
+from synthesis.judge.offline.words import FRAME_WORDS, NEGATIONS, NOT_DENYING, TURNS
 
 _SEVERAL = re.compile(r"^(?:both|all|together|these|those|overall|combined)\b", re.I)
 _LOOSE = re.compile(
@@ -65,7 +66,7 @@ class CourseEvidence:
         """The share of the credited terms that stand in the evidence of the courses meant."""
         own = [self._single[at] for at in subject] or [self.together]
         terms = self.terms(tokens, subject, given)
-        denied = conflicts.denied(tokens)
+        denied = _denied(tokens)
         found = [
             token for token in terms if any(index.knows(token) for index in own) != (token.stem in denied)
         ]
@@ -112,6 +113,21 @@ class CourseEvidence:
         wanted = {token.stem for token in found}
         lines = (line for line in evidence_text(course).split("\n")[2:] if wanted & set(_stems(line)))
         return f"{course.code} {course.name}: {'; '.join(list(dict.fromkeys(lines))[:3])}".rstrip(": ")[:240]
+
+
+def _denied(tokens: Sequence[Token]) -> set[str]:
+    """What is said to be missing from a course: everything after a negation, up to a "but"."""
+    found: set[str] = set()
+    denying = False
+    for token, following in zip_longest(tokens, tokens[1:]):
+        word = token.text.lower()
+        if word in NEGATIONS:
+            denying = following is not None and following.stem not in NOT_DENYING
+        elif word in TURNS:
+            denying = False
+        elif denying:
+            found.add(token.stem)
+    return found
 
 
 def _stems(text: str) -> list[str]:
