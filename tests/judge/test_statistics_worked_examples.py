@@ -27,7 +27,7 @@ from synthesis.judge.statistics import (
     ],
 )
 def test_wilson_interval(successes, total, low, high):
-    assert wilson_interval(successes, total) == pytest.approx((low, high), abs=5e-5)
+    assert wilson_interval(successes, total) == pytest.approx([low, high], abs=5e-5)
 
 
 def test_wilson_interval_of_nothing_is_undefined():

@@ -10,7 +10,7 @@ from typing import Any
 
 from synthesis.judge.final_metrics import final_metrics
 from synthesis.judge.model import Axis, Rubric
-from synthesis.judge.statistics import Interval, bootstrap_interval, mean_of_counts, wilson_interval
+from synthesis.judge.statistics import bootstrap_interval, mean_of_counts, wilson_interval
 from synthesis.judge.verdicts import SCORES, all_passed, axis_passed, camel, score_of
 
 __all__ = ["final_metrics", "iteration_metrics"]
@@ -71,7 +71,7 @@ def _average(values: Sequence[int], description: str) -> dict[str, Any]:
         "numerator": sum(values),
         "denominator": len(values),
         "description": description,
-        "interval": _listed(bootstrap_interval(values, mean_of_counts)),
+        "interval": bootstrap_interval(values, mean_of_counts),
     }
 
 
@@ -82,17 +82,13 @@ def _rate(passed: int, judged: int, total: int, description: str) -> dict[str, A
         "numerator": passed,
         "denominator": total,
         "description": description,
-        "interval": _listed(wilson_interval(passed, total)),
-        "judgedOnly": {**judged_only, "interval": _listed(wilson_interval(passed, judged))},
+        "interval": wilson_interval(passed, total),
+        "judgedOnly": {**judged_only, "interval": wilson_interval(passed, judged)},
     }
 
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def _listed(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else list(interval)
 
 
 def _distribution(records: Sequence[Record], axis: Axis) -> dict[str, int]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-Interval = tuple[float, float]
+Interval = list[float]  # low, high; a list, as JSON has it
 Value = TypeVar("Value", int, float, tuple[int, int])
 
 Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
@@ -27,7 +27,7 @@ def wilson_interval(successes: int, total: int) -> Interval | None:
     scale = 1 + square / total
     low = 0.0 if successes == 0 else (centre - margin) / scale
     high = 1.0 if successes == total else (centre + margin) / scale
-    return low, high
+    return [low, high]
 
 
 def mean_of_counts(counts: Mapping[int, int] | Mapping[float, int]) -> float | None:
@@ -56,7 +56,7 @@ def bootstrap_interval(
     values = sorted(value for value in found if value is not None)
     if 2 * len(values) < resamples:
         return None
-    return _percentile(values, 0.025), _percentile(values, 0.975)
+    return [_percentile(values, 0.025), _percentile(values, 0.975)]
 
 
 def _resample(counts: Sequence[tuple[Value, int]], draw: Callable[[int], int]) -> dict[Value, int]:
