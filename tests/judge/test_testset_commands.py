@@ -24,19 +24,9 @@ def test_list_prints_the_newest_first_in_columns(log, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["ID", "CREATED", "STATUS", "MODEL", "ANSWER", "CONTEXT", "QUESTION"]
     assert [line.split()[0] for line in lines[1:]] == ["q-2", "q-3", "q-1"]
-    assert (
-        lines[2].split("  ")
-        == [
-            "q-3",
-            "2025-03-02 10:00",
-            "COMPLETED",
-            "some-model",
-            "13 chars",
-            "1      ",
-            " What about q-3?",
-        ]
-        or "What about q-3?" in lines[2]
-    )
+    cells = [cell.strip() for cell in lines[2].split("  ") if cell]
+    expected = ["q-3", "2025-03-02 10:00", "COMPLETED", "some-model", "13 chars", "1", "What about q-3?"]
+    assert cells == expected
 
 
 def test_list_shows_only_an_excerpt_and_no_control_character(tmp_path, capsys):
@@ -152,10 +142,3 @@ def test_a_password_in_a_database_url_is_never_printed(tmp_path):
     assert done.returncode == 1
     assert "hush-hush" not in done.stdout + done.stderr
     assert "me:***@127.0.0.1" in done.stderr
-
-
-def test_a_reader_that_goes_away_is_no_error(log):
-    command = f"{sys.executable} -m synthesis testset list {log} | head -n 1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert done.stderr == ""

@@ -22,8 +22,6 @@ def write_test_set(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, data, force)
-    except FileExistsError:
-        raise _exists(target) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise OutputError(f"cannot be written: {reason}", place=Place(str(target))) from None
@@ -63,7 +61,7 @@ def _put(name: str, target: Path, force: bool) -> None:
             os.link(name, target)
             return
     except FileExistsError:
-        raise
+        raise _exists(target) from None
     except OSError:
         check_target(target, force=force)
     os.replace(name, target)
