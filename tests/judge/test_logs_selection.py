@@ -18,7 +18,7 @@ def names(result):
 
 
 def row(index, name=None):
-    return LogRow(index, f"line {index}", name or f"q-{index}", "q", None, None, "a", [], {})
+    return LogRow(index, f"line {index}", name or f"q-{index}", None, None, "q", "a", [], {})
 
 
 ROWS = [nested("q-3", 3), nested("q-1", 1, status="failed"), nested("q-2", 2), nested("q-4", 4)]
@@ -104,7 +104,7 @@ def test_rows_that_cannot_become_cases_are_left_out_and_counted(tmp_path):
     ]
     result = built(tmp_path, rows)
     assert names(result) == ["q-1"]
-    assert result.notes == ("3 matching rows have no answer and are left out",)
+    assert result.notes == ("matching rows without an answer, left out: 3",)
 
 
 def test_a_sample_that_is_smaller_than_asked_for_is_noted(tmp_path):
@@ -115,19 +115,21 @@ def test_rows_without_a_date_are_noted_when_dates_matter(tmp_path):
     since, _ = period("2025-03-01", None)
     result = built(tmp_path, [nested("q-1"), nested("q-2") | {"createdAt": "?"}], since=since)
     assert names(result) == ["q-1"]
-    assert result.notes == ("1 rows have no readable date and are left out",)
+    assert result.notes == ("rows without a readable date, left out: 1",)
 
 
 def test_ids_that_are_absent_or_incomplete_are_an_error(tmp_path):
     rows = [nested("q-1"), nested("q-2", answer="")]
     with pytest.raises(TestSetError) as caught:
         built(tmp_path, rows, ids=frozenset({"q-1", "q-2", "q-9", "q-8"}))
-    assert "line 2 (q-2): has no answer" in str(caught.value)
+    assert "line 2 (q-2): is without an answer" in str(caught.value)
     assert "not in the log: q-8, q-9" in str(caught.value)
 
 
 def test_nothing_found_is_an_error_that_says_why(tmp_path):
-    with pytest.raises(TestSetError, match=r"no row makes a case \(1 read\); 1 matching rows have no answer"):
+    with pytest.raises(
+        TestSetError, match=r"no row makes a case \(1 read\); matching rows without an answer, left out: 1"
+    ):
         built(tmp_path, [nested("q-1", answer="")])
 
 

@@ -11,6 +11,10 @@ from synthesis.errors import MissingExtraError, OptionError, TestSetError
 from synthesis.judge.logs import Selection, build_test_set, parse_mapping, read_log
 
 
+def every_row(source, **options):
+    return list(read_log(source, lambda head: True, **options))
+
+
 def stored(kind, tmp_path, rows):
     if kind == "sql":
         return write_sqlite(tmp_path / "log.db", rows), "logs"
@@ -20,7 +24,7 @@ def stored(kind, tmp_path, rows):
 
 def refusal(source, table=None, mapping=None):
     with pytest.raises(TestSetError) as caught:
-        list(read_log(source, table=table, mapping=mapping))
+        every_row(source, table=table, mapping=mapping)
     return str(caught.value)
 
 
@@ -90,13 +94,13 @@ def test_a_mapping_that_makes_no_sense_is_refused(text, told):
     ],
 )
 def test_dates_are_understood_in_many_forms(tmp_path, value):
-    (row,) = read_log(write_jsonl(tmp_path / "l.jsonl", [{"id": 1, "createdAt": value}]))
+    (row,) = every_row(write_jsonl(tmp_path / "l.jsonl", [{"id": 1, "createdAt": value}]))
     assert row.created_at == datetime.datetime(2025, 3, 4, 5, 6, 7, tzinfo=datetime.UTC)
 
 
 @pytest.mark.parametrize("value", ["yesterday", True, "9" * 400, {"a": 1}, "nan"])
 def test_what_is_no_date_is_none(tmp_path, value):
-    (row,) = read_log(write_jsonl(tmp_path / "l.jsonl", [{"id": 1, "createdAt": value}]))
+    (row,) = every_row(write_jsonl(tmp_path / "l.jsonl", [{"id": 1, "createdAt": value}]))
     assert row.created_at is None
 
 
@@ -115,7 +119,7 @@ def test_parquet_with_nanoseconds_missing_values_and_passages(tmp_path):
         }
     )
     parquet.write_table(table, tmp_path / "l.parquet")
-    first, second = read_log(str(tmp_path / "l.parquet"))
+    first, second = every_row(str(tmp_path / "l.parquet"))
     assert (first.id, first.created_at.year, first.context) == ("1", 2025, [{"text": "p"}])
     assert (second.answer, second.context, second.details) == (None, None, {})
 
@@ -135,6 +139,11 @@ def test_all_bad_lines_are_told_together(tmp_path):
         "line 7: not UTF-8",
     ):
         assert told in message
+
+
+def test_the_contents_of_rows_that_are_not_wanted_are_not_looked_at(tmp_path):
+    source = write_jsonl(tmp_path / "l.jsonl", [nested("q-1"), {"id": "q-2", "context": "[1,", "steps": "{"}])
+    assert len(build_test_set(source, Selection(ids=frozenset({"q-1"}))).cases) == 1
 
 
 def test_an_answer_that_is_no_text_is_told(tmp_path):
@@ -191,14 +200,14 @@ def test_database_trouble_is_told_without_the_password(tmp_path):
 def test_a_table_name_is_never_read_as_sql(tmp_path):
     url = write_sqlite(tmp_path / "log.db", [flat("q-1")])
     assert "there is no table" in refusal(url, "logs; DROP TABLE logs")
-    assert len(list(read_log(url, table="logs"))) == 1
+    assert len(every_row(url, table="logs")) == 1
 
 
 def test_a_table_goes_with_a_database_and_only_with_it(tmp_path):
     with pytest.raises(OptionError, match="needs --table"):
-        list(read_log("sqlite:///x.db"))
+        every_row("sqlite:///x.db")
     with pytest.raises(OptionError, match="goes with a database URL"):
-        list(read_log(write_jsonl(tmp_path / "l.jsonl", [flat("q-1")]), table="logs"))
+        every_row(write_jsonl(tmp_path / "l.jsonl", [flat("q-1")]), table="logs")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +217,7 @@ def test_a_table_goes_with_a_database_and_only_with_it(tmp_path):
 def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, source, extra):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=rf"synthesis-eval\[{extra}\]"):
-        list(read_log(source, table="logs" if extra == "sql" else None))
+        every_row(source, table="logs" if extra == "sql" else None)
 
 
 def test_courses_without_the_needed_fields_are_told_by_line(tmp_path):

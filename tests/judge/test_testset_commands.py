@@ -51,7 +51,7 @@ def test_build_writes_a_set_that_loads_again(log, tmp_path, capsys):
     assert call(["testset", "build", log, "--out", str(out)]) == 0
     captured = capsys.readouterr()
     assert captured.out == f"Wrote 2 cases to {out}\n"
-    assert captured.err == "note: 1 matching rows have no answer and are left out\n"
+    assert captured.err == "note: matching rows without an answer, left out: 1\n"
     assert [case.query_log_id for case in testset.load_test_set(out)] == ["q-1", "q-3"]
     assert stat.S_IMODE(os.stat(out).st_mode) == 0o600
     assert os.listdir(out.parent) == ["set.json"]

@@ -55,8 +55,8 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 def list_logs(source: str, table: str | None, columns: str, **chosen: Any) -> int:
     """List recent query logs, newest first, with a short excerpt of each question."""
     selection = _selection(**chosen)
-    found = logs.read_log(source, table=table, mapping=logs.parse_mapping(columns))
-    rows = logs.pick(filter(selection.wants, found), selection)
+    found = logs.read_log(source, selection.wants, table=table, mapping=logs.parse_mapping(columns))
+    rows = logs.pick(found, selection)
     if not rows:
         click.echo("No row matches.", err=True)
         return exits.OK

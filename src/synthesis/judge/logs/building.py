@@ -1,14 +1,14 @@
 """A test set from the rows of a query log."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.logs.reading import read_log, source_name
-from synthesis.judge.logs.rows import LogRow
+from synthesis.judge.logs.rows import LogHead, LogRow
 from synthesis.judge.logs.selection import Selection, pick
 from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import parse_placed_cases
@@ -28,23 +28,24 @@ def build_test_set(
 ) -> Built:
     """The selected rows that hold a question, an answer and a context, in the order of the log."""
     builder = _Builder(source_name(source), selection)
-    rows = pick(builder.usable(read_log(source, table=table, mapping=mapping)), selection)
+    found = read_log(source, builder.wants, table=table, mapping=mapping)
+    rows = pick(filter(builder.is_complete, found), selection)
     builder.check_ids()
     if not rows:
         raise builder.nothing_found()
-    cases = parse_placed_cases(((row.position, as_object(row)) for row in rows), builder.name)
-    return Built(cases, tuple(as_object(row) for row in rows), tuple(builder.notes(len(rows))))
+    cases = parse_placed_cases(((row.position, _as_object(row)) for row in rows), builder.name)
+    return Built(cases, tuple(_as_object(row) for row in rows), tuple(builder.notes(len(rows))))
 
 
-def as_object(row: LogRow) -> dict[str, Any]:
+def _as_object(row: LogRow) -> dict[str, Any]:
     """The row as a test-set file writes it."""
     case = {"queryLogId": row.id, "question": row.question, "answer": row.answer, "context": row.context}
     return {**case, **row.details}
 
 
-def lacks(row: LogRow) -> str | None:
+def _lacks(row: LogRow) -> str | None:
     """What a row would need to become a case."""
-    parts = (("question", row.question), ("answer", row.answer), ("context", row.context))
+    parts = (("a question", row.question), ("an answer", row.answer), ("a context", row.context))
     return next((name for name, value in parts if value is None), None)
 
 
@@ -57,30 +58,27 @@ class _Builder:
         self.read = 0
         self.undated = 0
         self.left_out: Counter[str] = Counter()
-        self._seen: set[str] = set()
+        self._absent = set(selection.ids)
         self._problems = Problems(name, hint="Rows asked for by --id must be there and complete.")
 
-    def usable(self, rows: Iterator[LogRow]) -> Iterator[LogRow]:
-        for row in rows:
-            self.read += 1
-            self.undated += row.created_at is None
-            if row.id in self.selection.ids:
-                self._seen.add(row.id)
-            if self.selection.wants(row) and self._is_complete(row):
-                yield row
+    def wants(self, row: LogHead) -> bool:
+        self.read += 1
+        self.undated += row.created_at is None
+        self._absent.discard(row.id)
+        return self.selection.wants(row)
 
-    def _is_complete(self, row: LogRow) -> bool:
-        missing = lacks(row)
+    def is_complete(self, row: LogRow) -> bool:
+        missing = _lacks(row)
         if missing is None:
             return True
         if row.id in self.selection.ids:
-            self._problems.add(named(row.position, row.id), f"has no {missing}")
+            self._problems.add(named(row.position, row.id), f"is without {missing}")
         self.left_out[missing] += 1
         return False
 
     def check_ids(self) -> None:
-        if absent := sorted(self.selection.ids - self._seen):
-            self._problems.add("", f"not in the log: {listing(absent)}")
+        if self._absent:
+            self._problems.add("", f"not in the log: {listing(sorted(self._absent))}")
         self._problems.raise_if_any()
 
     def nothing_found(self) -> TestSetError:
@@ -95,10 +93,8 @@ class _Builder:
         return [*self._gaps(), *few]
 
     def _gaps(self) -> list[str]:
-        found = [
-            f"{count} matching rows have no {name} and are left out" for name, count in self.left_out.items()
-        ]
+        found = [f"matching rows without {name}, left out: {count}" for name, count in self.left_out.items()]
         dated = self.selection.since is not None or self.selection.until is not None
         if self.undated and dated:
-            found.append(f"{self.undated} rows have no readable date and are left out")
+            found.append(f"rows without a readable date, left out: {self.undated}")
         return found

@@ -1,12 +1,12 @@
 """Any query log, read row by row: a file by its ending, a database table by its URL."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 
 from synthesis.errors import OptionError, Place, TestSetError
 from synthesis.judge.logs.database import read_table, shown
 from synthesis.judge.logs.files import READERS, Placed
-from synthesis.judge.logs.rows import LogRow, parse_row
+from synthesis.judge.logs.rows import LogHead, LogRow, parse_head, parse_row
 from synthesis.judge.logs.values import MalformedValueError
 from synthesis.judge.testset.problems import Problems
 
@@ -14,13 +14,22 @@ ROW_HINT = "docs/testsets.md describes the shape of a log row; --map names colum
 
 
 def read_log(
-    source: str, *, table: str | None = None, mapping: Mapping[str, str] | None = None
+    source: str,
+    wants: Callable[[LogHead], bool],
+    *,
+    table: str | None = None,
+    mapping: Mapping[str, str] | None = None,
 ) -> Iterator[LogRow]:
-    """The rows of a log; what is wrong with any of them is raised together after the last."""
+    """The wanted rows of a log; what is wrong with any of them is raised together after the last.
+
+    The contents of a row that is not wanted are not looked at, so an old broken one stops nobody.
+    """
     problems = Problems(source_name(source), hint=ROW_HINT)
     for index, (position, raw) in enumerate(_placed(source, table, problems)):
         try:
-            yield parse_row(raw, index, position, mapping or {})
+            head = parse_head(raw, index, position, mapping or {})
+            if wants(head):
+                yield parse_row(head, raw, mapping or {})
         except MalformedValueError as error:
             problems.add(position, str(error))
     problems.raise_if_any()

@@ -5,6 +5,7 @@ Names are compared without case, underscores and hyphens: `ranked_courses` is `r
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -32,15 +33,20 @@ DETAILS = ("llmModel", "llmProvider", "promptVersion", "tokenUsage", "duration")
 Raw = Mapping[str, Any]
 
 
-class LogRow(msgspec.Struct, frozen=True):
-    """One logged query. `index` orders rows as the log does, `position` says it in words (`line 3`)."""
+class LogHead(msgspec.Struct, frozen=True):
+    """What rows are chosen by. `index` orders rows as the log does, `position` is for people (`line 3`)."""
 
     index: int
     position: str
     id: str
-    question: str | None
     status: str | None
     created_at: datetime | None
+
+
+class LogRow(LogHead, frozen=True):
+    """One logged query."""
+
+    question: str | None
     answer: str | None
     context: object
     details: dict[str, Any]
@@ -59,8 +65,8 @@ def parse_mapping(text: str) -> dict[str, str]:
     return mapping
 
 
-def parse_row(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) -> LogRow:
-    """Its fields; raises `MalformedValueError` for a value of the wrong kind and for a missing id."""
+def parse_head(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) -> LogHead:
+    """The head of a row; raises `MalformedValueError` when there is no id."""
     finder = _Finder(raw, mapping)
     name = finder.find("id")
     if name is None or not str(name).strip():
@@ -68,14 +74,17 @@ def parse_row(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) -
         raise MalformedValueError(
             f"has no id; its columns: {columns}. Name the right one with --map id=COLUMN"
         )
+    status = _text(finder.find("status"), "the status")
+    return LogHead(index, position, str(name), status, as_moment(finder.find("createdAt")))
+
+
+def parse_row(head: LogHead, raw: Raw, mapping: Mapping[str, str]) -> LogRow:
+    """The whole row; raises `MalformedValueError` for a value of the wrong kind."""
+    finder = _Finder(raw, mapping)
     details = {field: _detail(field, finder.find(field)) for field in DETAILS}
     return LogRow(
-        index=index,
-        position=position,
-        id=str(name),
+        **msgspec.structs.asdict(head),
         question=_text(finder.find("question"), "the question"),
-        status=_text(finder.find("status"), "the status"),
-        created_at=as_moment(finder.find("createdAt")),
         answer=_text(finder.find("answer"), "the answer"),
         context=from_json(finder.find("context"), "the context"),
         details={field: value for field, value in details.items() if value is not None},
@@ -88,7 +97,6 @@ class _Finder:
     def __init__(self, raw: Raw, mapping: Mapping[str, str]) -> None:
         self._raw = raw
         self._mapping = mapping
-        self._steps = list(_steps(raw))
 
     def find(self, field: str) -> Any:
         if field in self._mapping:
@@ -105,6 +113,10 @@ class _Finder:
         if field in ("answer", "context"):
             for step in self._steps:
                 yield from step
+
+    @cached_property
+    def _steps(self) -> list[list[Raw]]:
+        return list(_steps(self._raw))
 
     def _answering_step(self) -> list[Raw]:
         return next(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from synthesis.errors import OptionError
-from synthesis.judge.logs.rows import LogRow
+from synthesis.judge.logs.rows import LogHead, LogRow
 from synthesis.judge.logs.values import as_moment
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -25,10 +25,10 @@ class Selection(msgspec.Struct, frozen=True):
     sample: int | None = None
     seed: int = 0
 
-    def wants(self, row: LogRow) -> bool:
+    def wants(self, row: LogHead) -> bool:
         return self._wants_name(row) and self._wants_date(row.created_at)
 
-    def _wants_name(self, row: LogRow) -> bool:
+    def _wants_name(self, row: LogHead) -> bool:
         statuses = {status.casefold() for status in self.statuses}
         wanted = not statuses or (row.status or "").casefold() in statuses
         return wanted and (not self.ids or row.id in self.ids)
