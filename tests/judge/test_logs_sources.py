@@ -60,6 +60,13 @@ def test_steps_as_a_list(tmp_path):
     assert built.objects[0] == {"queryLogId": "q-1", "question": "What about q-1?", **CASE_OF}
 
 
+def test_a_step_may_be_called_answer_or_context(tmp_path):
+    row = nested("q-1")
+    row["steps"] = {"context": row["steps"]["retrieval"], "answer": row["steps"]["synthesis"]}
+    built = build_test_set(write_jsonl(tmp_path / "l.jsonl", [row]), Selection())
+    assert built.objects[0] == {"queryLogId": "q-1", "question": "What about q-1?", **CASE_OF}
+
+
 def test_details_come_from_the_step_that_wrote_the_answer(tmp_path):
     row = nested("q-1") | {"duration": 999, "llmProvider": "someone"}
     (built,) = build_test_set(write_jsonl(tmp_path / "l.jsonl", [row]), Selection()).objects

@@ -1,36 +1,15 @@
-"""A row of a query log, whatever its source, becomes the few things that a test set needs.
+"""A row of a query log, whatever its source, becomes the few things that a test set needs."""
 
-Names are compared without case, underscores and hyphens: `ranked_courses` is `rankedCourses`.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.judge.logs.finding import DETAILS, NAMES, Finder, Raw
 from synthesis.judge.logs.values import MalformedValueError, as_moment, as_number, from_json
 from synthesis.judge.testset.problems import kind_of
-
-# Field -> the names under which it is looked for, the first one found wins.
-NAMES = {
-    "id": ("id", "queryLogId"),
-    "question": ("question", "query"),
-    "status": ("status",),
-    "createdAt": ("createdAt", "timestamp"),
-    "answer": ("answer", "answerText"),
-    "context": ("rankedCourses", "context", "passages"),
-    "llmModel": ("llmModel", "model"),
-    "llmProvider": ("llmProvider", "provider"),
-    "promptVersion": ("promptVersion",),
-    "tokenUsage": ("tokenUsage",),
-    "duration": ("duration",),
-}
-DETAILS = ("llmModel", "llmProvider", "promptVersion", "tokenUsage", "duration")
-
-Raw = Mapping[str, Any]
 
 
 class LogHead(msgspec.Struct, frozen=True):
@@ -67,7 +46,7 @@ def parse_mapping(text: str) -> dict[str, str]:
 
 def parse_head(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) -> LogHead:
     """The head of a row; raises `MalformedValueError` when there is no id."""
-    finder = _Finder(raw, mapping)
+    finder = Finder(raw, mapping)
     name = finder.find("id")
     if name is None or not str(name).strip():
         columns = ", ".join(list(raw)[:12])
@@ -80,7 +59,7 @@ def parse_head(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) 
 
 def parse_row(head: LogHead, raw: Raw, mapping: Mapping[str, str]) -> LogRow:
     """The whole row; raises `MalformedValueError` for a value of the wrong kind."""
-    finder = _Finder(raw, mapping)
+    finder = Finder(raw, mapping)
     details = {field: _detail(field, finder.find(field)) for field in DETAILS}
     return LogRow(
         **msgspec.structs.asdict(head),
@@ -89,81 +68,6 @@ def parse_row(head: LogHead, raw: Raw, mapping: Mapping[str, str]) -> LogRow:
         context=from_json(finder.find("context"), "the context"),
         details={field: value for field, value in details.items() if value is not None},
     )
-
-
-class _Finder:
-    """Looks a field up: at the mapped place, or by its names in the row and in the outputs of its steps."""
-
-    def __init__(self, raw: Raw, mapping: Mapping[str, str]) -> None:
-        self._raw = raw
-        self._mapping = mapping
-
-    def find(self, field: str) -> Any:
-        if field in self._mapping:
-            return _at_path(self._raw, self._mapping[field])
-        return next(
-            (value for holder in self._holders(field) if (value := _named(holder, field)) is not None), None
-        )
-
-    def _holders(self, field: str) -> Iterator[Raw]:
-        """Details come from the step that wrote the answer rather than from the row as a whole."""
-        if field in DETAILS:
-            yield from self._answering_step()
-        yield self._raw
-        if field in ("answer", "context"):
-            for step in self._steps:
-                yield from step
-
-    @cached_property
-    def _steps(self) -> list[list[Raw]]:
-        return list(_steps(self._raw))
-
-    def _answering_step(self) -> list[Raw]:
-        return next(
-            (step for step in self._steps if any(_named(part, "answer") is not None for part in step)), []
-        )
-
-
-def _steps(raw: Raw) -> Iterator[list[Raw]]:
-    """Each step as the objects that may hold its results: its output, then the step itself."""
-    steps = from_json(_lookup(raw, "steps"), "steps")
-    if isinstance(steps, Mapping):
-        yield [steps]
-    for step in steps.values() if isinstance(steps, Mapping) else steps if isinstance(steps, list) else ():
-        if isinstance(step, Mapping):
-            output = from_json(_lookup(step, "output"), "a step's output")
-            yield [output, step] if isinstance(output, Mapping) else [step]
-
-
-def _named(holder: Raw, field: str) -> Any:
-    return next((value for name in NAMES[field] if (value := _lookup(holder, name)) is not None), None)
-
-
-def _lookup(holder: Raw, name: str) -> Any:
-    if name in holder:
-        return holder[name]
-    wanted = _plain(name)
-    return next((value for key, value in holder.items() if _plain(str(key)) == wanted), None)
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "").replace("-", "").casefold()
-
-
-def _at_path(raw: Raw, path: str) -> Any:
-    """The value of a column, or of a dotted path into JSON."""
-    if path in raw:
-        return raw[path]
-    value: Any = raw
-    for part in path.split("."):
-        value = from_json(value, path)
-        if isinstance(value, Mapping):
-            value = _lookup(value, part)
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None
-    return value
 
 
 def _text(value: object, what: str) -> str | None:
