@@ -5,8 +5,7 @@ from synthesis.judge.model import Axis, Level, Rubric
 
 def axis(name, keys, pass_at=4):
     levels = tuple(
-        Level(score, f"Label {score}", f"meaning of {name} {score}", keys.get(score))
-        for score in (5, 4, 3, 2, 1)
+        Level(score, f"Label {score}", f"meaning of {name} {score}", keys.get(score)) for score in (5, 4, 3, 2, 1)
     )
     return Axis(name, f"What about {name}?", pass_at, levels)
 

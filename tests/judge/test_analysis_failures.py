@@ -67,9 +67,7 @@ def test_a_rubric_without_keys_names_its_categories_by_score():
 
 def test_one_failure_in_26_is_said_with_both_bases():
     insights = failure_analysis(records(*[(5, 5)] * 25, (5, 1)), RUBRIC)["insights"]
-    assert insights["systemWeaknesses"] == [
-        "1 of 1 failed records (1 of 26 in all) has completeness 1 (Label 1)."
-    ]
+    assert insights["systemWeaknesses"] == ["1 of 1 failed records (1 of 26 in all) has completeness 1 (Label 1)."]
     assert insights["systemStrengths"][0] == "25 of 26 records passed."
     assert "frequent" not in str(insights).lower()
 

@@ -133,9 +133,7 @@ def test_parquet_with_nanoseconds_missing_values_and_passages(tmp_path):
 
 def test_all_bad_lines_are_told_together(tmp_path):
     path = tmp_path / "l.jsonl"
-    path.write_bytes(
-        b'{"id": "a"}\n\n{broken\n[1]\n{"no": "name"}\n{"id": "b", "context": "[1,"}\n{"id": "\xff"}\n'
-    )
+    path.write_bytes(b'{"id": "a"}\n\n{broken\n[1]\n{"no": "name"}\n{"id": "b", "context": "[1,"}\n{"id": "\xff"}\n')
     message = refusal(str(path))
     assert "5 problems" in message
     for told in (
@@ -155,9 +153,7 @@ def test_the_contents_of_rows_that_are_not_wanted_are_not_looked_at(tmp_path):
 
 def test_an_answer_that_is_no_text_is_told(tmp_path):
     row = {"id": 1, "answer": {"text": "a"}}
-    assert "line 1: the answer must be a text, not an object" in refusal(
-        write_jsonl(tmp_path / "l.jsonl", [row])
-    )
+    assert "line 1: the answer must be a text, not an object" in refusal(write_jsonl(tmp_path / "l.jsonl", [row]))
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,7 @@ def test_the_file_has_the_keys_of_the_contract_in_their_order():
 
 
 def test_figures_of_a_fully_judged_set():
-    metrics = metrics_of(
-        [record("a", 5, 5, 3), record("b", 4, 3, 1), record("c", 2, 5, 0), record("d", 5, 4, 2)]
-    )
+    metrics = metrics_of([record("a", 5, 5, 3), record("b", 4, 3, 1), record("c", 2, 5, 0), record("d", 5, 4, 2)])
     figures = {
         name: (metrics[name]["value"], metrics[name]["numerator"], metrics[name]["denominator"])
         for name in AVERAGES + RATES

@@ -65,9 +65,7 @@ def test_labels(folder, value):
         assert all(score in range(1, 6) for score in scores.values())
 
 
-@given(
-    answers=st.lists(LIKELY_CASES, max_size=2) | VALUES, contexts=st.lists(LIKELY_CASES, max_size=2) | VALUES
-)
+@given(answers=st.lists(LIKELY_CASES, max_size=2) | VALUES, contexts=st.lists(LIKELY_CASES, max_size=2) | VALUES)
 @settings(max_examples=50)
 def test_joined_files(folder, answers, contexts):
     paths = stored(folder, answers, "a.json"), stored(folder, contexts, "c.json")

@@ -30,13 +30,9 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.argument("source"),
         click.option("--table", help="Table of the logs, with a database URL (NAME or SCHEMA.NAME)."),
-        click.option(
-            "--map", "columns", default="", help="Names of columns: question=prompt,answer=steps.x.text"
-        ),
+        click.option("--map", "columns", default="", help="Names of columns: question=prompt,answer=steps.x.text"),
         click.option("--id", "ids", multiple=True, help="Only this row; may be repeated."),
-        click.option(
-            "--status", "statuses", multiple=True, help="Only rows of this status; may be repeated."
-        ),
+        click.option("--status", "statuses", multiple=True, help="Only rows of this status; may be repeated."),
         click.option("--since", metavar="DATE", help="Only rows from this date or time on (UTC)."),
         click.option("--until", metavar="DATE", help="Only rows up to this date, the day included, or time."),
         click.option("--sample", type=click.IntRange(min=1), help="Pick this many of the rows at random."),
@@ -49,9 +45,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @testset.command("list")
 @_selecting
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=LISTED, show_default=True, help="Newest rows only."
-)
+@click.option("--limit", type=click.IntRange(min=1), default=LISTED, show_default=True, help="Newest rows only.")
 def list_logs(source: str, table: str | None, columns: str, **chosen: Any) -> int:
     """List recent query logs, newest first, with a short excerpt of each question."""
     selection = _selection(**chosen)

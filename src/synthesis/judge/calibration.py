@@ -92,12 +92,8 @@ def calibrate(records: Sequence[Mapping[str, Any]], labels: Labels, rubric: Rubr
     }
 
 
-def _pairs(
-    names: Sequence[str], judged: Mapping[str, Mapping[str, Any]], labels: Labels, axis: Axis
-) -> list[Pair]:
-    return [
-        (labels[name][axis.name], score_of(judged[name], axis)) for name in names if axis.name in labels[name]
-    ]
+def _pairs(names: Sequence[str], judged: Mapping[str, Mapping[str, Any]], labels: Labels, axis: Axis) -> list[Pair]:
+    return [(labels[name][axis.name], score_of(judged[name], axis)) for name in names if axis.name in labels[name]]
 
 
 def _axis(pairs: Sequence[Pair], axis: Axis) -> dict[str, Any]:

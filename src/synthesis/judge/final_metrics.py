@@ -84,8 +84,7 @@ def _sample(name: str, row: Row, rubric: Rubric) -> dict[str, Any]:
     return {
         "queryLogId": name,
         "scores": {
-            axis.name: [None if record is None else score_of(record, axis) for record in row]
-            for axis in rubric.axes
+            axis.name: [None if record is None else score_of(record, axis) for record in row] for axis in rubric.axes
         },
         "passed": [None if record is None else all_passed(record, rubric) for record in row],
         "flips": {axis.name: _axis_flips(row, axis) for axis in rubric.axes}

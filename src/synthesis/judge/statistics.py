@@ -120,9 +120,7 @@ def _ordinal_distance(low: int, high: int, totals: Mapping[int, int]) -> float:
 
 def _disagreement(unit: Counter[int], distances: Mapping[tuple[int, int], float]) -> float:
     present = sorted(unit)
-    found = sum(
-        unit[low] * unit[high] * distances[low, high] for low in present for high in present if low < high
-    )
+    found = sum(unit[low] * unit[high] * distances[low, high] for low in present for high in present if low < high)
     return found / (unit.total() - 1)
 
 

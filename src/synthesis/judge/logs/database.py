@@ -54,9 +54,7 @@ def _engine(url: "URL") -> "Iterator[Engine]":
 
     # SQLite would make a database that does not exist.
     if url.drivername.startswith("sqlite") and url.database and not os.path.exists(url.database):
-        raise TestSetError(
-            "no such file", place=Place(url.database), hint="Check the path in the database URL."
-        )
+        raise TestSetError("no such file", place=Place(url.database), hint="Check the path in the database URL.")
     try:
         engine = create_engine(url)
     except ModuleNotFoundError as error:
@@ -77,9 +75,7 @@ def _rows(engine: "Engine", name: str, place: str) -> Iterator[Placed]:
     if bare not in known:
         raise TestSetError(f"there is no table '{name}'", place=Place(place), hint=did_you_mean(bare, known))
     # Columns without types: values come as the driver reads them, whatever the table claims.
-    columns: list[ColumnClause[Any]] = [
-        column(found["name"]) for found in inspector.get_columns(bare, schema or None)
-    ]
+    columns: list[ColumnClause[Any]] = [column(found["name"]) for found in inspector.get_columns(bare, schema or None)]
     query = select(*columns).select_from(table(bare, schema=schema or None))
     with engine.connect() as connection:
         result = connection.execution_options(yield_per=ROWS_AT_A_TIME).execute(query)

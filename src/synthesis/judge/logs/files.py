@@ -46,9 +46,7 @@ def read_csv(file: str, problems: Problems) -> Iterator[Placed]:
         try:
             header = next(reader, None)
             if not header:
-                raise TestSetError(
-                    "has no header line", place=Place(file), hint="Name the columns in line 1."
-                )
+                raise TestSetError("has no header line", place=Place(file), hint="Name the columns in line 1.")
             for row in reader:
                 yield from _cells(header, row, reader.line_num, problems)
         except UnicodeDecodeError:

@@ -50,9 +50,7 @@ def _placed(source: str, table: str | None, problems: Problems) -> Iterator[Plac
             raise OptionError("a database needs --table", hint="Name the table that holds the query logs.")
         return read_table(source, table)
     if table:
-        raise OptionError(
-            "--table goes with a database URL", hint=f"'{source}' is a file; leave --table out."
-        )
+        raise OptionError("--table goes with a database URL", hint=f"'{source}' is a file; leave --table out.")
     reader = READERS.get(PurePath(source).suffix.lower())
     if reader is None:
         endings = ", ".join(READERS)

@@ -50,9 +50,7 @@ def parse_head(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) 
     name = finder.find("id")
     if name is None or not str(name).strip():
         columns = ", ".join(list(raw)[:12])
-        raise MalformedValueError(
-            f"has no id; its columns: {columns}. Name the right one with --map id=COLUMN"
-        )
+        raise MalformedValueError(f"has no id; its columns: {columns}. Name the right one with --map id=COLUMN")
     status = _text(finder.find("status"), "the status")
     return LogHead(index, position, str(name), status, as_moment(finder.find("createdAt")))
 

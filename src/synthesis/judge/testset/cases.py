@@ -40,9 +40,7 @@ def unique_id(item: dict[str, Any], position: str, problems: Problems, seen: dic
     """The queryLogId, which must be a text and the only one of its kind in the file."""
     value = item.get("queryLogId")
     if not isinstance(value, str) or not value.strip():
-        problems.add(
-            position, "has no queryLogId" if value is None else "queryLogId must be a text, not empty"
-        )
+        problems.add(position, "has no queryLogId" if value is None else "queryLogId must be a text, not empty")
         return ""
     if value in seen:
         problems.add(named(position, value), f"the same queryLogId stands at {seen[value]}")

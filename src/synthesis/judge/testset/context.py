@@ -76,9 +76,7 @@ def _outcomes(item: dict[str, Any], field: str, where: str, report: Report) -> t
     return tuple(_text(outcome, "cleanedName", place, report) for place, outcome in found)
 
 
-def _objects(
-    item: dict[str, Any], field: str, where: str, report: Report
-) -> list[tuple[str, dict[str, Any]]]:
+def _objects(item: dict[str, Any], field: str, where: str, report: Report) -> list[tuple[str, dict[str, Any]]]:
     """The objects of an optional array, each with its place; what is no object is reported and left out."""
     values = item.get(field)
     if values is None:

@@ -25,9 +25,7 @@ class Joined(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def join_files(
-    answers_path: str | os.PathLike[str], contexts_path: str | os.PathLike[str]
-) -> tuple[TestCase, ...]:
+def join_files(answers_path: str | os.PathLike[str], contexts_path: str | os.PathLike[str]) -> tuple[TestCase, ...]:
     """The joined cases; notes go to the log (`join` returns them)."""
     joined = join(answers_path, contexts_path)
     for note in joined.notes:

@@ -52,9 +52,7 @@ def unreadable(file: str, error: Exception) -> TestSetError:
     if isinstance(error, IsADirectoryError):
         return TestSetError("is a directory", place=Place(file), hint="Give the path of a file in it.")
     reason = getattr(error, "strerror", None) or str(error)
-    return TestSetError(
-        f"cannot be read: {reason}", place=Place(file), hint="Check the path and its permissions."
-    )
+    return TestSetError(f"cannot be read: {reason}", place=Place(file), hint="Check the path and its permissions.")
 
 
 def check_utf8(data: bytes, file: str) -> None:

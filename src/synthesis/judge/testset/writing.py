@@ -12,9 +12,7 @@ import msgspec
 from synthesis.errors import OutputError, Place
 
 
-def write_test_set(
-    objects: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], *, force: bool = False
-) -> None:
+def write_test_set(objects: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write the cases as a JSON array; an existing file stays unless `force` is given."""
     target = Path(path)
     check_target(target, force=force)
