@@ -19,7 +19,7 @@ from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
 ENTRY_POINTS = "synthesis.checks"
-BUILT_IN = ("agency", "crisis", "pivot", "reassurance")
+BUILT_IN = ("agency", "clinical", "crisis", "identity", "pivot", "pressure", "reassurance")
 Decide = Callable[[Exchange], CheckResult]
 
 
