@@ -1,9 +1,8 @@
 """Where a hit does not count: denied, quoted, reported, supposed, or said with other words around it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from synthesis.rules.language import Language
-from synthesis.rules.pattern import Pattern
+from synthesis.rules.pattern import Pattern, PreparedPattern
 from synthesis.rules.schema import Guard
 from synthesis.rules.text import Text
 
@@ -11,14 +10,13 @@ REACH = 300
 
 
 class ReadyGuard:
-    """A guard with its patterns compiled for one language."""
+    """A guard with its patterns."""
 
-    def __init__(self, guard: Guard, language: Language, lists: Mapping[str, Sequence[str]]) -> None:
-        self.name = guard.name
+    def __init__(self, guard: Guard, patterns: Mapping[str, PreparedPattern]) -> None:
         self._quoted = guard.quoted
-        self._before = [Pattern(source, language, lists) for source in guard.before]
-        self._after = [Pattern(source, language, lists) for source in guard.after]
-        self._sentence = [Pattern(source, language, lists) for source in guard.sentence]
+        self._before, self._after, self._sentence = (
+            [Pattern(patterns[source]) for source in sources] for sources in (guard.before, guard.after, guard.sentence)
+        )
 
     def holds(self, text: Text, start: int, end: int) -> bool:
         """Whether the hit from `start` to `end` must not count."""

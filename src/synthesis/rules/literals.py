@@ -3,20 +3,19 @@
 Every match of a pattern holds one of its literals, at most `lead` characters after its start.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Run, width
 
-MOST_LITERALS = 400
+MOST_LITERALS = 80  # a sequence grows no further when it would have more
 GOOD_LENGTH = 5
-LONGEST = 24
+LONG_ENOUGH = 8  # a longer text finds hardly fewer wrong places
 
 # A text that every match begins with -> whether it is the whole of the match, so that what follows can extend it.
 Beginnings = dict[str, bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Literals:
+class Literals(msgspec.Struct, frozen=True):
     """Texts of which every match holds one, `least_lead` to `lead` characters after its start."""
 
     texts: tuple[str, ...]
@@ -37,6 +36,8 @@ def literals_of(node: Node) -> Literals | None:
         quality = min(shortest, GOOD_LENGTH)
         if best is None or (quality, -most) > best[:2]:
             best = (quality, -most, Literals(_shortest_only(found), least, most))
+        if quality == GOOD_LENGTH:
+            break  # one further on would only lie further from the start
     return best[2] if best else None
 
 
@@ -70,23 +71,24 @@ def _beginnings(node: Node) -> Beginnings:
 def _of_sequence(parts: tuple[Node, ...]) -> Beginnings:
     found: Beginnings = {"": True}
     for part in parts:
-        if not any(found.values()):
-            break
+        if not any(whole and len(text) < LONG_ENOUGH for text, whole in found.items()):
+            return _closed(found)
         extended = _extended(found, _beginnings(part))
-        if len(extended) > MOST_LITERALS:
+        if len(extended) > MOST_LITERALS and len(found) > 1:
             return _closed(found)
         found = extended
     return found
 
 
 def _extended(found: Beginnings, following: Beginnings) -> Beginnings:
-    grown: list[Beginnings] = []
+    grown: Beginnings = {}
     for text, whole in found.items():
-        if not whole or len(text) >= LONGEST:
-            grown.append({text: False})
+        if not whole or len(text) >= LONG_ENOUGH:
+            grown[text] = False
         else:
-            grown.append({text + more: whole_more for more, whole_more in following.items()})
-    return _union(grown)
+            for more, whole_more in following.items():
+                grown[text + more] = whole_more and grown.get(text + more, True)
+    return grown
 
 
 def _of_repeat(part: Node, low: int, high: int) -> Beginnings:

@@ -6,14 +6,13 @@ where a pattern matches are its guards asked.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import ahocorasick_rs
 
 from synthesis.rules.guards import ReadyGuard
-from synthesis.rules.language import Language
-from synthesis.rules.pattern import Pattern
+from synthesis.rules.pattern import Pattern, PreparedPattern
 from synthesis.rules.schema import Guard, Rule, Sentence
 from synthesis.rules.text import Text
 
@@ -55,16 +54,12 @@ class Matcher:
     """All rules of one language for one side of the conversation."""
 
     def __init__(
-        self,
-        rules: Iterable[Rule],
-        language: Language,
-        guards: Mapping[str, Guard],
-        lists: Mapping[str, Sequence[str]],
+        self, rules: Iterable[Rule], guards: Mapping[str, Guard], prepared: Mapping[str, PreparedPattern]
     ) -> None:
-        self._language = language
-        self._lists = lists
+        self._prepared = prepared
         self._patterns: list[Pattern] = []
         self._numbers: dict[str, int] = {}
+        self._guards: dict[Guard, ReadyGuard] = {}
         self._rules = [self._ready(rule, guards) for rule in rules]
         self._list_rules = [index for index, ready in enumerate(self._rules) if ready.rule.list_items]
         self._build_automaton()
@@ -80,9 +75,15 @@ class Matcher:
     def _ready(self, rule: Rule, guards: Mapping[str, Guard]) -> _Ready:
         asked = [guards[name] for name in rule.guards]
         asked += [rule.unless] if rule.unless else []
-        ready_guards = tuple(ReadyGuard(guard, self._language, self._lists) for guard in asked)
+        ready_guards = tuple(map(self._guard, asked))
         sentence = self._ready_sentence(rule.sentence) if rule.sentence else None
         return _Ready(rule, self._number_all(rule.patterns), sentence, ready_guards)
+
+    def _guard(self, guard: Guard) -> ReadyGuard:
+        """A guard that many rules share is made once."""
+        if guard not in self._guards:
+            self._guards[guard] = ReadyGuard(guard, self._prepared)
+        return self._guards[guard]
 
     def _ready_sentence(self, sentence: Sentence) -> _ReadySentence:
         parts = (sentence.starts, sentence.has, sentence.also, sentence.lacks)
@@ -95,7 +96,7 @@ class Matcher:
         """Equal patterns are looked for once, whichever rules they belong to."""
         if source not in self._numbers:
             self._numbers[source] = len(self._patterns)
-            self._patterns.append(Pattern(source, self._language, self._lists))
+            self._patterns.append(Pattern(self._prepared[source]))
         return self._numbers[source]
 
     def _build_automaton(self) -> None:

@@ -1,13 +1,15 @@
 """A pattern made ready: its literals to look for, and the expression to try where they stand."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+
+import msgspec
 
 from synthesis.rules.ambiguity import ways
 from synthesis.rules.language import WORD_CHARACTERS, Language
 from synthesis.rules.literals import Literals, literals_of
-from synthesis.rules.syntax import Char, Choice, Edge, Node, PatternError, Repeat, Run, parse, width
+from synthesis.rules.syntax import Char, Choice, Edge, Node, PatternError, Repeat, Run, WordLists, parse, width
 
 # True wherever we are not in the middle of a word, whatever the pattern begins or ends with.
 _BOUNDARY = rf"(?:(?<![{WORD_CHARACTERS}])|(?![{WORD_CHARACTERS}]))"
@@ -16,8 +18,17 @@ _BOUNDARY = rf"(?:(?<![{WORD_CHARACTERS}])|(?![{WORD_CHARACTERS}]))"
 MOST_WAYS = 50_000
 
 
-def accepted(source: str, lists: Mapping[str, Sequence[str]]) -> Node:
-    """The tree of a pattern that is sure to take linear time; PatternError for any other."""
+class PreparedPattern(msgspec.Struct, frozen=True):
+    """All that matching needs of one wording; made once from its source, and kept with the pack."""
+
+    source: str
+    expression: str
+    longest: int
+    literals: Literals | None
+
+
+def prepare(source: str, language: Language, lists: WordLists) -> PreparedPattern:
+    """A pattern that is sure to take linear time; PatternError for any other."""
     node = parse(source, lists)
     count = ways(node)
     if count > MOST_WAYS:
@@ -26,18 +37,17 @@ def accepted(source: str, lists: Mapping[str, Sequence[str]]) -> Node:
             "bounded well: use fewer or shorter gaps",
             1,
         )
-    return node
+    return PreparedPattern(source, _expression(node, language), width(node)[1], literals_of(node))
 
 
 class Pattern:
-    """One wording of a rule for one language. The expression is compiled when it is first needed."""
+    """One wording of a rule. Its expression is compiled when it is first needed: most never are."""
 
-    def __init__(self, source: str, language: Language, lists: Mapping[str, Sequence[str]]) -> None:
-        node = accepted(source, lists)
-        self.source = source
-        self.literals: Literals | None = literals_of(node)
-        self.longest = width(node)[1]
-        self._expression = _expression(node, language)
+    def __init__(self, prepared: PreparedPattern) -> None:
+        self.source = prepared.source
+        self.literals = prepared.literals
+        self.longest = prepared.longest
+        self._expression = prepared.expression
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:

@@ -9,7 +9,6 @@ import msgspec
 
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.rules.language import language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.schema import Pack, Rule, Signal
@@ -38,7 +37,7 @@ class RuleSet:
         if key not in self._matchers:
             pack = self.packs[language]
             rules = [rule for rule in pack.rules if self._signals[rule.signal].where == where]
-            self._matchers[key] = Matcher(rules, language_of(language), pack.guards, pack.lists)
+            self._matchers[key] = Matcher(rules, pack.guards, pack.patterns)
         return self._matchers[key]
 
     @cached_property
@@ -77,7 +76,9 @@ def _on_top(below: Pack | None, pack: Pack) -> Pack:
     if below is None:
         return pack
     rules = {rule.id: rule for rule in (*below.rules, *pack.rules)}
-    return msgspec.structs.replace(below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists)
+    return msgspec.structs.replace(
+        below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists, patterns=pack.patterns
+    )
 
 
 def _without(packs: list[Pack], disabled: set[str]) -> list[Pack]:

@@ -69,9 +69,26 @@ class Repeat:
 Node = Char | Edge | Run | Choice | Repeat
 
 
-def parse(source: str, lists: Mapping[str, Sequence[str]] | None = None) -> Node:
+class WordLists:
+    """The lists that patterns may name, each parsed once."""
+
+    def __init__(self, words: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._words = words or {}
+        self._nodes: dict[str, Node] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._words
+
+    def node(self, name: str, within: tuple[str, ...]) -> Node:
+        if name not in self._nodes:
+            options = (_Parser(normalise_pattern(word), self, within).whole() for word in self._words[name])
+            self._nodes[name] = Choice(tuple(options))
+        return self._nodes[name]
+
+
+def parse(source: str, lists: WordLists | None = None) -> Node:
     """The tree of a pattern; PatternError if it is malformed or not bounded."""
-    node = _Parser(normalise_pattern(source), lists or {}).whole()
+    node = _Parser(normalise_pattern(source), lists or WordLists()).whole()
     shortest, _ = width(node)
     if shortest == 0:
         raise PatternError("can match nothing at all", 1)
@@ -97,7 +114,7 @@ def width(node: Node) -> tuple[int, int]:
 
 
 class _Parser:
-    def __init__(self, source: str, lists: Mapping[str, Sequence[str]], within: tuple[str, ...] = ()) -> None:
+    def __init__(self, source: str, lists: WordLists, within: tuple[str, ...] = ()) -> None:
         self.source = source
         self.lists = lists
         self.within = within
@@ -220,6 +237,4 @@ class _Parser:
         if name in self.within:
             self.fail(f"the list '<{name}>' contains itself", 1)
         self.at = end + 1
-        within = (*self.within, name)
-        options = (_Parser(normalise_pattern(word), self.lists, within).whole() for word in self.lists[name])
-        return Choice(tuple(options))
+        return self.lists.node(name, (*self.within, name))
