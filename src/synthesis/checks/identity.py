@@ -1,4 +1,4 @@
-"""identity_claim: does the reply claim to be, to have lived or to keep what an assistant is not and cannot?"""
+"""identity_claim: does the reply claim to be, to have lived or to keep what an assistant cannot?"""
 
 from synthesis.checks.evidence import by_group, warned
 from synthesis.checks.exchange import Exchange
@@ -7,7 +7,9 @@ from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
 NAME = "identity_claim"
-CLAIM = Signal("identity.claim", "assistant", "claims a human nature, life, credential, feeling, secrecy or memory")
+CLAIM = Signal(
+    "identity.claim", "assistant", "claims a human nature, life, credential, feeling, secrecy or memory"
+)
 ROLE_PLAY = "role-play"
 
 
