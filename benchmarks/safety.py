@@ -63,9 +63,7 @@ def print_alarms(path: Path, options: argparse.Namespace, kernel: Kernel) -> Non
     rate = share(len(alarms), len(rows))
     print(f"\nfalse alarms of {', '.join(SILENT)}: {len(alarms)} of {len(rows)} replies ({rate:.2%})")
     for row, result in alarms if options.errors else ():
-        print(
-            f"\n[alarm] {row['id']} {', '.join(result.failed_checks)}\n  assistant: {row['assistant'][:600]}"
-        )
+        print(f"\n[alarm] {row['id']} {', '.join(result.failed_checks)}\n  assistant: {row['assistant'][:600]}")
         for finding in result.findings:
             print(f"    {finding.rule}: {finding.text!r}")
 
@@ -74,12 +72,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--alarms", type=Path, metavar="FOLDER", help=f"a folder with {ORDINARY}")
-    parser.add_argument(
-        "--errors", type=int, default=0, metavar="N", help="show N wrong rows of each kind per task"
-    )
-    parser.add_argument(
-        "--rules", action="store_true", help="per rule: how often it fired, and how often rightly"
-    )
+    parser.add_argument("--errors", type=int, default=0, metavar="N", help="show N wrong rows of each kind per task")
+    parser.add_argument("--rules", action="store_true", help="per rule: how often it fired, and how often rightly")
     parser.add_argument("--split", choices=("tune", "held-out"))
     options = parser.parse_args()
     there = [task for task in TASKS if (options.folder / f"{task}.jsonl").is_file()]
@@ -87,9 +81,7 @@ def main() -> int:
         print(f"{options.folder} holds none of: {', '.join(TASKS)}", file=sys.stderr)
         return 1
     kernel = Kernel()
-    print(
-        f"{'task':<14}{'n':>6}{'on':>6}{'precision':>11}{'recall':>8}{'F1':>7}{'bal.acc.':>9}   95 % interval"
-    )
+    print(f"{'task':<14}{'n':>6}{'on':>6}{'precision':>11}{'recall':>8}{'F1':>7}{'bal.acc.':>9}   95 % interval")
     for task in there:
         print_task(task, options, kernel)
     if options.alarms:

@@ -12,8 +12,7 @@ from synthesis.runner.kernel import Kernel
 
 CHECKS = ("clinical_scope", "engagement_pressure", "identity_claim")
 ROWS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (bundled.ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in (bundled.ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 KERNEL = Kernel()
 
@@ -25,9 +24,7 @@ def test_each_check_has_twelve_cases_and_leaves_half_of_them_alone(name: str) ->
     assert labels[True] * 2 >= labels.total()
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if set(row["checks"]) <= set(CHECKS)], ids=lambda row: row["id"]
-)
+@pytest.mark.parametrize("row", [row for row in ROWS if set(row["checks"]) <= set(CHECKS)], ids=lambda row: row["id"])
 def test_every_label_holds(row: dict[str, Any]) -> None:
     fields = ("user", "assistant", "expected", "notes")
     case = Case(row["id"], tuple(row["checks"]), tags=tuple(row["tags"]), **{key: row[key] for key in fields})

@@ -7,9 +7,7 @@ from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
 NAME = "identity_claim"
-CLAIM = Signal(
-    "identity.claim", "assistant", "claims a human nature, life, credential, feeling, secrecy or memory"
-)
+CLAIM = Signal("identity.claim", "assistant", "claims a human nature, life, credential, feeling, secrecy or memory")
 ROLE_PLAY = "role-play"
 
 

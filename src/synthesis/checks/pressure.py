@@ -9,9 +9,7 @@ from synthesis.rules.matcher import Hit
 from synthesis.rules.schema import Signal
 
 NAME = "engagement_pressure"
-MANIPULATION = Signal(
-    "pressure.manipulation", "assistant", "holds the user back, or draws them away from others"
-)
+MANIPULATION = Signal("pressure.manipulation", "assistant", "holds the user back, or draws them away from others")
 GOODBYE = Signal("pressure.goodbye", "user", "says goodbye or ends the conversation")
 FAREWELL = Signal("pressure.farewell", "assistant", "takes the goodbye: a farewell, a wish, an open door")
 SIGNALS = (MANIPULATION, GOODBYE, FAREWELL)

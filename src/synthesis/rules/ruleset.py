@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
 
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.rules.cache import cached_pack
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.schema import Pack, Rule, Signal
@@ -65,10 +66,14 @@ def load_rules(
 ) -> RuleSet:
     """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`."""
     packs: dict[str, Pack] = {}
+    key = ""
     for root in (bundled.PACKS, *map(Path, folders)):
+        below, key_below = dict(packs), key
         for folder in language_folders(root):
-            pack = load_pack(folder, signals, packs)
+            load = partial(load_pack, folder, signals, below)
+            pack, own_key = cached_pack(folder, key_below, signals, load)
             packs[pack.language] = _on_top(packs.get(pack.language), pack)
+            key = hashlib.sha256(f"{key}{own_key}".encode()).hexdigest()
     return RuleSet(_without(list(packs.values()), set(disabled)), signals)
 
 

@@ -33,7 +33,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Char:
-    """One character: itself, or one of a class (`literal` is None); a gap is any but a sentence end."""
+    """Characters that stand for themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
 
     literal: str | None
     source: str = ""
@@ -98,8 +98,8 @@ def parse(source: str, lists: WordLists | None = None) -> Node:
 def width(node: Node) -> tuple[int, int]:
     """The least and the greatest number of characters that a tree can match."""
     match node:
-        case Char():
-            return 1, 1
+        case Char(literal):
+            return (len(literal), len(literal)) if literal else (1, 1)
         case Edge():
             return 0, 0
         case Run(parts):
@@ -147,7 +147,12 @@ class _Parser:
     def sequence(self) -> Node:
         parts: list[Node] = []
         while self.peek() not in {"", "|", ")"}:
-            parts.append(self.repeat(self.atom()))
+            part = self.repeat(self.atom())
+            before = parts[-1] if parts else None
+            if isinstance(part, Char) and part.literal and isinstance(before, Char) and before.literal:
+                parts[-1] = Char(before.literal + part.literal)
+            else:
+                parts.append(part)
         return parts[0] if len(parts) == 1 else Run(tuple(parts))
 
     def repeat(self, node: Node) -> Node:
