@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
-from synthesis.rules.guards import ReadyGuard
+from synthesis.rules.guards import GuardWords, ReadyGuard, Surroundings
 from synthesis.rules.pattern import Pattern, PreparedPattern
 from synthesis.rules.schema import Guard, Rule, Sentence
 from synthesis.rules.text import Text
@@ -60,6 +60,7 @@ class Matcher:
         self._patterns: list[Pattern] = []
         self._numbers: dict[str, int] = {}
         self._guards: dict[Guard, ReadyGuard] = {}
+        self._guard_words = GuardWords()
         self._rules = [self._ready(rule, guards) for rule in rules]
         self._list_rules = [index for index, ready in enumerate(self._rules) if ready.rule.list_items]
         self._build_automaton()
@@ -68,7 +69,8 @@ class Matcher:
         """Every unguarded hit, in the order of the text."""
         spans = self._spans(text.normal)
         awake = set(self._list_rules).union(*(self._awakened[number] for number in spans))
-        hits = [hit for index in awake for hit in self._hits(self._rules[index], spans, text)]
+        around = Surroundings(text, self._guard_words)
+        hits = [hit for index in awake for hit in self._hits(self._rules[index], spans, around)]
         hits.sort(key=lambda hit: (hit.start, -hit.end, hit.rule.id))
         return hits
 
@@ -82,7 +84,7 @@ class Matcher:
     def _guard(self, guard: Guard) -> ReadyGuard:
         """A guard that many rules share is made once."""
         if guard not in self._guards:
-            self._guards[guard] = ReadyGuard(guard, self._prepared)
+            self._guards[guard] = ReadyGuard(guard, self._prepared, self._guard_words)
         return self._guards[guard]
 
     def _ready_sentence(self, sentence: Sentence) -> _ReadySentence:
@@ -124,7 +126,8 @@ class Matcher:
                 spans[number] = found
         return spans
 
-    def _hits(self, ready: _Ready, spans: Mapping[int, list[Span]], text: Text) -> list[Hit]:
+    def _hits(self, ready: _Ready, spans: Mapping[int, list[Span]], around: Surroundings) -> list[Hit]:
+        text = around.text
         hits = [
             Hit(ready.rule, start, end, self._patterns[number].source)
             for number in ready.patterns
@@ -137,7 +140,7 @@ class Matcher:
             hits.append(Hit(ready.rule, text.list_items[0][0], text.list_items[-1][1], ready.rule.source))
         if not hits:
             return hits
-        free = [hit for hit in hits if not any(guard.holds(text, hit.start, hit.end) for guard in ready.guards)]
+        free = [hit for hit in hits if not any(guard.holds(around, hit.start, hit.end) for guard in ready.guards)]
         return _outermost(free)
 
 
