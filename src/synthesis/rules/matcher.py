@@ -54,9 +54,15 @@ class Matcher:
     """All rules of one language for one side of the conversation."""
 
     def __init__(
-        self, rules: Iterable[Rule], guards: Mapping[str, Guard], prepared: Mapping[str, PreparedPattern]
+        self,
+        rules: Iterable[Rule],
+        guards: Mapping[str, Guard],
+        prepared: Mapping[str, PreparedPattern],
+        *,
+        spaced: bool = True,
     ) -> None:
         self._prepared = prepared
+        self._spaced = spaced
         self._patterns: list[Pattern] = []
         self._numbers: dict[str, int] = {}
         self._guards: dict[Guard, ReadyGuard] = {}
@@ -108,20 +114,30 @@ class Matcher:
             for literal in pattern.literals.texts if pattern.literals else ():
                 owners[literal].append(number)
         self._owners = list(owners.values())
+        self._at_start = [all(map(self._begins_a_word, numbers)) for numbers in self._owners]
         self._awakened: list[list[int]] = [[] for _ in self._patterns]
         for index, ready in enumerate(self._rules):
             for number in {*ready.patterns, *(ready.sentence.necessary if ready.sentence else ())}:
                 self._awakened[number].append(index)
         self._automaton = ahocorasick_rs.AhoCorasick(list(owners))
 
+    def _begins_a_word(self, number: int) -> bool:
+        literals = self._patterns[number].literals
+        return self._spaced and literals is not None and literals.lead == 0
+
     def _spans(self, normal: str) -> dict[int, list[Span]]:
-        places: dict[int, set[int]] = defaultdict(set)
-        for literal, start, _ in self._automaton.find_matches_as_indexes(normal, overlapping=True):
-            for number in self._owners[literal]:
-                places[number].add(start)
         spans = {number: self._patterns[number].spans(normal, None) for number in self._everywhere}
+        places: dict[int, list[int]] = {}
+        for literal, start, _ in self._automaton.find_matches_as_indexes(normal, overlapping=True):
+            if start and self._at_start[literal] and normal[start - 1].isalnum() and normal[start].isalnum():
+                continue  # inside a word, where none of its patterns can begin
+            for number in self._owners[literal]:
+                if number in places:
+                    places[number].append(start)
+                else:
+                    places[number] = [start]
         for number, starts in places.items():
-            found = self._patterns[number].spans(normal, sorted(starts))
+            found = self._patterns[number].spans(normal, starts)
             if found:
                 spans[number] = found
         return spans
