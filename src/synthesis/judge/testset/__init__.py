@@ -1,0 +1,6 @@
+"""Test sets: the questions, answers and contexts that a judge is asked about."""
+
+from synthesis.judge.testset.cases import load_test_set, parse_test_cases
+from synthesis.judge.testset.joining import Joined, join, join_files
+
+__all__ = ["Joined", "join", "join_files", "load_test_set", "parse_test_cases"]
