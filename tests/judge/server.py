@@ -50,7 +50,9 @@ def tokens_of(sample: str) -> tuple[int, int]:
 
 def good_content(sample: str, axes: Sequence[str] = ("faithfulness", "completeness")) -> str:
     scores = dict(zip(axes, scores_of(sample), strict=False))
-    return json.dumps({axis: {"reasoning": f"{axis} of {sample}", "score": scores.get(axis, 4)} for axis in axes})
+    return json.dumps(
+        {axis: {"reasoning": f"{axis} of {sample}", "score": scores.get(axis, 4)} for axis in axes}
+    )
 
 
 class JudgeServer:
@@ -65,6 +67,7 @@ class JudgeServer:
         self.keys: set[str] = set()
         self.in_flight = 0
         self.most_in_flight = 0
+        self.port = 0
         self._attempts: Counter[str] = Counter()
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -85,10 +88,15 @@ class JudgeServer:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._connection, "127.0.0.1", 0))
+        server = self._loop.run_until_complete(asyncio.start_server(self._connection, "127.0.0.1", self.port))
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         self._loop.run_forever()
+        connections = asyncio.all_tasks(self._loop)
+        for connection in connections:
+            connection.cancel()
+        self._loop.run_until_complete(asyncio.gather(*connections, return_exceptions=True))
+        self._loop.close()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -141,9 +149,8 @@ class JudgeServer:
 
 def _head(code: int, length: int, retry_after: str | None) -> bytes:
     wait = f"retry-after: {retry_after}\r\n" if retry_after is not None else ""
-    return (
-        f"HTTP/1.1 {code} scripted\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{wait}\r\n"
-    ).encode()
+    fixed = f"HTTP/1.1 {code} scripted\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n"
+    return f"{fixed}{wait}\r\n".encode()
 
 
 def completion(body: dict[str, Any], sample: str, fault: Fault) -> bytes:

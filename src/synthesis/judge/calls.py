@@ -4,7 +4,7 @@ import asyncio
 from types import TracebackType
 
 from synthesis.errors import JudgeError
-from synthesis.judge.cost import Budget
+from synthesis.judge.cost import Budget, NoFurtherCallError
 from synthesis.judge.journal import Journal
 from synthesis.judge.ledger import Sample
 from synthesis.judge.lines import CallLine, LostLine, ReplyLine, now
@@ -42,6 +42,21 @@ class Desk:
         self.journal = journal
         self.budget = budget
         self.pacer = pacer
+        self.closed = False
+
+    async def admit(self, worst: TokenUsage) -> float:
+        """Wait for room and a place; returns what was reserved. A closed desk admits nobody."""
+        reserved = await self.budget.reserve(worst)
+        try:
+            await self.pacer.enter()
+        except BaseException:
+            self.budget.settle(reserved, ())
+            raise
+        if self.closed:
+            self.pacer.leave(answered=False)
+            self.budget.settle(reserved, ())
+            raise NoFurtherCallError("the run was stopped")
+        return reserved
 
 
 class Calls:
@@ -76,12 +91,7 @@ class PaidCall:
         self._metered = usage.input_tokens > 0
 
     async def __aenter__(self) -> "PaidCall":
-        self._reserved = await self._desk.budget.reserve(self._worst)
-        try:
-            await self._desk.pacer.enter()
-        except BaseException:
-            self._desk.budget.settle(self._reserved, ())
-            raise
+        self._reserved = await self._desk.admit(self._worst)
         self._number = self._desk.journal.ledger.next_call
         sample = self._calls.sample
         worst = (self._worst.input_tokens, self._worst.output_tokens)

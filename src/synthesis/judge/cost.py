@@ -22,12 +22,12 @@ class FilePrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: float
 
 
-class BudgetReachedError(JudgeError):
-    """The next call could break the cap; the run stops, and goes on with a higher one."""
+class NoFurtherCallError(JudgeError):
+    """No call may be sent any more: the cap is reached or the run was stopped. No outcome of the sample."""
 
 
 def find_price(model: str, provider: str, price_file: Path | None = None) -> Price | None:
-    """The price of a model: from the user's file, else from the table that is installed; None is not known."""
+    """The price of a model: from the user's file, else from the installed table; None is not known."""
     if price_file is not None:
         prices = _read_prices(price_file)
         named = prices.get(model) or prices.get(bare_name(model))
@@ -52,7 +52,7 @@ def total(price: Price | None, usage: tuple[TokenUsage, ...] | list[TokenUsage])
 
 
 class Budget:
-    """Room under a cap. Before a call its worst case is reserved; afterwards what it really cost is booked."""
+    """Room under a cap. Before a call its worst case is reserved; afterwards its real cost is booked."""
 
     def __init__(self, cap: float | None, price: Price | None, spent: float) -> None:
         self._cap = math.inf if cap is None else cap
@@ -61,6 +61,10 @@ class Budget:
         self._reserved = 0.0
         self._settled = asyncio.Event()
 
+    def known_spending(self) -> float | None:
+        """What the run has cost so far; None where the price is not known."""
+        return None if self._price is None else self.spent
+
     async def reserve(self, worst: TokenUsage) -> float:
         """Take room for the worst case; wait while calls under way may still free some."""
         if self._cap == math.inf:
@@ -68,9 +72,9 @@ class Budget:
         amount = self._cost(worst)
         while self.spent + self._reserved + amount > self._cap:
             if self._reserved == 0.0:
-                raise BudgetReachedError(
-                    f"the cap of {self._cap:g} USD is reached: {self.spent:.6f} USD are spent, and the next call "
-                    f"could cost up to {amount:.6f} USD"
+                raise NoFurtherCallError(
+                    f"the cap of {self._cap:g} USD is reached: {self.spent:.6f} USD are spent, "
+                    f"and the next call could cost up to {amount:.6f} USD"
                 )
             self._settled.clear()
             await self._settled.wait()

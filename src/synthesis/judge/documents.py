@@ -52,7 +52,7 @@ def _read(path: Path, hint: str) -> str:
 
 def _compose(path: Path, text: str, hint: str) -> yaml.Node:
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = Place(str(path), mark.line + 1, mark.column + 1) if mark else Place(str(path))

@@ -95,7 +95,9 @@ def read_ledger(folder: Path) -> Ledger:
         )
     ledger, _, _ = _read(path)
     if ledger.run is None:
-        raise RunFolderError("the journal is empty", place=Place(str(path)), hint="Run the same command again.")
+        raise RunFolderError(
+            "the journal is empty", place=Place(str(path)), hint="Run the same command again."
+        )
     return ledger
 
 
@@ -134,7 +136,7 @@ def _lines(content: bytes, end: int) -> Iterator[memoryview]:
 
 
 def _with_last(ledger: Ledger, content: bytes, whole: int, path: Path) -> tuple[Ledger, int, bool]:
-    """A last line without its end was being written when the process died: whole it counts, torn it does not."""
+    """A last line without its end was being written when the process died: it counts if it is whole."""
     if whole == len(content):
         return ledger, whole, False
     try:

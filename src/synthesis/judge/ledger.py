@@ -98,6 +98,7 @@ class Ledger:
         self._judges: defaultdict[Identity, defaultdict[int, IterationLedger]]
         self._judges = defaultdict(lambda: defaultdict(IterationLedger))
         self._open: dict[int, IterationLedger] = {}
+        self._ids: dict[str, str] = {}
 
     def iteration(self, number: int) -> IterationLedger:
         """The present judge's work in one iteration."""
@@ -106,11 +107,19 @@ class Ledger:
         return self._judges[self.run.judge][number]
 
     def begun_iterations(self) -> list[int]:
-        """The iterations that were asked for and begun, in order."""
+        """The iterations that were asked for and begun, in order; the first begins with the run."""
         if self.run is None:
             return []
-        work = self._judges[self.run.judge]
-        return [number for number in range(1, self.run.iterations + 1) if work[number].last_at is not None]
+        worked = self._judges[self.run.judge]
+        return [number for number in range(1, self.run.iterations + 1) if number == 1 or number in worked]
+
+    def worked_iterations(self) -> list[int]:
+        """Every iteration that the present judge has worked in, asked for or not."""
+        return sorted(self._judges[self.run.judge]) if self.run else []
+
+    def query_log_id(self, hash_: str) -> str | None:
+        """The id behind a hash, where the sample was ever in the set."""
+        return self._ids.get(hash_)
 
     def apply(self, line: Line) -> None:
         """Take one line into account."""
@@ -122,6 +131,7 @@ class Ledger:
                     Sample(position, id_, sample_hash(id_), print_)
                     for position, (id_, print_) in enumerate(line.samples)
                 )
+                self._ids |= {sample.hash: sample.query_log_id for sample in self.samples}
             case CallLine():
                 self._begin(line)
             case ReplyLine():

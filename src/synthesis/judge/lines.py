@@ -22,7 +22,11 @@ class Identity(msgspec.Struct, frozen=True):
     def difference(self, other: "Identity") -> str:
         """What distinguishes two judges, in words."""
         pairs = [(name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__]
-        return ", ".join(f"{name} {mine or 'none'}, not {theirs or 'none'}" for name, mine, theirs in pairs if mine != theirs)
+        return ", ".join(
+            f"{name} {mine or 'none'}, not {theirs or 'none'}"
+            for name, mine, theirs in pairs
+            if mine != theirs
+        )
 
 
 class Price(msgspec.Struct, frozen=True, rename="camel"):

@@ -31,7 +31,8 @@ def create_judge(settings: JudgeSettings) -> Judge:
     if settings.provider not in known:
         raise OptionError(
             f"there is no judge provider '{settings.provider}'",
-            hint=f"{did_you_mean(settings.provider, known)} For any OpenAI-compatible server use openai with --base-url.",
+            hint=f"{did_you_mean(settings.provider, known)} "
+            "Any OpenAI-compatible server is reached with openai and --base-url.",
         )
     judge: Judge = known[settings.provider].load()(settings)
     return judge

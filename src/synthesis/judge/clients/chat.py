@@ -1,4 +1,4 @@
-"""Judges behind a chat API, through pydantic-ai: OpenAI and all that speaks its protocol, OpenRouter, Anthropic.
+"""Judges behind a chat API, through pydantic-ai: OpenAI and what speaks its protocol, OpenRouter, Anthropic.
 
 Model.request is used in place of an Agent: one call of ours is then one call on the wire, and it takes a
 third of the CPU time.
@@ -82,7 +82,13 @@ class ChatJudge:
         return Reply(_text(response), usage, cut_off=response.finish_reason == "length")
 
     def _messages(self, material: str, correction: Correction | None) -> "list[ModelMessage]":
-        from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
+        from pydantic_ai.messages import (
+            ModelRequest,
+            ModelResponse,
+            SystemPromptPart,
+            TextPart,
+            UserPromptPart,
+        )
 
         first = ModelRequest(parts=[SystemPromptPart(self._system), UserPromptPart(material)])
         if correction is None:
@@ -147,9 +153,7 @@ def anthropic_judge(settings: JudgeSettings) -> ChatJudge:
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
     key, name = _key(settings), settings.model or DEFAULT_MODEL["anthropic"]
-    client = AsyncAnthropic(
-        api_key=key, base_url=settings.base_url, max_retries=0, timeout=settings.timeout
-    )
+    client = AsyncAnthropic(api_key=key, base_url=settings.base_url, max_retries=0, timeout=settings.timeout)
     return ChatJudge(settings, AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client)), key)
 
 
@@ -167,7 +171,7 @@ def _key(settings: JudgeSettings) -> str:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise OptionError(
-            f"the judge '{settings.provider}' needs a key, and the environment variable {variable} is not set",
+            f"the judge '{settings.provider}' needs a key: the environment variable {variable} is not set",
             hint=f"export {variable}=..., or name another variable with --api-key-env. "
             "A server that asks for no key takes any word.",
         )

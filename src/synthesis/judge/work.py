@@ -1,0 +1,169 @@
+"""The workers of a run: each takes the next sample as soon as it is free, and stores before it goes on."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from synthesis.errors import OutputError, SynthesisError, shorten
+from synthesis.judge.calls import Calls, Desk, RunStopError
+from synthesis.judge.clients import Judge
+from synthesis.judge.config import EvaluationConfig, Progress
+from synthesis.judge.cost import NoFurtherCallError
+from synthesis.judge.files import replace_file
+from synthesis.judge.imitation import flags_of
+from synthesis.judge.ledger import Sample
+from synthesis.judge.lines import ErrorLine, VerdictLine, now
+from synthesis.judge.model import Rubric, TestCase, Verdict
+from synthesis.judge.progress import ProgressView
+from synthesis.judge.results import Record
+from synthesis.judge.store import progress_path
+
+GRACE = 10.0  # seconds that calls under way get when the run is stopped: they are paid for
+REASON_WIDTH = 300
+
+
+class Work(msgspec.Struct, frozen=True):
+    """One sample of one iteration."""
+
+    iteration: int
+    sample: Sample
+
+
+class Workers:
+    """Judges a list of work with a number of calls at a time."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        cases: Sequence[TestCase],
+        rubric: Rubric,
+        desk: Desk,
+        config: EvaluationConfig,
+        observer: Callable[[Progress], None] | None,
+    ) -> None:
+        self._judge = judge
+        self._cases = cases
+        self._rubric = rubric
+        self._desk = desk
+        self._config = config
+        self._observer = observer
+        self._stopped: str | None = None
+        self._stored_before = 0
+        self._views: dict[int, ProgressView] = {}
+        self._total = config.iterations * len(cases)
+        self._done = 0
+        self._failed = 0
+
+    async def run(self, work: Sequence[Work]) -> str | None:
+        """Judge all of it; returns why it stopped early, if it did."""
+        self._stored_before = self._done = self._total - len(work)
+        self._tell()
+        queue = iter(work)
+        crew = [asyncio.create_task(self._worker(queue)) for _ in work[: self._config.concurrency]]
+        try:
+            if crew:
+                await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            self._stop("interrupted")
+            await asyncio.wait(crew, timeout=GRACE)
+            raise
+        finally:
+            await self._dismiss(crew)
+        return self._stopped
+
+    async def _dismiss(self, crew: Sequence[asyncio.Task[None]]) -> None:
+        """Nobody works on after the run; what a worker could not handle is raised."""
+        for worker in crew:
+            worker.cancel()
+        for outcome in await asyncio.gather(*crew, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _worker(self, queue: Iterator[Work]) -> None:
+        for work in queue:
+            if self._stopped is not None:
+                return
+            await self._judge_one(work, self._cases[work.sample.position])
+
+    async def _judge_one(self, work: Work, case: TestCase) -> None:
+        """A sample ends with a verdict or with a reason why there is none; both are stored."""
+        calls = Calls(self._desk, work.sample, work.iteration)
+        try:
+            verdict = await self._judge.judge(case, calls)
+        except NoFurtherCallError as error:
+            self._stop(error.message)
+            return
+        except OutputError:
+            raise
+        except Exception as error:
+            self._append_error(work, case, error)
+        else:
+            self._append_verdict(work, case, verdict, calls.last)
+        await self._desk.journal.commit()
+        self._show(work)
+
+    def _append_verdict(self, work: Work, case: TestCase, verdict: Verdict, call: int | None) -> None:
+        record = make_record(case, verdict, self._rubric)
+        sample = work.sample
+        line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), call, record)
+        self._desk.journal.append(line)
+        self._done += 1
+
+    def _append_error(self, work: Work, case: TestCase, error: Exception) -> None:
+        reason = error.message if isinstance(error, SynthesisError) else f"{type(error).__name__}: {error}"
+        sample = work.sample
+        self._desk.journal.append(
+            ErrorLine(
+                work.iteration,
+                sample.hash,
+                sample.fingerprint,
+                now(),
+                case.query_log_id,
+                case.question,
+                shorten(reason, REASON_WIDTH),
+            )
+        )
+        self._failed += 1
+        if isinstance(error, RunStopError):
+            self._stop(reason)
+
+    def _stop(self, reason: str) -> None:
+        """No sample is begun and no call is sent from here on."""
+        self._stopped = self._stopped or reason
+        self._desk.closed = True
+
+    def _show(self, work: Work) -> None:
+        view = self._views.get(work.iteration)
+        if view is None:
+            view = self._views[work.iteration] = ProgressView(self._desk.journal.ledger, work.iteration)
+        view.update(work.sample)
+        if view.is_due():
+            path = progress_path(self._desk.journal.path.parent, work.iteration)
+            replace_file(path, view.content(), durable=False)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._observer is not None:
+            cost = self._desk.budget.known_spending()
+            self._observer(Progress(self._total, self._done, self._failed, self._stored_before, cost))
+
+
+def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
+    """Compare a verdict with the rubric's thresholds: the record of one judged sample."""
+    record: Record = {
+        "queryLogId": case.query_log_id,
+        "question": case.question,
+        "systemAnswer": case.answer,
+        "judgeVerdict": {name: msgspec.to_builtins(axis) for name, axis in verdict.axes.items()},
+        "overallScore": rubric.overall(verdict),
+        "passed": rubric.passed(verdict),
+        "courseCount": len(case.context),
+        "tokenUsage": msgspec.to_builtins(verdict.token_usage),
+    }
+    flags = flags_of(case.answer)
+    return (
+        record
+        | ({"flags": flags} if flags else {})
+        | ({"details": verdict.details} if verdict.details else {})
+    )
