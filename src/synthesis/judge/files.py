@@ -41,7 +41,7 @@ def refused_writes(path: Path) -> Iterator[None]:
         raise OutputError(
             f"cannot be written: {error.strerror or error}",
             place=Place(str(path)),
-            hint="Make room or choose another --root. What the journal holds is safe: the same command goes on.",
+            hint="Make room or choose another --root. The journal is safe: the same command goes on.",
         ) from error
 
 
