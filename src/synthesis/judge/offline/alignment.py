@@ -1,0 +1,91 @@
+"""How a claim's words lie in the context: in order, in one place, or glued together from several."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from synthesis.judge.offline.context import COPIED_RUN, ContextIndex, Window
+from synthesis.judge.offline.tokens import Token
+
+# The price of an edit that makes the claim out of the context, in words.
+NEW_WORD = 1.0
+SKIP_AHEAD = 0.5
+JUMP = 1.0
+
+
+def wording(stems: Sequence[str], index: ContextIndex, window: Window) -> float:
+    """The mean of two shares: neighbours that are neighbours in the context, words in the window's order."""
+    neighbours = [pair in index.pairs for pair in pairwise(stems)] or [stems[0] in index.stems]
+    return (sum(neighbours) / len(neighbours) + in_order(stems, window)) / 2
+
+
+def in_order(stems: Sequence[str], window: Window) -> float:
+    """The share of the claim's words that the window has in the same order (longest common subsequence)."""
+    masks: dict[str, int] = defaultdict(int)
+    for at, stem in enumerate(stems):
+        masks[stem] |= 1 << at
+    full = (1 << len(stems)) - 1
+    row = full  # bit-parallel: a cleared bit is a word matched so far
+    for token in window.tokens:
+        if token.stem in masks:
+            matched = row & masks[token.stem]
+            row = ((row + matched) | (row - matched)) & full
+    return (len(stems) - row.bit_count()) / len(stems)
+
+
+def copied_share(stems: Sequence[str], index: ContextIndex) -> float:
+    """The share of the claim's words that stand in runs of six or more copied from the context."""
+    covered = bytearray(len(stems))
+    for at in range(len(stems) - COPIED_RUN + 1):
+        if tuple(stems[at : at + COPIED_RUN]) in index.runs:
+            covered[at : at + COPIED_RUN] = b"\1" * COPIED_RUN
+    return sum(covered) / len(stems)
+
+
+def editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:
+    """The least edits per word that make the claim out of the windows' sentences.
+
+    Going on copying is free, skipping ahead within a sentence costs half a word, jumping elsewhere or writing
+    a new word costs one. Glued sentences are dear, shortened ones cheap.
+    """
+    sentence_of, places = _lay_out(windows)
+    best = 0.0
+    costs: dict[int, float] = {}
+    for number, stem in enumerate(stems):
+        reached: dict[int, float] = {}
+        for place in places.get(stem, ()):
+            reached[place] = best if number == 0 else _cheapest_way(place, costs, sentence_of, best)
+        for place, cost in costs.items():
+            reached[place] = min(cost + NEW_WORD, reached.get(place, cost + NEW_WORD))
+        best = min([best + NEW_WORD, *reached.values()])
+        # A place that costs a jump more than the best one can never win again.
+        costs = {place: cost for place, cost in reached.items() if cost < best + JUMP}
+    return best / len(stems)
+
+
+def _cheapest_way(place: int, costs: dict[int, float], sentence_of: dict[int, int], best: float) -> float:
+    ways = [best + JUMP]
+    if place - 1 in costs:
+        ways.append(costs[place - 1])
+    ways.extend(
+        cost + SKIP_AHEAD
+        for earlier, cost in costs.items()
+        if earlier < place and sentence_of[earlier] == sentence_of[place]
+    )
+    return min(ways)
+
+
+def _lay_out(windows: Sequence[Window]) -> tuple[dict[int, int], dict[str, list[int]]]:
+    """Of the windows' single sentences: the sentence of each place, the places of each stem."""
+    sentence_of: dict[int, int] = {}
+    places: dict[str, list[int]] = defaultdict(list)
+    for window in windows:
+        if window.single:
+            for place, token in enumerate(window.tokens, window.start):
+                places[token.stem].append(place)
+                sentence_of[place] = window.start
+    return sentence_of, places
+
+
+def stems_of(tokens: Sequence[Token]) -> list[str]:
+    return [token.stem for token in tokens]

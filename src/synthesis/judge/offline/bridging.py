@@ -1,0 +1,127 @@
+"""Does the answer say why it fits the question? Reasons near the question's own words are counted."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from synthesis.judge.offline.claims import Claim
+from synthesis.judge.offline.context import ContextIndex
+from synthesis.judge.offline.courses import CourseEvidence
+from synthesis.judge.offline.reader import question_stems, reason_in, says_nothing_found
+
+DESCRIBED = 3  # words of meaning beyond the name, before an entry is more than a bare name
+_WANTS_ADVICE = re.compile(
+    r"\brecommend|\bsuggest|\bshould i\b|\bwhich course|\bcourses?\b"
+    r"|\bi (?:want|need|would like|am looking|plan)\b|\bi'm (?:looking|interested)|\bbecome\b"
+    r"|\binterested in\b|\blooking for\b|\bhelp me\b|\badvice\b|\badvise\b",
+    re.IGNORECASE,
+)
+
+
+class Bridging(NamedTuple):
+    """What was counted; `entries` are the recommendations, or the whole answer as one."""
+
+    kind: str
+    entries: int
+    described: int
+    reasoned: int
+    tied_to_question: int
+    question_terms_taken_up: float
+    nothing_found: bool
+    options_exist: bool
+
+
+def look_for_bridging(
+    question: str, claims: Sequence[Claim], index: ContextIndex, courses: CourseEvidence | None
+) -> Bridging:
+    """Count the entries of an answer and how many are described, reasoned and tied to the question."""
+    asked = question_stems(question)
+    entries = _entries_by_course(claims, courses) if courses else _entries_by_item(claims)
+    said = {token.stem for claim in claims for token in claim.tokens}
+    general = any(_tied(claim, asked) for claim in claims if not any(claim in entry for entry in entries))
+    named = courses is not None and any(courses.mentioned(claim.tokens) for claim in claims)
+    nothing = not named and any(says_nothing_found(claim.text) for claim in claims)
+    return Bridging(
+        kind="recommendation" if courses or _WANTS_ADVICE.search(question) else "answer",
+        entries=len(entries),
+        described=sum(_described(entry, courses) for entry in entries),
+        reasoned=sum(general or any(reason_in(claim.text) for claim in entry) for entry in entries),
+        tied_to_question=sum(any(_tied(claim, asked) for claim in entry) for entry in entries),
+        question_terms_taken_up=len(asked & said) / len(asked) if asked else 0.0,
+        nothing_found=nothing,
+        options_exist=bool(asked) and sum(stem in index.stems for stem in asked) * 2 >= len(asked),
+    )
+
+
+def _tied(claim: Claim, asked: frozenset[str]) -> bool:
+    """A reason beside a word of the question, in one sentence."""
+    return reason_in(claim.text) and any(token.stem in asked for token in claim.tokens)
+
+
+def _described(entry: Sequence[Claim], courses: CourseEvidence | None) -> bool:
+    if courses is None:
+        return sum(token.is_content for claim in entry for token in claim.tokens) > DESCRIBED + 1
+    mentioned = {at for claim in entry for at in courses.mentioned(claim.tokens)}
+    named = {stem for at in mentioned for stem in courses.name_stems(at)}
+    terms = [token for claim in entry for token in courses.terms(claim.tokens, frozenset(named))]
+    return len(terms) >= DESCRIBED
+
+
+def _entries_by_course(claims: Sequence[Claim], courses: CourseEvidence) -> list[list[Claim]]:
+    """One entry per course, with the claims that follow its name."""
+    entries: dict[int, list[Claim]] = {}
+    subject: list[int] = []
+    for claim in claims:
+        subject = courses.subject(claim.text, claim.tokens, subject)
+        for course in subject:
+            entries.setdefault(course, []).append(claim)
+    return list(entries.values()) or [list(claims)]
+
+
+def _entries_by_item(claims: Sequence[Claim]) -> list[list[Claim]]:
+    """One entry per list item where there is a list, else the answer as a whole."""
+    items = [[claim] for claim in claims if claim.item]
+    return items if len(items) > 1 else [list(claims)]
+
+
+def completeness(bridging: Bridging) -> tuple[int, str]:
+    """The score and the sentence that explains it."""
+    if bridging.nothing_found:
+        if bridging.options_exist:
+            return (
+                1,
+                "The answer says that nothing was found, but the context has what the question asks about.",
+            )
+        return 4, "The answer says that nothing was found, and the context has little of what is asked about."
+    if bridging.kind == "answer":
+        return _direct_answer(bridging)
+    return _recommendation(bridging)
+
+
+def _recommendation(found: Bridging) -> tuple[int, str]:
+    counts = (
+        f"Of {found.entries} recommended, {found.described} described, {found.reasoned} with a reason "
+        f"or purpose, {found.tied_to_question} with a reason beside the question's own words."
+    )
+    if found.tied_to_question == found.entries:
+        return 5, f"{counts} Every one is tied to the question."
+    if found.reasoned * 2 >= found.entries and (found.tied_to_question or found.reasoned == found.entries):
+        return 4, f"{counts} The link to the question is there, but not for each or in general words."
+    if found.described * 2 >= found.entries:
+        return 3, f"{counts} It says what things are, not why they matter to the question."
+    if found.described or found.reasoned:
+        return 2, f"{counts} There is very little explanation."
+    return 1, f"{counts} A bare list without reasoning."
+
+
+def _direct_answer(found: Bridging) -> tuple[int, str]:
+    share = f"{found.question_terms_taken_up:.0%} of the question's words of meaning are taken up"
+    if found.question_terms_taken_up >= 0.5:
+        if found.tied_to_question:
+            return 5, f"{share}, with a reason beside them."
+        return 4, f"{share}: a direct answer without a reason."
+    if found.question_terms_taken_up > 0 or found.reasoned:
+        return 3, f"{share}: the answer touches the question but leaves the reader to connect them."
+    if found.described:
+        return 2, f"{share}: the answer describes something without reference to the question."
+    return 1, f"{share}, and hardly anything is said."

@@ -1,0 +1,97 @@
+"""The context, indexed once: which words, word pairs and runs it has, and in which passage."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from heapq import nsmallest
+from itertools import pairwise
+from typing import NamedTuple
+
+from synthesis.judge.offline.claims import split_passage
+from synthesis.judge.offline.tokens import SAME_WORD_PREFIX, Token, number_value, perhaps_decimals
+
+MOST_WORDS = 100_000  # of context; what follows is not read, and the verdict says so
+MOST_WINDOWS = 64  # compared in detail per claim, the most similar first
+COPIED_RUN = 6  # words in a row that nobody writes by chance
+
+
+class Window(NamedTuple):
+    """One sentence of a passage, or two that follow one another."""
+
+    passage: int
+    start: int  # of its first word, counted through all passages
+    tokens: list[Token]
+    single: bool
+
+
+class ContextIndex:
+    """Everything the support check asks of the context."""
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        self.stems: set[str] = set()
+        self.prefixes: set[str] = set()
+        self.numbers: set[str] = set()
+        self.pairs: set[tuple[str, str]] = set()
+        self.runs: set[tuple[str, ...]] = set()
+        self.windows: list[Window] = []
+        self.words_read = 0
+        self.truncated = False
+        self._next_start = 0
+        self._windows_of: dict[str, list[int]] = defaultdict(list)
+        for number, passage in enumerate(passages):
+            self._add(number, passage)
+
+    def _add(self, number: int, passage: str) -> None:
+        found = split_passage(passage)
+        kept: list[list[Token]] = []
+        for sentence in found:
+            self.words_read += len(sentence)
+            if self.words_read > MOST_WORDS:
+                self.truncated = True
+                break
+            kept.append(sentence)
+        self._add_words([token for sentence in kept for token in sentence])
+        self.numbers |= perhaps_decimals(passage)
+        self._add_windows(number, kept)
+
+    def _add_windows(self, passage: int, sentences: list[list[Token]]) -> None:
+        self._next_start += 1  # the last word of a passage has no neighbour in the next
+        for at, sentence in enumerate(sentences):
+            self._add_window(Window(passage, self._next_start, sentence, True))
+            if at + 1 < len(sentences):
+                self._add_window(Window(passage, self._next_start, sentence + sentences[at + 1], False))
+            self._next_start += len(sentence)
+
+    def _add_words(self, tokens: list[Token]) -> None:
+        stems = [token.stem for token in tokens]
+        self.stems.update(stems)
+        self.prefixes.update(stem[:SAME_WORD_PREFIX] for stem in stems if len(stem) >= SAME_WORD_PREFIX)
+        self.numbers.update(
+            number_value(token) for token in tokens if token.kind in ("number", "number-word")
+        )
+        self.pairs.update(pairwise(stems))
+        self.runs.update(zip(*(stems[shift:] for shift in range(COPIED_RUN)), strict=False))
+
+    def _add_window(self, window: Window) -> None:
+        for stem in {token.stem for token in window.tokens}:
+            self._windows_of[stem].append(len(self.windows))
+        self.windows.append(window)
+
+    def knows(self, token: Token) -> bool:
+        """The context has this word, a word of the same family, or this number."""
+        if token.kind in ("number", "number-word"):
+            return token.stem in self.stems or number_value(token) in self.numbers
+        return token.stem in self.stems or (
+            token.kind == "word" and token.stem[:SAME_WORD_PREFIX] in self.prefixes
+        )
+
+    def similar_windows(self, tokens: Sequence[Token]) -> list[Window]:
+        """The windows that share most words with the claim; of equals the shorter, then the earlier."""
+        wanted = {token.stem for token in tokens if token.is_content} or {token.stem for token in tokens}
+        shared: dict[int, int] = defaultdict(int)
+        for stem in wanted:
+            for window in self._windows_of.get(stem, ()):
+                shared[window] += 1
+        ranked = nsmallest(
+            MOST_WINDOWS, shared, key=lambda at: (-shared[at], len(self.windows[at].tokens), at)
+        )
+        return [self.windows[at] for at in ranked]

@@ -1,0 +1,123 @@
+"""Claims about courses: is the aspect listed for that very course, and do its outcomes bear it out?"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from synthesis.judge.model import Course
+from synthesis.judge.offline import conflicts
+from synthesis.judge.offline.context import ContextIndex
+from synthesis.judge.offline.support import CONFLICT_FACTOR, Support
+from synthesis.judge.offline.tokens import Token, normalise, stem, tokenise
+from synthesis.judge.offline.words import FRAME_WORDS
+
+_SEVERAL = re.compile(r"\b(?:both|all|together|these|those|overall|combined|each)\b", re.I)
+_LOOSE = re.compile(
+    r"\b(?:only )?(?:loosely|partially|partly|tangentially|indirectly)\b"
+    r"|\bnot (?:a )?(?:direct|perfect|exact|ideal)"
+    r"|\bnot (?:fully|exactly) \w+|\b(?:limited|weak|partial) (?:fit|match|connection|relevance)",
+    re.I,
+)
+_FRAME_STEMS = frozenset(stem(word) for word in FRAME_WORDS) | FRAME_WORDS
+
+
+def evidence_text(course: Course) -> str:
+    """Everything that the context says of a course, one entry per line."""
+    skills = (line for skill in course.skills for line in (skill.skill, *skill.outcomes))
+    return "\n".join((course.code, course.name, *skills, *course.outcomes))
+
+
+def admits_loose_fit(text: str) -> bool:
+    """The answer itself says that a course fits only in part."""
+    return bool(_LOOSE.search(text))
+
+
+class CourseEvidence:
+    """The evidence of all courses, together and each for itself."""
+
+    def __init__(self, courses: Sequence[Course]) -> None:
+        self.courses = courses
+        self.together = ContextIndex([evidence_text(course) for course in courses])
+        self._single = [ContextIndex([evidence_text(course)]) for course in courses]
+        self._names = [[_stems(course.code), _stems(course.name)] for course in courses]
+
+    def mentioned(self, tokens: Sequence[Token]) -> list[int]:
+        """The courses that a claim names by code or by full name."""
+        stems = [token.stem for token in tokens]
+        return [at for at, names in enumerate(self._names) if any(_contains(stems, name) for name in names)]
+
+    def name_stems(self, course: int) -> set[str]:
+        return {stem for name in self._names[course] for stem in name}
+
+    def subject(self, text: str, tokens: Sequence[Token], before: list[int]) -> list[int]:
+        """The courses a claim is about: those it names, else those named before, else all."""
+        named = self.mentioned(tokens)
+        return named if named or _SEVERAL.search(text) else before
+
+    def terms(self, tokens: Sequence[Token], given: frozenset[str]) -> list[Token]:
+        """The words of a claim that credit something to a course."""
+        return [token for token in tokens if token.is_content and token.stem not in _FRAME_STEMS | given]
+
+    def support_of(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> Support:
+        """The share of the credited terms that stand in the evidence of the courses meant."""
+        own = [self._single[at] for at in subject] or [self.together]
+        terms = self.terms(tokens, given)
+        denied = conflicts.denied(tokens)
+        found = [
+            token for token in terms if any(index.knows(token) for index in own) != (token.stem in denied)
+        ]
+        lacking = [token for token in terms if token not in found]
+        notes = self._conflict_notes(lacking, denied, subject)
+        share = len(found) / len(terms) if terms else 1.0
+        return Support(
+            value=share * (CONFLICT_FACTOR if notes else 1.0),
+            copied=0.0,
+            passage=self._best(terms, subject),
+            evidence=self._evidence(found, subject),
+            unsupported=_unique(token.text for token in lacking),
+            notes=notes,
+            conflict=bool(notes),
+        )
+
+    def _conflict_notes(self, lacking: list[Token], denied: set[str], subject: list[int]) -> list[str]:
+        notes = []
+        if turned := _unique(token.text for token in lacking if token.stem in denied):
+            notes.append(f"denies what the course has: {', '.join(turned)}")
+        missing = [token for token in lacking if token.stem not in denied]
+        elsewhere = _unique(token.text for token in missing if subject and self.together.knows(token))
+        if elsewhere:
+            notes.append(f"credited to the wrong course: {', '.join(elsewhere)}")
+        if numbers := conflicts.foreign_numbers(missing, self.together):
+            notes.append(f"number not in the context: {', '.join(numbers)}")
+        if codes := [
+            token.text for token in missing if token.kind == "code" and not self.together.knows(token)
+        ]:
+            notes.append(f"code not in the context: {', '.join(codes)}")
+        return notes
+
+    def _best(self, terms: list[Token], subject: list[int]) -> int | None:
+        candidates = subject or range(len(self.courses))
+        scored = [(sum(self._single[at].knows(token) for token in terms), -at) for at in candidates]
+        best = max(scored, default=(0, 0))
+        return -best[1] if best[0] or subject else None
+
+    def _evidence(self, found: list[Token], subject: list[int]) -> str:
+        best = self._best(found, subject)
+        if best is None:
+            return ""
+        course = self.courses[best]
+        wanted = {token.stem for token in found}
+        lines = (line for line in evidence_text(course).split("\n")[2:] if wanted & set(_stems(line)))
+        return f"{course.code} {course.name}: {'; '.join(list(dict.fromkeys(lines))[:3])}".rstrip(": ")[:240]
+
+
+def _stems(text: str) -> list[str]:
+    return [token.stem for token in tokenise(normalise(text))]
+
+
+def _contains(stems: list[str], name: list[str]) -> bool:
+    width = len(name)
+    return width > 0 and any(stems[at : at + width] == name for at in range(len(stems) - width + 1))
+
+
+def _unique(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

@@ -1,0 +1,122 @@
+"""The offline judge: what is compared, and how the verdict is put together."""
+
+from typing import Any
+
+from synthesis.errors import JudgeError
+from synthesis.judge.model import AxisVerdict, Course, Rubric, TestCase, Verdict
+from synthesis.judge.offline.bridging import completeness, look_for_bridging
+from synthesis.judge.offline.claims import Claim, split_claims
+from synthesis.judge.offline.context import ContextIndex
+from synthesis.judge.offline.courses import CourseEvidence, admits_loose_fit
+from synthesis.judge.offline.language import language_of
+from synthesis.judge.offline.reader import factual_part, is_frame, question_stems, speaks_to_reader
+from synthesis.judge.offline.scoring import Faithfulness, faithfulness
+from synthesis.judge.offline.support import Support, support_of
+
+AXES = ("faithfulness", "completeness")
+MOST_CLAIMS = 400
+WHAT_IT_IS = "Offline judge: a comparison of words, not an understanding of them."
+
+
+class OfflineJudge:
+    """Compares words; needs no key and no network, and gives the same verdict every time."""
+
+    def judge(self, case: TestCase, rubric: Rubric) -> Verdict:
+        """A verdict on faithfulness and completeness, with the evidence for each claim in `details`."""
+        _refuse_other_axes(rubric)
+        claims = split_claims(case.answer)
+        read = claims[:MOST_CLAIMS]
+        courses = _courses(case)
+        index = courses.together if courses else ContextIndex([str(passage) for passage in case.context])
+        checked = _check(read, case.question, index, courses)
+        faithful = _faithfulness([(claim.text, support) for claim, support in checked], read, courses)
+        bridging = look_for_bridging(case.question, read, index, courses)
+        complete, why = completeness(bridging)
+        limits = _limits(len(claims), index)
+        verdicts = {
+            "faithfulness": AxisVerdict(faithful.score, " ".join([WHAT_IT_IS, faithful.reasoning, *limits])),
+            "completeness": AxisVerdict(complete, f"{WHAT_IT_IS} {why}"),
+        }
+        details = {
+            "judge": "offline",
+            "support": round(faithful.support, 6),
+            "claims": [_claim_details(claim.text, support) for claim, support in checked],
+            "bridging": bridging._asdict(),
+            "language": language_of(case.answer),
+            "style": faithful.style.name,
+            "limits": limits,
+        }
+        return Verdict(axes={axis.name: verdicts[axis.name] for axis in rubric.axes}, details=details)
+
+
+def _refuse_other_axes(rubric: Rubric) -> None:
+    others = [axis.name for axis in rubric.axes if axis.name not in AXES]
+    if others or not rubric.axes:
+        raise JudgeError(
+            f"the offline judge cannot score {', '.join(others) or 'no axis'} (rubric '{rubric.name}')",
+            hint=f"It serves rubrics with the axes {' and '.join(AXES)}; choose another judge provider.",
+        )
+
+
+def _courses(case: TestCase) -> CourseEvidence | None:
+    courses = [item for item in case.context if isinstance(item, Course)]
+    return CourseEvidence(courses) if courses else None
+
+
+def _check(
+    claims: list[Claim], question: str, index: ContextIndex, courses: CourseEvidence | None
+) -> list[tuple[Claim, Support]]:
+    asked = question_stems(question)
+    checked: list[tuple[Claim, Support]] = []
+    subject: list[int] = []
+    for claim in claims:
+        if courses:
+            subject = courses.subject(claim.text, claim.tokens, subject)
+        if is_frame(claim):
+            continue
+        given = asked if speaks_to_reader(claim.text) or admits_loose_fit(claim.text) else frozenset[str]()
+        tokens = factual_part(claim, asked, index)
+        support = courses.support_of(tokens, subject, given) if courses else support_of(tokens, index, given)
+        checked.append((claim, _with_loose_note(claim.text, support)))
+    return checked
+
+
+def _with_loose_note(text: str, support: Support) -> Support:
+    if not admits_loose_fit(text):
+        return support
+    return support._replace(notes=[*support.notes, "says itself that the fit is loose"])
+
+
+def _faithfulness(
+    checked: list[tuple[str, Support]], claims: list[Claim], courses: CourseEvidence | None
+) -> Faithfulness:
+    if checked:
+        return faithfulness(checked, listed=courses is not None)
+    nothing = Support(1.0 if claims else 0.0, 0.0, None, "", [], [], False)
+    verdict = faithfulness([("", nothing)], listed=False)
+    said = (
+        "The answer claims nothing that the context could bear out or contradict."
+        if claims
+        else "It has no words."
+    )
+    return verdict._replace(reasoning=said)
+
+
+def _limits(count: int, index: ContextIndex) -> list[str]:
+    limits = []
+    if count > MOST_CLAIMS:
+        limits.append(f"Only the first {MOST_CLAIMS} of {count} claims were compared.")
+    if index.truncated:
+        limits.append("The context was too long to be read to its end.")
+    return limits
+
+
+def _claim_details(text: str, support: Support) -> dict[str, Any]:
+    return {
+        "text": text,
+        "support": round(support.value, 6),
+        "passage": support.passage,
+        "evidence": support.evidence,
+        "unsupported": support.unsupported,
+        "notes": support.notes,
+    }

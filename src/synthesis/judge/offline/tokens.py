@@ -1,0 +1,122 @@
+"""Text becomes comparable words: stems, numbers, codes, and character pairs where a script has no spaces."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+from synthesis.judge.offline.words import FUNCTION_WORDS, NUMBER_WORDS
+
+# Letters of scripts that write no spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
+_SPACELESS = (
+    "\u0e01-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u3005\u3040-\u30ff"
+    "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# Signs that belong to the word they stand in although `re` does not count them as letters.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u0900-\u0963\u0971-\u0dff\u0f00-\u0fff\u200c\u200d"
+)
+_LETTER = rf"(?:(?![{_SPACELESS}])(?:[^\W\d_]|[{_MARKS}]))"
+_TOKEN = re.compile(
+    rf"(?P<code>[A-Za-z]+-?\d[A-Za-z\d]*(?:-[A-Za-z\d]+)*)"
+    rf"|(?P<number>\d+(?:[.,]\d+)*)"
+    rf"|(?P<spaceless>[{_SPACELESS}]+)"
+    rf"|(?P<word>{_LETTER}+(?:'{_LETTER}+)*)"
+)
+# `1, 000` and `7. 6 billion`: numbers as some text extractors leave them.
+_BROKEN_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3},) (?=\d{3}(?!\d))")
+_BROKEN_DECIMAL = re.compile(
+    r"(?<![\d.,])(\d{1,3}\.) (?=\d{1,2} ?(?:million|billion|trillion|per ?cent|%))", re.I
+)
+_PERHAPS_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,3})\. (\d{1,2})(?!\d)")
+_QUOTES = str.maketrans(
+    {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u200b": "", "\ufeff": "", "\u00ad": ""}
+)
+_SUFFIXES = ("ing", "edly", "ed", "ly", "ment", "s", "er", "e")
+SAME_WORD_PREFIX = 5
+
+
+class Token(NamedTuple):
+    """One word as it is compared (`stem`) and as it is shown (`text`)."""
+
+    text: str
+    stem: str
+    kind: str
+
+    @property
+    def is_content(self) -> bool:
+        """Carries meaning of its own: neither a function word nor a possessive ending."""
+        return self.stem not in FUNCTION_WORDS and self.text.lower() not in FUNCTION_WORDS
+
+
+def normalise(text: str) -> str:
+    """One form for what looks the same: full-width forms, quotes, invisible characters, broken numbers."""
+    plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    return _BROKEN_DECIMAL.sub(r"\1", _BROKEN_THOUSANDS.sub(r"\1", plain))
+
+
+def tokenise(text: str) -> list[Token]:
+    """The words of a normalised text, in order."""
+    tokens: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        kind, found = str(match.lastgroup), match.group()
+        if kind == "spaceless":
+            tokens.extend(_character_pairs(found))
+        elif kind == "word":
+            tokens.extend(_word_tokens(found))
+        else:
+            stem = plain_number(found) if kind == "number" else found.lower().replace("-", "")
+            tokens.append(Token(found, stem, kind))
+    return tokens
+
+
+def _word_tokens(found: str) -> list[Token]:
+    """A word; a possessive ending stands apart, so that the name before it stays itself."""
+    if found.lower().endswith("'s") and len(found) > 2:
+        return [*_word_tokens(found[:-2]), Token(found[-2:], "'s", "word")]
+    lowered = found.lower()
+    return [Token(found, stem(lowered), "number-word" if lowered in NUMBER_WORDS else "word")]
+
+
+def _character_pairs(run: str) -> list[Token]:
+    if len(run) == 1:
+        return [Token(run, run, "pair")]
+    return [Token(run[at : at + 2], run[at : at + 2], "pair") for at in range(len(run) - 1)]
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """The word without its commonest English endings; short words stay as they are."""
+    if len(word) <= 3:
+        return word
+    base = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else _cut_suffix(word)
+    return base[:-1] if len(base) > 3 and base[-1] == base[-2] else base
+
+
+def _cut_suffix(word: str) -> str:
+    for suffix in _SUFFIXES:
+        if (
+            word.endswith(suffix)
+            and len(word) - len(suffix) >= 3
+            and not (suffix == "s" and word.endswith("ss"))
+        ):
+            return word[: -len(suffix)]
+    return word
+
+
+def plain_number(found: str) -> str:
+    """`1,050.50` and `1050.5` are one number; digits of every script are."""
+    digits = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in found)
+    digits = re.sub(r",(?=\d{3}(?:\D|$))", "", digits)
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def number_value(token: Token) -> str:
+    """The number that a figure or a number word stands for."""
+    return NUMBER_WORDS[token.text.lower()] if token.kind == "number-word" else token.stem
+
+
+def perhaps_decimals(text: str) -> set[str]:
+    """`122. 5` may be two sentences that meet, or a broken 122.5: allow the number as known."""
+    return {plain_number(f"{whole}.{part}") for whole, part in _PERHAPS_DECIMAL.findall(text)}
