@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from synthesis.errors import OptionError
+from synthesis.judge.lines import RunLine
 from synthesis.judge.model import Rubric
 from synthesis.judge.results import Record, Results
 from synthesis.judge.retry import Patience
@@ -66,10 +67,9 @@ class EvaluationResult(msgspec.Struct, frozen=True):
     """What a run says. `stopped` is why it ended early, if it did."""
 
     folder: Path
-    test_set_name: str
+    run: RunLine
     total: int
     results: Results
-    rubric: Rubric
     gate_rate: float
     calls: int
     stopped: str | None = None

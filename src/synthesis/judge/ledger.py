@@ -100,11 +100,15 @@ class Ledger:
         self._open: dict[int, IterationLedger] = {}
         self._ids: dict[str, str] = {}
 
-    def iteration(self, number: int) -> IterationLedger:
-        """The present judge's work in one iteration."""
+    def present_run(self) -> RunLine:
+        """Whose folder this is; a journal that was read or opened always says it."""
         if self.run is None:
             raise LookupError("a journal begins with its judge")
-        return self._judges[self.run.judge][number]
+        return self.run
+
+    def iteration(self, number: int) -> IterationLedger:
+        """The present judge's work in one iteration."""
+        return self._judges[self.present_run().judge][number]
 
     def begun_iterations(self) -> list[int]:
         """The iterations that were asked for and begun, in order; the first begins with the run."""

@@ -69,6 +69,13 @@ def price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
     return find_price(judge.model, config.judge_provider, config.price_file)
 
 
+def open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
+    """The line that opens a journal: whose verdicts follow, at which price."""
+    rubric_id = f"{rubric.name}:{rubric_hash(rubric)[:12]}"
+    identity = Identity(config.judge_provider, judge.model, judge.prompt, rubric_id)
+    return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric)
+
+
 def pending_work(ledger: Ledger, config: EvaluationConfig) -> list[Work]:
     """What is left to judge, iteration by iteration, in the order of the set."""
     wanted = {State.PENDING, State.FAILED} | ({State.STALE} if config.on_change == "rejudge" else set())
@@ -89,11 +96,8 @@ async def _run(
     journal: Journal,
     observer: Observer | None,
 ) -> EvaluationResult:
-    identity = Identity(
-        config.judge_provider, judge.model, judge.prompt, f"{rubric.name}:{rubric_hash(rubric)[:12]}"
-    )
-    _check_judge(journal, identity, config)
-    run = RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric)
+    run = open_line(config, judge, rubric, price)
+    _check_judge(journal, run.judge, config)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
     _check_changes(journal, run, samples, config)
     await _open(journal, run, samples)
@@ -107,10 +111,9 @@ async def _run(
         results = write_results(journal.path.parent, ledger)
     return EvaluationResult(
         journal.path.parent,
-        config.output_dir,
+        ledger.present_run(),
         len(cases),
         results,
-        rubric,
         gate_rate(results, len(cases)),
         ledger.next_call - calls_before,
         stopped,

@@ -1,6 +1,7 @@
 """The result store: a run folder's files, all of them views that can be written again at any time."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,13 @@ def write_results(folder: Path, ledger: Ledger) -> Results:
         _write(folder / "final-metrics" / f"final-metrics-{count}.json", results.final_metrics)
         _write(folder / "final-cost" / f"final-cost-{count}.json", results.final_cost)
     return results
+
+
+def write_calibration(folder: Path, iteration: int, calibration: Mapping[str, Any]) -> Path:
+    """Put a comparison with human labels beside the results."""
+    path = folder / "calibration" / f"calibration-iteration-{iteration}.json"
+    _write(path, calibration)
+    return path
 
 
 def progress_path(folder: Path, iteration: int) -> Path:

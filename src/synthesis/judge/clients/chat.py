@@ -169,6 +169,8 @@ def _need(extra: str) -> None:
 def _key(settings: JudgeSettings) -> str:
     variable = settings.api_key_env or KEY_VARIABLE[settings.provider]
     key = os.environ.get(variable, "").strip()
+    if not settings.sends_calls:
+        return "unused"
     if not key:
         raise OptionError(
             f"the judge '{settings.provider}' needs a key: the environment variable {variable} is not set",

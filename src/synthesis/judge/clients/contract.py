@@ -25,6 +25,7 @@ class JudgeSettings(msgspec.Struct, frozen=True):
     patience: Patience = Patience()
     seed: int | None = None
     root: Path = Path()
+    sends_calls: bool = True  # False: the judge is only asked what calls would take, and needs no key
 
 
 class Judge(Protocol):

@@ -1,15 +1,18 @@
 """The offline judge behind the same contract as the others: no key, no network, no cost."""
 
+from synthesis._version import __version__
+from synthesis.errors import OptionError
 from synthesis.judge.calls import Calls
 from synthesis.judge.clients.contract import JudgeSettings
 from synthesis.judge.model import Rubric, TestCase, TokenUsage, Verdict
 from synthesis.judge.offline import OfflineJudge
+from synthesis.judge.offline.judge import AXES
 
 
 class LocalJudge:
-    """Asks the offline judge in this process."""
+    """Asks the offline judge in this process; its rules change with the version, so its name tells it."""
 
-    model = "offline"
+    model = f"offline-{__version__}"
     prompt = None
 
     def __init__(self, rubric: Rubric) -> None:
@@ -30,4 +33,10 @@ class LocalJudge:
 
 def offline_judge(settings: JudgeSettings) -> LocalJudge:
     """The factory that is registered as `offline`."""
+    others = [axis.name for axis in settings.rubric.axes if axis.name not in AXES]
+    if others:
+        raise OptionError(
+            f"the offline judge cannot score {', '.join(others)} (rubric '{settings.rubric.name}')",
+            hint=f"It knows {' and '.join(AXES)}. Choose another judge with --judge-provider.",
+        )
     return LocalJudge(settings.rubric)
