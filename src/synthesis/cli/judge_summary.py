@@ -48,12 +48,12 @@ def status_lines(ledger: "Ledger") -> Iterator[str]:
 def cost_line(cost: Figures) -> str:
     """Cost and tokens; what is not known is said."""
     tokens = f"{cost['totalTokens']['input']:,} input and {cost['totalTokens']['output']:,} output tokens"
-    if not cost["calls"]:
-        return "nothing, no call was made"
+    if not cost["tokenUsage"] and not cost["unaccountedCalls"]:
+        return "nothing, no call was answered"
     spent = "not known" if cost["totalCost"] is None else f"{cost['totalCost']:.6f} USD"
-    line = f"{spent}, {tokens}, {cost['calls']} calls"
-    open_calls = len(cost["unaccountedCalls"])
-    return f"{line}, {open_calls} of them never answered (cost not known)" if open_calls else line
+    line = f"{spent}, {tokens}, {len(cost['tokenUsage'])} calls"
+    unanswered = len(cost["unaccountedCalls"])
+    return f"{line}; {unanswered} more were never answered, their cost is not known" if unanswered else line
 
 
 def estimate_lines(estimate: "Estimate") -> Iterator[str]:

@@ -27,7 +27,6 @@ def iteration_cost(ledger: Ledger, run: RunLine, number: int, judged: int, times
         "totalCost": None if unmetered else total(run.price, usage),
         "tokenUsage": msgspec.to_builtins(usage),
         "price": msgspec.to_builtins(run.price),
-        "calls": len(work.calls),
         "callsWithoutUsage": unmetered,
         "unaccountedCalls": [_unaccounted(ledger, call) for call in work.unaccounted()],
         **({"note": _unknown(run, unmetered)} if usage and (unmetered or run.price is None) else {}),
