@@ -169,6 +169,6 @@ def test_files_can_be_derived_again_from_the_journal_alone(tmp_path):
             path.unlink()
         server.script["sample-1"] = [status(400), status(400)]
         judge(sample_cases(5), config)
-    assert {path for path in folder.rglob("*.json")} == set(files)
+    assert set(folder.rglob("*.json")) == set(files)
     records = folder / "records" / "records-iteration-1.json"
     assert records.read_bytes() == files[records]

@@ -48,9 +48,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
         for name in positive:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                raise OptionError(f"{name} must be greater than 0, not {value:g}")
+                raise OptionError(f"--{name.replace('_', '-')} must be greater than 0, not {value:g}")
         if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise OptionError(f"temperature must lie between 0 and 2, not {self.temperature:g}")
+            raise OptionError(f"--temperature must lie between 0 and 2, not {self.temperature:g}")
 
 
 class Progress(msgspec.Struct, frozen=True):

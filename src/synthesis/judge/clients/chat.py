@@ -141,6 +141,11 @@ def openrouter_judge(settings: JudgeSettings) -> ChatJudge:
     from pydantic_ai.providers.openrouter import OpenRouterProvider
 
     key, name = _key(settings), settings.model or DEFAULT_MODEL["openrouter"]
+    if "/" not in name:
+        raise OptionError(
+            f"'{name}' is no model name for OpenRouter: its names begin with the vendor",
+            hint=f"For example: --judge-model openai/{name}",
+        )
     client = _openai_client(settings, key, settings.base_url or OPENROUTER_URL)
     return ChatJudge(settings, OpenRouterModel(name, provider=OpenRouterProvider(openai_client=client)), key)
 
