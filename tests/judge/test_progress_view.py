@@ -3,7 +3,7 @@
 from running import config_for, judge, read, sample_cases
 from server import JudgeServer, status
 
-from synthesis.judge import work
+from synthesis.judge import keeping
 from synthesis.judge.ledger import Ledger
 from synthesis.judge.lines import Identity, RunLine, SetLine, VerdictLine, sample_hash
 from synthesis.judge.progress import ProgressView
@@ -31,13 +31,13 @@ def test_its_shape_follows_the_contract(tmp_path):
 
 def test_it_follows_every_sample(tmp_path, monkeypatch):
     written = []
-    real = work.replace_file
+    real = keeping.replace_file
 
     def noting(path, content, *, durable):
         real(path, content, durable=durable)
         written.append(read(path)["statistics"]["completedQuestions"])
 
-    monkeypatch.setattr(work, "replace_file", noting)
+    monkeypatch.setattr(keeping, "replace_file", noting)
     with JudgeServer() as server:
         judge(sample_cases(30), config_for(server, tmp_path, concurrency=1))
     assert written == list(range(1, 31))
@@ -54,6 +54,16 @@ def big_view(count):
         ledger.apply(VerdictLine(1, sample.hash, "f", "now", None, record))
         view.update(sample)
         yield view
+
+
+def test_bytes_per_sample_stay_flat_however_slow_the_judge(monkeypatch):
+    clock = iter(range(10**9))
+    monkeypatch.setattr("synthesis.judge.progress.time.monotonic", lambda: 10 * next(clock))
+    per_sample = {}
+    for count in (1000, 4000, 8000):
+        written = sum(len(view.content()) for view in big_view(count) if view.is_due())
+        per_sample[count] = written / count
+    assert per_sample[8000] < 1.2 * per_sample[1000]
 
 
 def test_beyond_five_hundred_entries_it_is_written_now_and_then():

@@ -59,10 +59,10 @@ def run(fail_under: float | None, **options: Any) -> int:
 @evaluation_options
 def estimate(**options: Any) -> int:
     """Tokens and cost of what is left to judge, before the first call; sends and writes nothing."""
-    from synthesis.judge.estimate import estimate as estimate_run
+    from synthesis.judge.estimate import estimate_evaluation
 
     inputs = read_inputs(**options)
-    _print(estimate_lines(asyncio.run(estimate_run(inputs.cases, inputs.config))))
+    _print(estimate_lines(asyncio.run(estimate_evaluation(inputs.cases, inputs.config))))
     return exits.OK
 
 

@@ -44,7 +44,7 @@ class Estimate(msgspec.Struct, frozen=True):
         return self.price.of(self.worst_input, self.worst_output) if self.price else None
 
 
-async def estimate(test_cases: Sequence[TestCase], config: EvaluationConfig) -> Estimate:
+async def estimate_evaluation(test_cases: Sequence[TestCase], config: EvaluationConfig) -> Estimate:
     """What is left to judge of a test set and what that takes; sends nothing, writes nothing."""
     config.check()
     rubric = config.rubric or default_rubric(test_cases)

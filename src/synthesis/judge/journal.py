@@ -33,8 +33,6 @@ class Journal:
         except BaseException:
             self.close()
             raise
-        self._durable = self._size
-        self._flushing: asyncio.Task[None] | None = None
 
     def append(self, line: Line) -> None:
         """Hand one line to the operating system: from here on it survives the death of this process."""
@@ -44,12 +42,9 @@ class Journal:
         self.ledger.apply(line)
 
     async def commit(self) -> None:
-        """Return when all that was appended so far is on the disk; those who wait together share a flush."""
-        wanted = self._size
-        while self._durable < wanted:
-            if self._flushing is None:
-                self._flushing = asyncio.create_task(self._flush())
-            await asyncio.shield(self._flushing)
+        """Return when all that was appended so far is on the disk."""
+        with refused_writes(self.path):
+            await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
 
     def close(self) -> None:
         """Let go of the file and of the folder."""
@@ -73,15 +68,6 @@ class Journal:
             os.ftruncate(self._descriptor, self._size)  # a full disk leaves no half line behind
             raise
         self._size += len(content)
-
-    async def _flush(self) -> None:
-        reached = self._size
-        try:
-            with refused_writes(self.path):
-                await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
-            self._durable = reached
-        finally:
-            self._flushing = None
 
 
 def read_ledger(folder: Path) -> Ledger:

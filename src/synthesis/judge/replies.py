@@ -6,6 +6,7 @@ from typing import Any
 
 from synthesis.errors import JudgeError, shorten
 from synthesis.judge.model import AxisVerdict, Rubric
+from synthesis.judge.verdicts import SCORES
 
 _WHOLE_SCORE = re.compile(r"\s*([1-5])(?:\.0+)?\s*")
 _OUT_OF_FIVE = re.compile(r"\s*([1-5])(?:\.0+)?\s*(?:/|out of)\s*5(?:\.0+)?\s*", re.IGNORECASE)
@@ -46,6 +47,8 @@ def _axis(name: str, value: Any) -> AxisVerdict:
 def _score(name: str, value: Any) -> int:
     if value is None:
         raise UnusableReplyError(f"'{name}' has no score")
+    if type(value) is int and value in SCORES:
+        return value
     text = value if isinstance(value, str) else json.dumps(value)
     match = _WHOLE_SCORE.fullmatch(text) or (_OUT_OF_FIVE.fullmatch(text) if isinstance(value, str) else None)
     if match is None:

@@ -104,7 +104,7 @@ def _records(ledger: Ledger, work: IterationLedger) -> list[Record]:
 
 
 def _record(work: IterationLedger, verdict: VerdictLine, *, stale: bool) -> Record:
-    usage = msgspec.to_builtins(work.usage(verdict.h, verdict.f))
+    usage = msgspec.to_builtins(list(work.usage(verdict.h, verdict.f)))
     return {**verdict.record, "tokenUsage": usage} | ({"stale": True} if stale else {})
 
 
@@ -118,5 +118,5 @@ def _error(work: IterationLedger, sample: Sample) -> Record:
         "reason": line.reason,
         "calls": len(calls),
         "failedAt": line.at,
-        "tokenUsage": msgspec.to_builtins(work.usage(sample.hash, sample.fingerprint)),
+        "tokenUsage": msgspec.to_builtins(list(work.usage(sample.hash, sample.fingerprint))),
     }

@@ -10,9 +10,10 @@ import msgspec
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.judge import documents
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
+from synthesis.judge.verdicts import SCORES
 
 FOLDER = Path(__file__).parent / "rubrics"
-SCORES = (1, 2, 3, 4, 5)
+
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*")
 _HINT = f"The bundled rubrics show the shape: {FOLDER.name}/rag.yaml beside the module judge/rubric.py."
 

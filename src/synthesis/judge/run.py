@@ -9,6 +9,7 @@ from synthesis.judge.clients import Judge, JudgeSettings, create_judge
 from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
 from synthesis.judge.cost import Budget, find_price
 from synthesis.judge.journal import Journal
+from synthesis.judge.keeping import Work
 from synthesis.judge.ledger import Ledger, Sample, State
 from synthesis.judge.lines import FORMAT, Identity, Price, RunLine, SetLine, fingerprint, now
 from synthesis.judge.model import Rubric, TestCase
@@ -16,7 +17,7 @@ from synthesis.judge.pacing import Pacer
 from synthesis.judge.results import gate_rate
 from synthesis.judge.rubric import default_rubric, rubric_hash
 from synthesis.judge.store import run_folder, write_results
-from synthesis.judge.work import Work, Workers
+from synthesis.judge.work import Workers
 
 Observer = Callable[[Progress], None]
 

@@ -10,24 +10,14 @@ from synthesis.judge.calls import Calls, Desk, RunStopError
 from synthesis.judge.clients import Judge
 from synthesis.judge.config import EvaluationConfig, Progress
 from synthesis.judge.cost import NoFurtherCallError
-from synthesis.judge.files import replace_file
 from synthesis.judge.imitation import flags_of
-from synthesis.judge.ledger import Sample
+from synthesis.judge.keeping import Keeper, Work
 from synthesis.judge.lines import ErrorLine, VerdictLine, now
 from synthesis.judge.model import Rubric, TestCase, Verdict
-from synthesis.judge.progress import ProgressView
 from synthesis.judge.results import Record
-from synthesis.judge.store import progress_path
 
 GRACE = 10.0  # seconds that calls under way get when the run is stopped: they are paid for
 REASON_WIDTH = 300
-
-
-class Work(msgspec.Struct, frozen=True):
-    """One sample of one iteration."""
-
-    iteration: int
-    sample: Sample
 
 
 class Workers:
@@ -50,7 +40,7 @@ class Workers:
         self._observer = observer
         self._stopped: str | None = None
         self._stored_before = 0
-        self._views: dict[int, ProgressView] = {}
+        self._keeper = Keeper(desk.journal, config.concurrency, self._tell)
         self._total = config.iterations * len(cases)
         self._done = 0
         self._failed = 0
@@ -76,7 +66,9 @@ class Workers:
         """Nobody works on after the run; what a worker could not handle is raised."""
         for worker in crew:
             worker.cancel()
-        for outcome in await asyncio.gather(*crew, return_exceptions=True):
+        outcomes = await asyncio.gather(*crew, return_exceptions=True)
+        await self._keeper.settle()
+        for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
 
@@ -100,8 +92,7 @@ class Workers:
             self._append_error(work, case, error)
         else:
             self._append_verdict(work, case, verdict, calls.last)
-        await self._desk.journal.commit()
-        self._show(work)
+        await self._keeper.keep(work)
 
     def _append_verdict(self, work: Work, case: TestCase, verdict: Verdict, call: int | None) -> None:
         record = make_record(case, verdict, self._rubric)
@@ -133,16 +124,6 @@ class Workers:
         self._stopped = self._stopped or reason
         self._desk.closed = True
 
-    def _show(self, work: Work) -> None:
-        view = self._views.get(work.iteration)
-        if view is None:
-            view = self._views[work.iteration] = ProgressView(self._desk.journal.ledger, work.iteration)
-        view.update(work.sample)
-        if view.is_due():
-            path = progress_path(self._desk.journal.path.parent, work.iteration)
-            replace_file(path, view.content(), durable=False)
-        self._tell()
-
     def _tell(self) -> None:
         if self._observer is not None:
             cost = self._desk.budget.known_spending()
@@ -159,7 +140,7 @@ def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
         "overallScore": rubric.overall(verdict),
         "passed": rubric.passed(verdict),
         "courseCount": len(case.context),
-        "tokenUsage": msgspec.to_builtins(verdict.token_usage),
+        "tokenUsage": msgspec.to_builtins(list(verdict.token_usage)),
     }
     flags = flags_of(case.answer)
     return (

@@ -39,10 +39,10 @@ class ChatJudge:
 
     def __init__(self, settings: JudgeSettings, model: "Model[Any]", key: str) -> None:
         self.model = model.model_name
-        self._prompt = prompts.load_prompt(settings.prompt_version)
-        self.prompt = self._prompt.identity()
+        self.prompt_texts = prompts.load_prompt(settings.prompt_version)
+        self.prompt = self.prompt_texts.identity()
         self._rubric = settings.rubric
-        self._system = prompts.system_text(self._prompt, settings.rubric)
+        self._system = prompts.system_text(self.prompt_texts, settings.rubric)
         self._model = model
         self._key = key
         self._timeout = settings.timeout
@@ -54,23 +54,23 @@ class ChatJudge:
 
     async def judge(self, case: TestCase, calls: Calls) -> Verdict:
         """The verdict on one sample."""
-        material = prompts.material_text(self._prompt, case)
+        material = prompts.material_text(self.prompt_texts, case)
         return await self._asker.ask(
             calls,
-            send=lambda correction: self._send(material, correction),
+            send=lambda correction: self.send(material, correction),
             read=self._read,
             worst=lambda correction: self._worst(material, correction),
         )
 
     def worst_case(self, case: TestCase) -> TokenUsage:
         """A token is at least one byte: no tokenizer is needed to know the most that a call can take."""
-        return self._worst(prompts.material_text(self._prompt, case), None)
+        return self._worst(prompts.material_text(self.prompt_texts, case), None)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._model.client.close()  # type: ignore[attr-defined]
 
-    async def _send(self, material: str, correction: Correction | None) -> Reply:
+    async def send(self, material: str, correction: Correction | None) -> Reply:
         messages = self._messages(material, correction)
         try:
             async with asyncio.timeout(self._timeout):
@@ -94,7 +94,7 @@ class ChatJudge:
         if correction is None:
             return [first]
         said = ModelResponse(parts=[TextPart(correction.reply or "(nothing)")])
-        told = prompts.correction_text(self._prompt, correction.problem)
+        told = prompts.correction_text(self.prompt_texts, correction.problem)
         return [first, said, ModelRequest(parts=[UserPromptPart(told)])]
 
     def _read(self, reply: Reply) -> dict[str, AxisVerdict]:
@@ -110,7 +110,7 @@ class ChatJudge:
     def _worst(self, material: str, correction: Correction | None) -> TokenUsage:
         texts = [self._system, material]
         if correction is not None:
-            texts += [correction.reply, correction.problem, self._prompt.correction]
+            texts += [correction.reply, correction.problem, self.prompt_texts.correction]
         size = sum(len(text.encode("utf-8", "replace")) for text in texts)
         return TokenUsage(self.model, size + self._extra_bytes + FRAMING_TOKENS, self._output_tokens)
 
