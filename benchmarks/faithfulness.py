@@ -1,7 +1,7 @@
 """How well the offline judge agrees with people: benchmarks/faithfulness.py FOLDER
 
-FOLDER holds `*.jsonl` files of human judgements: `id`, `source`, `context`, `answer`, `score` (0..1), `gold`.
-Prints, by source, Pearson of `support` with `score` and balanced accuracy of "faithfulness >= 4" against `gold`,
+FOLDER holds `*.jsonl` files of human judgements: `id`, `source`, `context`, `answer`, `score`, `gold`.
+Prints, by source, Pearson of `support` with `score` and balanced accuracy of faithfulness >= 4 against `gold`
 each with a 95 % bootstrap interval, beside the share of answer bigrams that the context has.
 """
 

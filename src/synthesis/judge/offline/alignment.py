@@ -11,6 +11,8 @@ from synthesis.judge.offline.tokens import Token
 NEW_WORD = 1.0
 SKIP_AHEAD = 0.5
 JUMP = 1.0
+MOST_PLACES = 128  # of one word, in the most similar windows first
+JOINED_WINDOWS = 32  # the most similar ones; a claim is not glued from more places than that
 
 
 def wording(stems: Sequence[str], index: ContextIndex, window: Window) -> float:
@@ -48,43 +50,50 @@ def editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:
     Going on copying is free, skipping ahead within a sentence costs half a word, jumping elsewhere or writing
     a new word costs one. Glued sentences are dear, shortened ones cheap.
     """
-    sentence_of, places = _lay_out(windows)
+    sentence_of, places = _lay_out(windows[:JOINED_WINDOWS])
     best = 0.0
-    costs: dict[int, float] = {}
+    costs: dict[int, float] = {}  # of having copied up to a place, in order of places
     for number, stem in enumerate(stems):
-        reached: dict[int, float] = {}
-        for place in places.get(stem, ()):
-            reached[place] = best if number == 0 else _cheapest_way(place, costs, sentence_of, best)
+        here = places.get(stem, [])
+        reached = dict.fromkeys(here, 0.0) if number == 0 else _ways(here, costs, sentence_of, best)
         for place, cost in costs.items():
             reached[place] = min(cost + NEW_WORD, reached.get(place, cost + NEW_WORD))
         best = min([best + NEW_WORD, *reached.values()])
         # A place that costs a jump more than the best one can never win again.
-        costs = {place: cost for place, cost in reached.items() if cost < best + JUMP}
+        costs = {place: reached[place] for place in sorted(reached) if reached[place] < best + JUMP}
     return best / len(stems)
 
 
-def _cheapest_way(place: int, costs: dict[int, float], sentence_of: dict[int, int], best: float) -> float:
-    ways = [best + JUMP]
-    if place - 1 in costs:
-        ways.append(costs[place - 1])
-    ways.extend(
-        cost + SKIP_AHEAD
-        for earlier, cost in costs.items()
-        if earlier < place and sentence_of[earlier] == sentence_of[place]
-    )
-    return min(ways)
+def _ways(
+    places: Sequence[int], costs: dict[int, float], sentence_of: dict[int, int], best: float
+) -> dict[int, float]:
+    """The cheapest way to each place: go on copying, skip ahead within its sentence, or jump there."""
+    reached: dict[int, float] = {}
+    cheapest_in: dict[int, float] = {}
+    earlier = iter(costs.items())
+    waiting = next(earlier, None)
+    for place in places:
+        while waiting and waiting[0] < place:
+            sentence = sentence_of[waiting[0]]
+            cheapest_in[sentence] = min(waiting[1], cheapest_in.get(sentence, waiting[1]))
+            waiting = next(earlier, None)
+        jump = best + JUMP
+        ahead = cheapest_in.get(sentence_of[place], jump) + SKIP_AHEAD
+        reached[place] = min(costs.get(place - 1, jump), ahead, jump)
+    return reached
 
 
 def _lay_out(windows: Sequence[Window]) -> tuple[dict[int, int], dict[str, list[int]]]:
-    """Of the windows' single sentences: the sentence of each place, the places of each stem."""
+    """Of the windows' single sentences: the sentence of each place, the places of each stem in order."""
     sentence_of: dict[int, int] = {}
     places: dict[str, list[int]] = defaultdict(list)
     for window in windows:
         if window.single:
             for place, token in enumerate(window.tokens, window.start):
-                places[token.stem].append(place)
                 sentence_of[place] = window.start
-    return sentence_of, places
+                if len(places[token.stem]) < MOST_PLACES:
+                    places[token.stem].append(place)
+    return sentence_of, {stem: sorted(found) for stem, found in places.items()}
 
 
 def stems_of(tokens: Sequence[Token]) -> list[str]:

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from synthesis.judge.offline.claims import Claim
 from synthesis.judge.offline.context import ContextIndex
-from synthesis.judge.offline.courses import CourseEvidence
+from synthesis.judge.offline.courses import FRAME_STEMS, CourseEvidence
 from synthesis.judge.offline.reader import question_stems, reason_in, says_nothing_found
+from synthesis.judge.offline.tokens import normalise, tokenise
 
 DESCRIBED = 3  # words of meaning beyond the name, before an entry is more than a bare name
 _WANTS_ADVICE = re.compile(
@@ -49,8 +50,16 @@ def look_for_bridging(
         tied_to_question=sum(any(_tied(claim, asked) for claim in entry) for entry in entries),
         question_terms_taken_up=len(asked & said) / len(asked) if asked else 0.0,
         nothing_found=nothing,
-        options_exist=bool(asked) and sum(stem in index.stems for stem in asked) * 2 >= len(asked),
+        options_exist=_has_options(question, index),
     )
+
+
+def _has_options(question: str, index: ContextIndex) -> bool:
+    """The context has at least half of what the question is about."""
+    topics = [
+        token for token in tokenise(normalise(question)) if token.is_content and token.stem not in FRAME_STEMS
+    ]
+    return bool(topics) and sum(map(index.knows, topics)) * 2 >= len(topics)
 
 
 def _tied(claim: Claim, asked: frozenset[str]) -> bool:
@@ -62,8 +71,9 @@ def _described(entry: Sequence[Claim], courses: CourseEvidence | None) -> bool:
     if courses is None:
         return sum(token.is_content for claim in entry for token in claim.tokens) > DESCRIBED + 1
     mentioned = {at for claim in entry for at in courses.mentioned(claim.tokens)}
-    named = {stem for at in mentioned for stem in courses.name_stems(at)}
-    terms = [token for claim in entry for token in courses.terms(claim.tokens, frozenset(named))]
+    terms = [
+        token for claim in entry for token in courses.terms(claim.tokens, sorted(mentioned), frozenset())
+    ]
     return len(terms) >= DESCRIBED
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from synthesis.judge.offline.tokens import Token, normalise, tokenise
 
-LONGEST_CLAIM = 80  # words; what is longer is judged in pieces, which bounds the work per claim
+LONGEST_CLAIM = 60  # words; what is longer is judged in pieces, which bounds the work per claim
 
 _MARKER = re.compile(r"^\s*(?:[-*+•·–—>]+\s+|\(?\d{1,3}[.)]\s+|\|+\s*)")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
@@ -42,13 +42,12 @@ def split_claims(answer: str) -> list[Claim]:
     return claims
 
 
-def split_passage(passage: str) -> list[list[Token]]:
-    """The sentences of a context passage, each as its words."""
-    found: list[list[Token]] = []
+def split_passage(passage: str) -> list[Claim]:
+    """The sentences of a context passage, cut exactly as an answer is."""
+    found: list[Claim] = []
     for line in normalise(passage).splitlines():
-        found.extend(
-            claim.tokens for part in sentences(strip_markup(line)[0]) for claim in _pieces(part, False, False)
-        )
+        for sentence in sentences(strip_markup(line)[0]):
+            found.extend(_pieces(sentence, heading=False, item=False))
     return found
 
 
@@ -84,4 +83,5 @@ def _pieces(sentence: str, heading: bool, item: bool) -> Iterator[Claim]:
         return
     for start in range(0, len(tokens), LONGEST_CLAIM):
         piece = tokens[start : start + LONGEST_CLAIM]
-        yield Claim(" ".join(token.text for token in piece), piece, heading, item)
+        end = piece[-1].start + len(piece[-1].text)
+        yield Claim(sentence[piece[0].start : end], piece, heading, item)

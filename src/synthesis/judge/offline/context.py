@@ -6,7 +6,7 @@ from heapq import nsmallest
 from itertools import pairwise
 from typing import NamedTuple
 
-from synthesis.judge.offline.claims import split_passage
+from synthesis.judge.offline.claims import Claim, split_passage
 from synthesis.judge.offline.tokens import SAME_WORD_PREFIX, Token, number_value, perhaps_decimals
 
 MOST_WORDS = 100_000  # of context; what follows is not read, and the verdict says so
@@ -19,6 +19,7 @@ class Window(NamedTuple):
 
     passage: int
     start: int  # of its first word, counted through all passages
+    text: str
     tokens: list[Token]
     single: bool
 
@@ -41,25 +42,27 @@ class ContextIndex:
             self._add(number, passage)
 
     def _add(self, number: int, passage: str) -> None:
-        found = split_passage(passage)
-        kept: list[list[Token]] = []
-        for sentence in found:
-            self.words_read += len(sentence)
+        kept: list[Claim] = []
+        for sentence in split_passage(passage):
+            self.words_read += len(sentence.tokens)
             if self.words_read > MOST_WORDS:
                 self.truncated = True
                 break
             kept.append(sentence)
-        self._add_words([token for sentence in kept for token in sentence])
+        self._add_words([token for sentence in kept for token in sentence.tokens])
         self.numbers |= perhaps_decimals(passage)
         self._add_windows(number, kept)
 
-    def _add_windows(self, passage: int, sentences: list[list[Token]]) -> None:
+    def _add_windows(self, passage: int, sentences: list[Claim]) -> None:
         self._next_start += 1  # the last word of a passage has no neighbour in the next
         for at, sentence in enumerate(sentences):
-            self._add_window(Window(passage, self._next_start, sentence, True))
-            if at + 1 < len(sentences):
-                self._add_window(Window(passage, self._next_start, sentence + sentences[at + 1], False))
-            self._next_start += len(sentence)
+            self._add_window(Window(passage, self._next_start, sentence.text, sentence.tokens, True))
+            for following in sentences[at + 1 : at + 2]:
+                both = sentence.tokens + following.tokens
+                self._add_window(
+                    Window(passage, self._next_start, f"{sentence.text} {following.text}", both, False)
+                )
+            self._next_start += len(sentence.tokens)
 
     def _add_words(self, tokens: list[Token]) -> None:
         stems = [token.stem for token in tokens]

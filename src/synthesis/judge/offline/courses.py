@@ -1,23 +1,24 @@
 """Claims about courses: is the aspect listed for that very course, and do its outcomes bear it out?"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
 
 from synthesis.judge.model import Course
 from synthesis.judge.offline import conflicts
 from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.support import CONFLICT_FACTOR, Support
-from synthesis.judge.offline.tokens import Token, normalise, stem, tokenise
-from synthesis.judge.offline.words import FRAME_WORDS
+from synthesis.judge.offline.tokens import Token, joined, normalise, stem, tokenise
+from synthesis.judge.offline.words import FRAME_WORDS, NEGATIONS, NOT_DENYING, TURNS
 
-_SEVERAL = re.compile(r"\b(?:both|all|together|these|those|overall|combined|each)\b", re.I)
+_SEVERAL = re.compile(r"^(?:both|all|together|these|those|overall|combined)\b", re.I)
 _LOOSE = re.compile(
     r"\b(?:only )?(?:loosely|partially|partly|tangentially|indirectly)\b"
     r"|\bnot (?:a )?(?:direct|perfect|exact|ideal)"
     r"|\bnot (?:fully|exactly) \w+|\b(?:limited|weak|partial) (?:fit|match|connection|relevance)",
     re.I,
 )
-_FRAME_STEMS = frozenset(stem(word) for word in FRAME_WORDS) | FRAME_WORDS
+FRAME_STEMS = frozenset(stem(word) for word in FRAME_WORDS) | FRAME_WORDS
 
 
 def evidence_text(course: Course) -> str:
@@ -45,23 +46,27 @@ class CourseEvidence:
         stems = [token.stem for token in tokens]
         return [at for at, names in enumerate(self._names) if any(_contains(stems, name) for name in names)]
 
-    def name_stems(self, course: int) -> set[str]:
-        return {stem for name in self._names[course] for stem in name}
-
     def subject(self, text: str, tokens: Sequence[Token], before: list[int]) -> list[int]:
         """The courses a claim is about: those it names, else those named before, else all."""
         named = self.mentioned(tokens)
         return named if named or _SEVERAL.search(text) else before
 
-    def terms(self, tokens: Sequence[Token], given: frozenset[str]) -> list[Token]:
-        """The words of a claim that credit something to a course."""
-        return [token for token in tokens if token.is_content and token.stem not in _FRAME_STEMS | given]
+    def terms(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> list[Token]:
+        """The words of a claim that credit something to a course, its own name apart."""
+        names = {stem for course in subject for name in self._names[course] for stem in name}
+        return [
+            token for token in tokens if token.is_content and token.stem not in FRAME_STEMS | given | names
+        ]
+
+    def is_frame(self, tokens: Sequence[Token], given: frozenset[str]) -> bool:
+        """The claim names no course and credits nothing to one."""
+        return not self.mentioned(tokens) and not self.terms(tokens, [], given)
 
     def support_of(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> Support:
         """The share of the credited terms that stand in the evidence of the courses meant."""
         own = [self._single[at] for at in subject] or [self.together]
-        terms = self.terms(tokens, given)
-        denied = conflicts.denied(tokens)
+        terms = self.terms(tokens, subject, given)
+        denied = _denied(tokens)
         found = [
             token for token in terms if any(index.knows(token) for index in own) != (token.stem in denied)
         ]
@@ -73,17 +78,17 @@ class CourseEvidence:
             copied=0.0,
             passage=self._best(terms, subject),
             evidence=self._evidence(found, subject),
-            unsupported=_unique(token.text for token in lacking),
+            unsupported=joined(lacking),
             notes=notes,
             conflict=bool(notes),
         )
 
     def _conflict_notes(self, lacking: list[Token], denied: set[str], subject: list[int]) -> list[str]:
         notes = []
-        if turned := _unique(token.text for token in lacking if token.stem in denied):
+        if turned := joined(token for token in lacking if token.stem in denied):
             notes.append(f"denies what the course has: {', '.join(turned)}")
         missing = [token for token in lacking if token.stem not in denied]
-        elsewhere = _unique(token.text for token in missing if subject and self.together.knows(token))
+        elsewhere = joined(token for token in missing if subject and self.together.knows(token))
         if elsewhere:
             notes.append(f"credited to the wrong course: {', '.join(elsewhere)}")
         if numbers := conflicts.foreign_numbers(missing, self.together):
@@ -110,6 +115,21 @@ class CourseEvidence:
         return f"{course.code} {course.name}: {'; '.join(list(dict.fromkeys(lines))[:3])}".rstrip(": ")[:240]
 
 
+def _denied(tokens: Sequence[Token]) -> set[str]:
+    """What is said to be missing from a course: everything after a negation, up to a "but"."""
+    found: set[str] = set()
+    denying = False
+    for token, following in zip_longest(tokens, tokens[1:]):
+        word = token.text.lower()
+        if word in NEGATIONS:
+            denying = following is not None and following.stem not in NOT_DENYING
+        elif word in TURNS:
+            denying = False
+        elif denying:
+            found.add(token.stem)
+    return found
+
+
 def _stems(text: str) -> list[str]:
     return [token.stem for token in tokenise(normalise(text))]
 
@@ -117,7 +137,3 @@ def _stems(text: str) -> list[str]:
 def _contains(stems: list[str], name: list[str]) -> bool:
     width = len(name)
     return width > 0 and any(stems[at : at + width] == name for at in range(len(stems) - width + 1))
-
-
-def _unique(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))

@@ -14,7 +14,7 @@ from synthesis.judge.offline.scoring import Faithfulness, faithfulness
 from synthesis.judge.offline.support import Support, support_of
 
 AXES = ("faithfulness", "completeness")
-MOST_CLAIMS = 400
+MOST_CLAIMS = 300
 WHAT_IT_IS = "Offline judge: a comparison of words, not an understanding of them."
 
 
@@ -76,6 +76,8 @@ def _check(
             continue
         given = asked if speaks_to_reader(claim.text) or admits_loose_fit(claim.text) else frozenset[str]()
         tokens = factual_part(claim, asked, index)
+        if not tokens or (courses and courses.is_frame(tokens, given)):
+            continue
         support = courses.support_of(tokens, subject, given) if courses else support_of(tokens, index, given)
         checked.append((claim, _with_loose_note(claim.text, support)))
     return checked

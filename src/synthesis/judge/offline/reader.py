@@ -65,7 +65,7 @@ def factual_part(claim: Claim, asked: frozenset[str], index: ContextIndex) -> li
     """The claim without a clause that ties it to the reader ("which helps you become an analyst").
 
     The clause is only left out when at least half of what it says is the question's or the context's;
-    a reason made of new facts is a claim like any other.
+    a reason made of new facts is a claim like any other. Nothing is left of a sentence that is all reason.
     """
     match = _REASON.search(claim.text)
     if not match or not speaks_to_reader(claim.text):
@@ -73,9 +73,9 @@ def factual_part(claim: Claim, asked: frozenset[str], index: ContextIndex) -> li
     fact, reason = _parts(claim.text, match.start())
     terms = [token for token in reason if token.is_content]
     known = sum(token.stem in asked or index.knows(token) for token in terms)
-    if not any(token.is_content for token in fact) or known * 2 < len(terms):
+    if known * 2 < len(terms):
         return claim.tokens
-    return fact
+    return fact if any(token.is_content for token in fact) else []
 
 
 def _parts(text: str, at: int) -> tuple[list[Token], list[Token]]:

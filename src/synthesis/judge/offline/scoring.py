@@ -40,7 +40,8 @@ def faithfulness(checked: Sequence[tuple[str, Support]], listed: bool) -> Faithf
     against = [text for text, support in checked if support.conflict]
     weak = [text for text, support in checked if support.value < WEAK_CLAIM]
     if against or weak:
-        score = min(score, 3)
+        # Mixed needs something sound beside what is wrong.
+        score = min(score, 2 if 2 * len(against) > len(checked) else 3)
     return Faithfulness(score, mean, style, _reasoning(mean, style, len(checked), against, weak, checked))
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from synthesis.errors import shorten
 from synthesis.judge.offline import alignment, conflicts
 from synthesis.judge.offline.context import ContextIndex, Window
-from synthesis.judge.offline.tokens import Token
+from synthesis.judge.offline.tokens import Token, joined
 
 CONFLICT_FACTOR = 0.5  # a claim that speaks against the context keeps at most half of its support
 NEAR_ENOUGH = 0.5  # of the claim in the window, before a denial or an order of names is compared
-EVIDENCE_WORDS = 30
+EVIDENCE_WIDTH = 200
 
 
 class Support(NamedTuple):
@@ -33,7 +34,7 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
     windows = index.similar_windows(tokens)
     missing = _missing_terms(tokens, index, given)
     if not windows:
-        return Support(0.0, 0.0, None, "", missing, ["nothing similar in the context"], False)
+        return Support(0.0, 0.0, None, "", joined(missing), ["nothing similar in the context"], False)
     window, turned = _best_window(tokens, stems, windows)
     copied = alignment.copied_share(stems, index)
     # Where words are copied, a wrong join changes what is said; in a writer's own words joins mean less.
@@ -44,22 +45,20 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
     conflict = bool(notes)
     if copied >= 0.5 and joins < 0.8:
         notes.append("glued together from distant places of the context")
-    return Support(value, copied, window.passage, _excerpt(window), missing, notes, conflict)
-
-
-def _missing_terms(tokens: Sequence[Token], index: ContextIndex, given: frozenset[str]) -> list[str]:
-    missing = (
-        token.text
-        for token in tokens
-        if token.is_content and token.stem not in given and not index.knows(token)
+    return Support(
+        value, copied, window.passage, shorten(window.text, EVIDENCE_WIDTH), joined(missing), notes, conflict
     )
-    return list(dict.fromkeys(missing))
 
 
-def _terms_found(tokens: Sequence[Token], missing: list[str]) -> float:
-    contents = [token for token in tokens if token.is_content]
-    lacking = sum(token.text in missing for token in contents)
-    return 1 - lacking / len(contents) if contents else 1.0
+def _missing_terms(tokens: Sequence[Token], index: ContextIndex, given: frozenset[str]) -> list[Token]:
+    return [
+        token for token in tokens if token.is_content and token.stem not in given and not index.knows(token)
+    ]
+
+
+def _terms_found(tokens: Sequence[Token], missing: list[Token]) -> float:
+    contents = sum(token.is_content for token in tokens)
+    return 1 - len(missing) / contents if contents else 1.0
 
 
 def _best_window(
@@ -99,8 +98,3 @@ def _conflict_notes(
     if names:
         notes.append(f"name not in the context: {', '.join(names)}")
     return notes
-
-
-def _excerpt(window: Window) -> str:
-    words = [token.text for token in window.tokens[:EVIDENCE_WORDS]]
-    return " ".join(words) + (" …" if len(window.tokens) > EVIDENCE_WORDS else "")

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -43,6 +44,7 @@ class Token(NamedTuple):
     text: str
     stem: str
     kind: str
+    start: int  # in the text it was cut from
 
     @property
     def is_content(self) -> bool:
@@ -62,27 +64,39 @@ def tokenise(text: str) -> list[Token]:
     for match in _TOKEN.finditer(text):
         kind, found = str(match.lastgroup), match.group()
         if kind == "spaceless":
-            tokens.extend(_character_pairs(found))
+            tokens.extend(_character_pairs(found, match.start()))
         elif kind == "word":
-            tokens.extend(_word_tokens(found))
+            tokens.extend(_word_tokens(found, match.start()))
         else:
             stem = plain_number(found) if kind == "number" else found.lower().replace("-", "")
-            tokens.append(Token(found, stem, kind))
+            tokens.append(Token(found, stem, kind, match.start()))
     return tokens
 
 
-def _word_tokens(found: str) -> list[Token]:
+def _word_tokens(found: str, start: int) -> list[Token]:
     """A word; a possessive ending stands apart, so that the name before it stays itself."""
     if found.lower().endswith("'s") and len(found) > 2:
-        return [*_word_tokens(found[:-2]), Token(found[-2:], "'s", "word")]
+        return [*_word_tokens(found[:-2], start), Token(found[-2:], "'s", "word", start + len(found) - 2)]
     lowered = found.lower()
-    return [Token(found, stem(lowered), "number-word" if lowered in NUMBER_WORDS else "word")]
+    return [Token(found, stem(lowered), "number-word" if lowered in NUMBER_WORDS else "word", start)]
 
 
-def _character_pairs(run: str) -> list[Token]:
-    if len(run) == 1:
-        return [Token(run, run, "pair")]
-    return [Token(run[at : at + 2], run[at : at + 2], "pair") for at in range(len(run) - 1)]
+def _character_pairs(run: str, start: int) -> list[Token]:
+    starts = range(max(1, len(run) - 1))
+    return [Token(run[at : at + 2], run[at : at + 2], "pair", start + at) for at in starts]
+
+
+def joined(tokens: Iterable[Token]) -> list[str]:
+    """The tokens as shown to a reader, each once; character pairs that overlap become one piece again."""
+    shown: list[str] = []
+    end = -1
+    for token in tokens:
+        if token.kind == "pair" and token.start == end - 1:
+            shown[-1] += token.text[1:]
+        else:
+            shown.append(token.text)
+        end = token.start + len(token.text) if token.kind == "pair" else -1
+    return list(dict.fromkeys(shown))
 
 
 @lru_cache(maxsize=65536)

@@ -39,10 +39,13 @@ NEGATIONS = _words(
 # `not only`, `no longer`, `no. 1`: the negation does not deny the word that follows.
 NOT_DENYING = _words("only just longer doubt matter sooner later")
 
+# Words after which a sentence no longer denies what it denied before.
+TURNS = _words("but however though although yet instead rather")
+
 # What an answer about courses says around its facts; never credited to a course as a skill.
 FRAME_WORDS = _words(
     """
-    course courses class classes module modules subject subjects programme program option options
+    course courses become find looking class classes module modules subject subjects option options
     recommend recommended recommendation suggest suggested consider choose take taking teach teaches
     taught cover covers covering covered include includes including offer offers provide provides
     introduce introduces focus focuses focusing learn learns learning student students skill skills

@@ -1,0 +1,68 @@
+"""What holds for every answer and every context."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from offline_samples import BRIDGE, RUBRIC, judged
+
+from synthesis.judge.model import Course, Skill, TestCase
+from synthesis.judge.offline import OfflineJudge
+from synthesis.judge.offline.claims import split_claims
+
+VOCABULARY = """
+the bridge toll is not opened in 1932 Anna Lind night 40,000 cars never by you because
+ สะพาน 橋 INF101 . ! - * 3. |
+"""
+words = st.sampled_from(VOCABULARY.split())
+sentences = st.lists(words, max_size=25).map(" ".join)
+texts = st.one_of(st.text(max_size=200), sentences)
+contexts = st.lists(texts, max_size=4).map(tuple)
+courses = st.builds(
+    Course,
+    code=texts,
+    name=texts,
+    skills=st.lists(st.builds(Skill, texts, st.lists(texts, max_size=2).map(tuple)), max_size=2).map(tuple),
+    outcomes=st.lists(texts, max_size=2).map(tuple),
+)
+
+
+def in_bounds(verdict):
+    assert 0.0 <= verdict.details["support"] <= 1.0
+    assert all(0.0 <= claim["support"] <= 1.0 for claim in verdict.details["claims"])
+    assert all(type(axis.score) is int and 1 <= axis.score <= 5 for axis in verdict.axes.values())
+
+
+@given(texts, texts, contexts)
+def test_any_text_gets_a_verdict_within_bounds(question, answer, context):
+    in_bounds(OfflineJudge().judge(TestCase("q", question, answer, context), RUBRIC))
+
+
+@given(texts, texts, st.lists(courses, min_size=1, max_size=3).map(tuple))
+def test_any_courses_get_a_verdict_within_bounds(question, answer, context):
+    in_bounds(OfflineJudge().judge(TestCase("q", question, answer, context), RUBRIC))
+
+
+@given(texts, contexts)
+def test_the_same_input_gets_the_same_verdict(answer, context):
+    assert judged(answer, context) == judged(answer, context)
+
+
+@settings(max_examples=300)
+@given(texts, contexts)
+def test_adding_a_claims_own_sentence_never_lowers_its_support(answer, context):
+    for before in judged(answer, context).details["claims"]:
+        after = judged(answer, (*context, before["text"])).details["claims"]
+        assert all(
+            claim["support"] >= before["support"] for claim in after if claim["text"] == before["text"]
+        )
+
+
+@given(texts)
+def test_splitting_a_claim_again_changes_nothing(answer):
+    for claim in split_claims(answer):
+        again = [token.stem for part in split_claims(claim.text) for token in part.tokens]
+        assert again == [token.stem for token in claim.tokens]
+
+
+@given(st.permutations(BRIDGE), sentences)
+def test_the_order_of_passages_does_not_matter_to_the_support(context, answer):
+    assert judged(answer, tuple(context)).details["support"] == judged(answer).details["support"]
