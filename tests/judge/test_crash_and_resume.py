@@ -88,7 +88,9 @@ def stored(folder: Path) -> set[str]:
 
 
 def wait_for_calls(server: JudgeServer, count: int) -> None:
+    deadline = time.monotonic() + 60
     while len(server.calls) < count:
+        assert time.monotonic() < deadline, f"{len(server.calls)} calls came, {count} were expected"
         time.sleep(0.0002)
 
 

@@ -172,3 +172,28 @@ def test_the_temperature_is_sent_only_if_given(tmp_path):
     _, told = judged(tmp_path, {}, temperature=0.0, output_dir="warm")
     assert "temperature" not in silent.bodies[0]
     assert told.bodies[0]["temperature"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "way"),
+    [
+        ("openai", "gpt-4o-mini", "response_format"),
+        ("openai", "llama3.2", "response_format"),
+        ("openai", "meta-llama/llama-3.3", "tools"),
+        ("openrouter", "openai/gpt-4o-mini", "response_format"),
+    ],
+)
+def test_every_kind_of_model_is_asked_in_the_way_it_understands(tmp_path, provider, model, way):
+    changes = {"judge_provider": provider, "judge_model": model, "api_key_env": "OPENAI_API_KEY"}
+    result, server = judged(tmp_path, {}, **changes)
+    assert result.complete
+    assert way in server.bodies[0]
+    assert server.bodies[0]["model"] == model
+
+
+@pytest.mark.parametrize(
+    ("model", "name"), [("llama3.2", "max_tokens"), ("gpt-5-mini", "max_completion_tokens")]
+)
+def test_the_output_limit_is_sent_under_the_name_that_is_understood(tmp_path, model, name):
+    _, server = judged(tmp_path, {}, judge_model=model)
+    assert server.bodies[0][name] >= 1024

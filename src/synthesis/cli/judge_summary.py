@@ -53,7 +53,7 @@ def cost_line(cost: Figures) -> str:
     spent = "not known" if cost["totalCost"] is None else f"{cost['totalCost']:.6f} USD"
     line = f"{spent}, {tokens}, {len(cost['tokenUsage'])} calls"
     unanswered = len(cost["unaccountedCalls"])
-    return f"{line}; {unanswered} more were never answered, their cost is not known" if unanswered else line
+    return f"{line}; {unanswered} more have no answer, their cost is not known" if unanswered else line
 
 
 def estimate_lines(estimate: "Estimate") -> Iterator[str]:

@@ -9,6 +9,7 @@ from synthesis.errors import OutputError, Place
 
 OWNER_ONLY_FILE = 0o600
 OWNER_ONLY_FOLDER = 0o700
+BYTES_AS_THEY_ARE = getattr(os, "O_BINARY", 0)  # Windows would write a line's end as two characters
 
 
 def make_private_folder(folder: Path) -> None:
@@ -46,7 +47,7 @@ def refused_writes(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, content: bytes, durable: bool) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY_FILE)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BYTES_AS_THEY_ARE, OWNER_ONLY_FILE)
     try:
         write_all(descriptor, content)
         if durable:

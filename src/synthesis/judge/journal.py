@@ -8,7 +8,13 @@ from pathlib import Path
 import msgspec
 
 from synthesis.errors import Place, RunFolderError, shorten
-from synthesis.judge.files import OWNER_ONLY_FILE, make_private_folder, refused_writes, write_all
+from synthesis.judge.files import (
+    BYTES_AS_THEY_ARE,
+    OWNER_ONLY_FILE,
+    make_private_folder,
+    refused_writes,
+    write_all,
+)
 from synthesis.judge.ledger import Ledger
 from synthesis.judge.lines import FORMAT, Line, RunLine
 from synthesis.judge.lock import FolderLock
@@ -55,7 +61,7 @@ class Journal:
 
     def _open(self, unfinished: bool) -> None:
         with refused_writes(self.path):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | BYTES_AS_THEY_ARE
             self._descriptor = os.open(self.path, flags, OWNER_ONLY_FILE)
             os.ftruncate(self._descriptor, self._size)
             if unfinished:

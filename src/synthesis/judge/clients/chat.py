@@ -137,7 +137,7 @@ def openai_judge(settings: JudgeSettings) -> ChatJudge:
 def openrouter_judge(settings: JudgeSettings) -> ChatJudge:
     """Many vendors' models behind OpenRouter."""
     _need("judge")
-    from pydantic_ai.models.openrouter import OpenRouterModel
+    from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openrouter import OpenRouterProvider
 
     key, name = _key(settings), settings.model or DEFAULT_MODEL["openrouter"]
@@ -147,7 +147,8 @@ def openrouter_judge(settings: JudgeSettings) -> ChatJudge:
             hint=f"For example: --judge-model openai/{name}",
         )
     client = _openai_client(settings, key, settings.base_url or OPENROUTER_URL)
-    return ChatJudge(settings, OpenRouterModel(name, provider=OpenRouterProvider(openai_client=client)), key)
+    # OpenRouterModel would refuse replies that lack OpenRouter's own fields; gateways leave them out.
+    return ChatJudge(settings, OpenAIChatModel(name, provider=OpenRouterProvider(openai_client=client)), key)
 
 
 def anthropic_judge(settings: JudgeSettings) -> ChatJudge:
