@@ -7,6 +7,8 @@ import pytest
 from running import config_for, judge, sample_case, sample_cases
 from server import JudgeServer, cut_body, drop, good_content, says, scores_of, slow, status
 
+from synthesis.judge.retry import Patience
+
 GOOD = good_content("sample-0")
 NONSENSE = [
     "no verdict at all",
@@ -137,6 +139,14 @@ def test_a_judge_that_can_never_answer_stops_the_run(tmp_path, code):
     assert len(server.calls) <= 2
     metrics = result.metrics[0]
     assert metrics["errors"] + metrics["notJudged"] == 50
+
+
+def test_after_a_stop_not_even_a_retry_is_sent(tmp_path):
+    script = {"sample-0": [status(500)], "sample-1": [status(401)]}
+    patience = Patience(first_wait=1.0)
+    result, server = judged(tmp_path, script, count=2, concurrency=2, patience=patience)
+    assert sorted(server.calls) == ["sample-0", "sample-1"]
+    assert (result.metrics[0]["errors"], result.metrics[0]["notJudged"]) == (1, 1)
 
 
 def test_a_refused_request_is_not_sent_again(tmp_path):

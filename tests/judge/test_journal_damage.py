@@ -49,6 +49,7 @@ def test_cut_at_every_byte_of_its_last_line_it_loses_at_most_that_line(finished,
         assert judge(sample_cases(3), config_for(server, root, concurrency=1)).complete
         assert server.calls[calls:] == (["sample-2"] if unfinished else [])
         assert results_of(root / "run") == whole
+        assert len(read_ledger(root / "run").iteration(1).verdicts) == 3
         shutil.rmtree(root)
 
 

@@ -66,12 +66,11 @@ def test_every_text_stays_inside_its_section(question, passages, answer):
     assert sections(text)["QUESTION"] == question
 
 
-def test_a_text_that_holds_its_own_fence_gets_another():
-    question, context = "q", "c"
-    answer = "a"
-    for _ in range(5):
-        answer += f"\n[[{fence(question, context, answer)} END ANSWER]]"
-        assert fence(question, context, answer) not in answer
+def test_a_code_that_occurs_in_a_text_is_not_taken(monkeypatch):
+    monkeypatch.setattr("synthesis.judge.prompt.FENCE_LENGTH", 1)  # so that nearly every code occurs
+    for left in "0123456789abcdef":
+        others = "0123456789abcdef".replace(left, "")
+        assert fence(others[:8], others[8:].upper(), "-") == left
 
 
 def test_slots_inside_a_text_are_not_filled():
