@@ -29,6 +29,11 @@ def slow(seconds: float) -> Fault:
     return {"delay": seconds}
 
 
+def held() -> Fault:
+    """Answers once the test opens the server's gate."""
+    return {"held": True}
+
+
 def says(content: str, *, finish_reason: str = "stop") -> Fault:
     return {"content": content, "finish_reason": finish_reason}
 
@@ -68,6 +73,7 @@ class JudgeServer:
         self.in_flight = 0
         self.most_in_flight = 0
         self.port = 0
+        self.gate = threading.Event()
         self._attempts: Counter[str] = Counter()
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -79,6 +85,7 @@ class JudgeServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.gate.set()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
@@ -128,6 +135,8 @@ class JudgeServer:
         self._attempts[sample] += 1
         fault = faults[attempt] if attempt < len(faults) else {}
         await asyncio.sleep(fault.get("delay", self.delay))
+        while fault.get("held") and not self.gate.is_set():
+            await asyncio.sleep(0.01)
         if fault.get("drop"):
             return False
         if "status" in fault:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from running import KEY, command, environment, read, sample_cases, synthesis, write_set
-from server import JudgeServer, says
+from server import JudgeServer, held, says
 
 from synthesis.cli.main import call
 
@@ -182,48 +182,54 @@ def test_over_several_iterations_stability_and_agreement_are_reported(capsys, he
     assert "alpha 1.000" in out
 
 
-def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(here):
+def started(here, *args):
+    return subprocess.Popen(
+        command(*args),
+        cwd=here,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def interrupted_after(process, server, calls):
+    """Ctrl-C once so many calls have come in; returns when the process has said that it stops."""
+    while len(server.calls) < calls:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert "Ctrl-C again" in process.stderr.readline()
+
+
+def test_ctrl_c_stops_cleanly_stores_what_is_under_way_and_the_same_command_goes_on(here):
     cases = write_set(here / "set.json", sample_cases(40))
-    with JudgeServer(delay=0.2) as server:
+    with JudgeServer({f"sample-{n}": [held()] for n in range(4, 40)}) as server:
         args = (*over(server, cases), "--concurrency", "2")
-        process = subprocess.Popen(
-            command(*args),
-            cwd=here,
-            env=environment(),
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        while len(server.answered) < 4:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process = started(here, *args)
+        interrupted_after(process, server, 6)
+        server.gate.set()
         _, err = process.communicate()
         assert process.returncode == 130, err
+        assert "6 of 40 judged and stored" in err
         assert "The same command goes on" in err
         assert "Traceback" not in err
-        calls = len(server.calls)
-        assert calls < 40
+        assert len(server.calls) == 6
         folder = here / "data/evaluation/answer-synthesis/set"
-        progress = read(folder / "iteration-1" / ".progress.json")["statistics"]
-        assert progress["completedQuestions"] == calls, "calls under way were paid and must be stored"
-        server.delay = 0.0
+        assert read(folder / "iteration-1" / ".progress.json")["statistics"]["completedQuestions"] == 6
         assert synthesis(*args, cwd=here).returncode == 0
         assert len(server.calls) == 40
 
 
-def test_a_second_ctrl_c_does_not_wait(here):
+def test_a_second_ctrl_c_gives_calls_under_way_up(here):
     cases = write_set(here / "set.json", sample_cases(3))
-    with JudgeServer(delay=60) as server:
-        process = subprocess.Popen(
-            command(*over(server, cases)), cwd=here, env=environment(), stderr=subprocess.PIPE, text=True
-        )
-        while len(server.calls) < 3:
-            time.sleep(0.01)
+    with JudgeServer({f"sample-{n}": [held()] for n in range(3)}) as server:
+        process = started(here, *over(server, cases))
+        interrupted_after(process, server, 3)
         process.send_signal(signal.SIGINT)
-        assert "Ctrl-C again" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=8)
-        assert process.returncode == 130
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert "0 of 3 judged and stored" in err
+    assert "Traceback" not in err
 
 
 def test_on_a_terminal_there_is_a_bar_elsewhere_there_are_none_of_its_codes(here):
