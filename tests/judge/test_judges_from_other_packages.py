@@ -16,6 +16,8 @@ class Coin:
     async def judge(self, case, calls):
         if case.query_log_id == "log-1":
             raise ZeroDivisionError("the coin stands on its edge")
+        if case.query_log_id == "log-3":
+            return Verdict({axis.name: AxisVerdict(6, "tails") for axis in self.rubric.axes})
         axes = {axis.name: AxisVerdict(3, "heads") for axis in self.rubric.axes}
         return Verdict(axes, token_usage=(TokenUsage("coin-1", 5, 1),))
     def worst_case(self, case):
@@ -39,7 +41,7 @@ def install(folder):
 
 def test_it_judges_and_its_failure_is_an_error_of_one_sample(tmp_path):
     install(tmp_path)
-    cases = write_set(tmp_path / "set.json", sample_cases(3))
+    cases = write_set(tmp_path / "set.json", sample_cases(4))
     done = subprocess.run(
         [
             sys.executable,
@@ -63,6 +65,7 @@ def test_it_judges_and_its_failure_is_an_error_of_one_sample(tmp_path):
     cost = read(tmp_path / "runs" / "set" / "cost" / "cost-iteration-1.json")
     assert [record["overallScore"] for record in records] == [3, 3]
     assert "ZeroDivisionError: the coin stands on its edge" in done.stdout
+    assert "no whole score from 1 to 5 on 'faithfulness'" in done.stdout
     assert cost["totalTokens"]["input"] == 10
     assert cost["totalCost"] is None
 

@@ -49,7 +49,7 @@ def cost_line(cost: Figures) -> str:
     """Cost and tokens; what is not known is said."""
     tokens = f"{cost['totalTokens']['input']:,} input and {cost['totalTokens']['output']:,} output tokens"
     if not cost["tokenUsage"] and not cost["unaccountedCalls"]:
-        return "nothing, no call was answered"
+        return "none: no paid call was answered"
     spent = "not known" if cost["totalCost"] is None else f"{cost['totalCost']:.6f} USD"
     line = f"{spent}, {tokens}, {len(cost['tokenUsage'])} calls"
     unanswered = len(cost["unaccountedCalls"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from synthesis.errors import OutputError, SynthesisError, shorten
+from synthesis.errors import JudgeError, OutputError, SynthesisError, shorten
 from synthesis.judge.calls import Calls, Desk, RunStopError
 from synthesis.judge.clients import Judge
 from synthesis.judge.config import EvaluationConfig, Progress
@@ -15,6 +15,7 @@ from synthesis.judge.keeping import Keeper, Work
 from synthesis.judge.lines import ErrorLine, VerdictLine, now
 from synthesis.judge.model import Rubric, TestCase, Verdict
 from synthesis.judge.results import Record
+from synthesis.judge.verdicts import SCORES
 
 GRACE = 10.0  # seconds that calls under way get when the run is stopped: they are paid for
 REASON_WIDTH = 300
@@ -83,6 +84,7 @@ class Workers:
         calls = Calls(self._desk, work.sample, work.iteration)
         try:
             verdict = await self._judge.judge(case, calls)
+            record = make_record(case, verdict, self._rubric)
         except NoFurtherCallError as error:
             self._stop(error.message)
             return
@@ -91,11 +93,10 @@ class Workers:
         except Exception as error:
             self._append_error(work, case, error)
         else:
-            self._append_verdict(work, case, verdict, calls.last)
+            self._append_verdict(work, record, calls.last)
         await self._keeper.keep(work)
 
-    def _append_verdict(self, work: Work, case: TestCase, verdict: Verdict, call: int | None) -> None:
-        record = make_record(case, verdict, self._rubric)
+    def _append_verdict(self, work: Work, record: Record, call: int | None) -> None:
         sample = work.sample
         line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), call, record)
         self._desk.journal.append(line)
@@ -132,6 +133,9 @@ class Workers:
 
 def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
     """Compare a verdict with the rubric's thresholds: the record of one judged sample."""
+    for axis in rubric.axes:
+        if axis.name not in verdict.axes or verdict.axes[axis.name].score not in SCORES:
+            raise JudgeError(f"the verdict has no whole score from 1 to 5 on '{axis.name}'")
     record: Record = {
         "queryLogId": case.query_log_id,
         "question": case.question,
