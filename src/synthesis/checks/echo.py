@@ -1,0 +1,59 @@
+"""Which of the user's own words a reply takes up: a sign that both speak of the same thing."""
+
+import re
+from collections.abc import Iterator
+
+from synthesis.rules.language import WORD_CHARACTERS
+from synthesis.rules.text import Text
+
+Span = tuple[int, int]
+SHORTEST = 3
+ENDING = 3  # letters that may differ between kindred forms of a long word
+PARROT = 5  # so many telling words and none of its own: the reply only repeats
+_WORD = re.compile(f"[{WORD_CHARACTERS}]+")
+
+# Words that any talk holds, whatever it is about; one of them in common says nothing.
+_ENGLISH = """
+able about actually after again ain aint all almost already also although always and another any anybody
+anymore anyone anything anyway are aren arent around away back bad because become been before being believe
+best better bit both but came can cannot cant come comes could couldn couldnt days definitely did didn didnt
+different does doesn doesnt doing don done dont down each either else enough especially even ever every
+everybody everyone everything exactly feel feeling feelings feels felt find first for from get gets getting
+give gives goes going gone gonna good got great guess guys had happen happened happens hard has hasn hasnt
+have havent having hello help helped helps her here hey him his hope how idea ill important instead into isn
+isnt its itself ive just keep kind kinda know knows last later least less let life like literally little lol
+long look looking looks lot made make makes making man many matter may maybe mean means might mind moment
+more most much must myself need needs never new next nobody not nothing now off often ok okay old one only
+other others our out over own part people perhaps person place please point possible pretty probably problem
+problems question quite rather read real really reason remember right said same say says see seem seems
+sense she should shouldn since sir situation some somebody someone something sometimes soon sorry sort spend
+start started still stop such suppose sure take takes taking talk talking tbh tell than thank thanks that
+thats the their them themselves then there these they thing things think thinking this those though thought
+through time times today together told too took tried try trying two understand until use used using usually
+very via wait want wanted wants was wasn wasnt way ways well went were what when where which while who whole
+why will wish with without won wonder wont worse worst worth would wouldn wouldnt wrong yeah year years yes
+yet you your youre yours yourself
+"""
+_EVERYDAY = {"en": frozenset(_ENGLISH.split())}
+
+
+def taken_up(user: Text, reply: Text) -> list[Span]:
+    """Where the reply uses a telling word of the user's, or a kindred one; nowhere if it only repeats."""
+    everyday = _EVERYDAY.get(user.language.code, frozenset())
+    told = {_family(word) for word, _ in _telling(user, everyday)}
+    words = [(_family(word), span) for word, span in _telling(reply, everyday)]
+    if len(words) >= PARROT and all(family in told for family, _ in words):
+        return []
+    return [span for family, span in words if family in told]
+
+
+def _telling(text: Text, everyday: frozenset[str]) -> Iterator[tuple[str, Span]]:
+    for match in _WORD.finditer(text.normal):
+        word = match.group()
+        if len(word) >= SHORTEST and word not in everyday:
+            yield word, match.span()
+
+
+def _family(word: str) -> str:
+    """The beginning that kindred forms share: `lonely` and `loneliness`, `depressed` and `depression`."""
+    return word[: max(SHORTEST + 1, len(word) - ENDING)]
