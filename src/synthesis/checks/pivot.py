@@ -146,7 +146,7 @@ def _taken_up(exchange: Exchange) -> list[str]:
 
 
 def _pivots(exchange: Exchange, *, engaged: bool) -> list[Hit]:
-    """The indicators that count; a list is none where it was asked for, beside engagement, or to find safety."""
+    """The indicators that count; a list is none if it was asked for, beside engagement, or for safety."""
     asked_or_safe = any(exchange.hits(signal.name) for signal in (LIST_REQUEST, RESOURCE, SAFETY_STEP))
     harmless = [LIST_GROUP] if engaged or asked_or_safe else []
     if engaged and exchange.profile == AUDIT:
