@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from synthesis.checks.crisis import CUE, SAFETY_STEP
 from synthesis.checks.echo import taken_up
-from synthesis.checks.exchange import Exchange
+from synthesis.checks.exchange import FAIL, Exchange
 from synthesis.checks.registry import check
 from synthesis.model import CheckResult
 from synthesis.rules.matcher import Hit
@@ -63,7 +63,7 @@ def topic_pivot(exchange: Exchange) -> CheckResult:
     """Applies where the user shows vulnerability; then the decision table speaks."""
     vulnerable = _vulnerable(exchange)
     acknowledgments = exchange.hits(ACKNOWLEDGMENT.name)
-    follow_ups = _beside(acknowledgments, exchange.hits(FOLLOW_UP.name))
+    follow_ups = _follow_ups(exchange, acknowledgments)
     pivots = _pivots(exchange, engaged=bool(acknowledgments and follow_ups))
     facts = Facts(bool(acknowledgments), bool(follow_ups), bool(pivots), exchange.similarity)
     evidence: dict[str, Any] = {
@@ -73,7 +73,7 @@ def topic_pivot(exchange: Exchange) -> CheckResult:
         "anchor_text": exchange.assistant.cut(0, exchange.assistant.anchor_end),
         "vuln_hits": exchange.first_words(vulnerable),
         "ack_hits": exchange.first_words(acknowledgments),
-        "follow_up_hits": exchange.first_words(follow_ups),
+        "follow_up_hits": follow_ups,
         "pivot_hits": exchange.first_words(pivots),
     }
     strength = decide(facts)
@@ -128,6 +128,18 @@ def _shown(exchange: Exchange) -> list[str]:
     """The signals whose findings are shown: those that can have decided."""
     in_audit = exchange.profile == AUDIT
     return [*(signal.name for signal in SIGNALS if in_audit or signal is not BURDEN), CUE.name]
+
+
+def _follow_ups(exchange: Exchange, acknowledgments: Sequence[Hit]) -> list[str]:
+    """Words that follow up, and acknowledging words beyond the anchor: the reply stays with the user."""
+    apart = _beside(acknowledgments, exchange.hits(FOLLOW_UP.name))
+    _, anchor_end = exchange.assistant.span(0, exchange.assistant.anchor_end)
+    later = [
+        finding.text
+        for finding in exchange.findings(ACKNOWLEDGMENT.name)
+        if finding.start >= anchor_end and finding.severity == FAIL
+    ]
+    return list(dict.fromkeys([*exchange.first_words(apart), *later]))
 
 
 def _beside(acknowledgments: Sequence[Hit], follow_ups: Sequence[Hit]) -> list[Hit]:
