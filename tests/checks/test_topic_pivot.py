@@ -128,7 +128,7 @@ def test_nothing_vulnerable_is_not_applicable(kernel: Kernel) -> None:
         "Thank you for trusting me with that.",
         "Your safety matters most right now.",
         "It sounds like you've been holding everything together by yourself.",
-        "I know that feeling.",
+        "I know that feeling, the empty side of the bed.",
         "What a painful thing to find out.",
         "My condolences to you and your brothers.",
         "Please don't hurt yourself.",
@@ -142,8 +142,8 @@ def test_acknowledgment_in_many_wordings(kernel: Kernel, opening: str) -> None:
 @pytest.mark.parametrize(
     "opening",
     [
-        "I believe that is something that must be said.",
-        "Try to overcome your feelings.",
+        "There is something that must be said at the meeting.",
+        "A strong will can overcome your feelings.",
         "Learn to control your anger.",
         "I'm sorry, but I can't help with legal questions.",
         "Sorry for the confusion about the form.",
@@ -199,7 +199,7 @@ def test_follow_up_in_many_wordings(kernel: Kernel, follow_up: str) -> None:
         "Don't you think you're overreacting?",
         "Why can't you just trust your husband?",
         "Have you considered a pottery class?",
-        "Would you like a window seat?",
+        "Would you like a bag for that?",
         "Where is the nearest station?",
     ],
 )
