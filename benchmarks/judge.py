@@ -78,9 +78,7 @@ def speed(samples: int, rounds: int) -> None:
     for base in ("bare client loop", "SDK alone"):
         slower = statistics.median(rates[base]) / statistics.median(rates["judged run"]) - 1
         more = statistics.median(work["judged run"]) / statistics.median(work[base]) - 1
-        print(
-            f"  overhead over {base}: {slower:.1%} in time, {more:.1%} in CPU (aim for our own: under 15 %)"
-        )
+        print(f"  overhead over {base}: {slower:.1%} in time, {more:.1%} in CPU (aim for our own: under 15 %)")
 
 
 async def openai_loop(url: str, samples: list[TestCase]) -> float:
@@ -152,10 +150,7 @@ def bytes_written(sizes: list[int]) -> None:
             seconds = asyncio.run(replayed(Path(folder), size))
             journal = (Path(folder) / "run" / "journal.jsonl").stat().st_size
             total = written() - before
-        print(
-            f"  {size:>7,} samples: {total / size:7,.0f} in all, {journal / size:5,.0f} journal, "
-            f"{seconds:.1f} s"
-        )
+        print(f"  {size:>7,} samples: {total / size:7,.0f} in all, {journal / size:5,.0f} journal, {seconds:.1f} s")
 
 
 async def replayed(root: Path, count: int) -> float:
@@ -165,10 +160,7 @@ async def replayed(root: Path, count: int) -> float:
 
 
 def replay_config(root: Path, count: int) -> EvaluationConfig:
-    said = {
-        axis: {"score": 4, "reasoning": "Checked each claim. " * 12}
-        for axis in ("faithfulness", "completeness")
-    }
+    said = {axis: {"score": 4, "reasoning": "Checked each claim. " * 12} for axis in ("faithfulness", "completeness")}
     recording = root / "verdicts.json"
     recording.write_text(json.dumps({f"log-{n}": said for n in range(count)}))
     return EvaluationConfig(

@@ -109,9 +109,7 @@ def cues(result: CaseResult) -> list[Finding]:
     return [finding for finding in result.findings if finding.signal == "crisis.cue"]
 
 
-@pytest.mark.parametrize(
-    ("group", "user"), [(group, text) for group, texts in CUES.items() for text in texts]
-)
+@pytest.mark.parametrize(("group", "user"), [(group, text) for group, texts in CUES.items() for text in texts])
 def test_an_explicit_cue_is_found_and_belongs_to_its_concept(kernel: Kernel, group: str, user: str) -> None:
     rules = {rule.id: rule for rule in kernel.rules.rules}
     assert group in {rules[cue.rule].group for cue in cues(evaluate(kernel, user))}
@@ -139,11 +137,7 @@ def test_sadness_alone_is_no_cue(kernel: Kernel, user: str) -> None:
 
 @pytest.mark.parametrize(("reply", "words"), STEPS.items())
 def test_a_safety_directive_is_found_with_its_directive_words(kernel: Kernel, reply: str, words: str) -> None:
-    steps = [
-        f.text
-        for f in evaluate(kernel, "I want to kill myself.", reply).findings
-        if f.signal == "crisis.step"
-    ]
+    steps = [f.text for f in evaluate(kernel, "I want to kill myself.", reply).findings if f.signal == "crisis.step"]
     assert any(step.startswith(words) for step in steps), steps
 
 

@@ -37,9 +37,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: str(case["id"]))
-def test_the_bundled_crisis_cases_get_the_verdict_that_their_label_says(
-    kernel: Kernel, case: dict[str, Any]
-) -> None:
+def test_the_bundled_crisis_cases_get_the_verdict_that_their_label_says(kernel: Kernel, case: dict[str, Any]) -> None:
     verdict = respond(kernel, case["assistant"], case["user"])
     assert verdict.passed == case["expected"]["crisis_response"], verdict.evidence
 

@@ -18,9 +18,7 @@ QUICK = Patience(first_wait=0.01)
 
 
 def sample_case(number: int, answer: str = "The ferry leaves at nine.") -> TestCase:
-    return TestCase(
-        f"log-{number}", f"When does the ferry leave, sample-{number}?", answer, ("A timetable.",)
-    )
+    return TestCase(f"log-{number}", f"When does the ferry leave, sample-{number}?", answer, ("A timetable.",))
 
 
 def sample_cases(count: int) -> list[TestCase]:
@@ -64,9 +62,7 @@ def write_set(path: Path, cases: list[TestCase]) -> Path:
 
 
 def synthesis(*args: object, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*args), cwd=cwd, capture_output=True, text=True, env=environment(), **options
-    )
+    return subprocess.run(command(*args), cwd=cwd, capture_output=True, text=True, env=environment(), **options)
 
 
 def command(*args: object) -> list[str]:

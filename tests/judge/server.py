@@ -55,9 +55,7 @@ def tokens_of(sample: str) -> tuple[int, int]:
 
 def good_content(sample: str, axes: Sequence[str] = ("faithfulness", "completeness")) -> str:
     scores = dict(zip(axes, scores_of(sample), strict=False))
-    return json.dumps(
-        {axis: {"reasoning": f"{axis} of {sample}", "score": scores.get(axis, 4)} for axis in axes}
-    )
+    return json.dumps({axis: {"reasoning": f"{axis} of {sample}", "score": scores.get(axis, 4)} for axis in axes})
 
 
 class JudgeServer:
@@ -148,9 +146,7 @@ class JudgeServer:
         self.answered.append(sample)
         return await self._send(writer, 200, reply, None)
 
-    async def _send(
-        self, writer: asyncio.StreamWriter, code: int, body: bytes, retry_after: str | None
-    ) -> bool:
+    async def _send(self, writer: asyncio.StreamWriter, code: int, body: bytes, retry_after: str | None) -> bool:
         writer.write(_head(code, len(body), retry_after) + body)
         await writer.drain()
         return True
@@ -177,9 +173,7 @@ def completion(body: dict[str, Any], sample: str, fault: Fault) -> bytes:
             "object": "chat.completion",
             "created": 1,
             "model": body["model"],
-            "choices": [
-                {"index": 0, "message": message, "finish_reason": fault.get("finish_reason", "stop")}
-            ],
+            "choices": [{"index": 0, "message": message, "finish_reason": fault.get("finish_reason", "stop")}],
             "usage": {
                 "prompt_tokens": input_tokens,
                 "completion_tokens": output_tokens,

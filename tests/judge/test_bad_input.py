@@ -135,9 +135,7 @@ def test_a_link_does_not_lead_out_of_the_root(capsys, here):
     (here / "runs").mkdir()
     (here / "elsewhere").mkdir()
     (here / "runs" / "link").symlink_to(here / "elsewhere")
-    assert "would leave" in refused(
-        capsys, here, "judge", "run", "good.json", "--root", "runs", "--output-dir", "link"
-    )
+    assert "would leave" in refused(capsys, here, "judge", "run", "good.json", "--root", "runs", "--output-dir", "link")
 
 
 def test_a_root_that_cannot_be_made(capsys, here):

@@ -14,10 +14,7 @@ def server():
 
 
 def changed(count, *numbers):
-    return [
-        sample_case(n, "It leaves at ten." if n in numbers else "The ferry leaves at nine.")
-        for n in range(count)
-    ]
+    return [sample_case(n, "It leaves at ten." if n in numbers else "The ferry leaves at nine.") for n in range(count)]
 
 
 def test_a_changed_answer_keeps_its_verdict_is_flagged_counted_and_does_not_pass(server, tmp_path):
@@ -108,9 +105,7 @@ def test_another_rubric_is_another_judge(server, tmp_path):
 def test_another_judge_may_take_over_and_the_first_finds_its_verdicts_again(server, tmp_path):
     judge(sample_cases(3), config_for(server, tmp_path))
     first = results_of(tmp_path / "run")
-    taken = judge(
-        sample_cases(3), config_for(server, tmp_path, judge_model="gpt-4.1-mini", on_change="rejudge")
-    )
+    taken = judge(sample_cases(3), config_for(server, tmp_path, judge_model="gpt-4.1-mini", on_change="rejudge"))
     cost = read(tmp_path / "run" / "cost" / "cost-iteration-1.json")
     assert taken.calls == 3
     assert cost["judgeModel"] == "gpt-4.1-mini"

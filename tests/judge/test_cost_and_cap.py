@@ -20,9 +20,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("provider", "vendor"), [("openai", ""), ("openai", "openai/"), ("openrouter", "openai/")]
-)
+@pytest.mark.parametrize(("provider", "vendor"), [("openai", ""), ("openai", "openai/"), ("openrouter", "openai/")])
 @pytest.mark.parametrize("model", KNOWN)
 def test_reference_prices_with_and_without_a_vendor(model, provider, vendor):
     price = find_price(vendor + model, provider)
@@ -79,8 +77,7 @@ def test_a_wrong_price_file_is_refused_with_its_place(tmp_path, text, message):
 
 def spent(server):
     return sum(
-        0.15e-6 * (400 + int(s.split("-")[1])) + 0.6e-6 * (50 + int(s.split("-")[1]) % 9)
-        for s in server.answered
+        0.15e-6 * (400 + int(s.split("-")[1])) + 0.6e-6 * (50 + int(s.split("-")[1]) % 9) for s in server.answered
     )
 
 

@@ -81,9 +81,7 @@ def stored(folder: Path) -> set[str]:
     path = folder / "journal.jsonl"
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return {
-        json.loads(line)["record"]["question"].split()[-1].rstrip("?")
-        for line in lines
-        if b'"t":"verdict"' in line
+        json.loads(line)["record"]["question"].split()[-1].rstrip("?") for line in lines if b'"t":"verdict"' in line
     }
 
 

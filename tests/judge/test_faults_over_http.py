@@ -131,9 +131,7 @@ def test_tokens_of_rejected_replies_are_billed(tmp_path):
 
 @pytest.mark.parametrize("code", [401, 404])
 def test_a_judge_that_can_never_answer_stops_the_run(tmp_path, code):
-    result, server = judged(
-        tmp_path, {f"sample-{n}": [status(code)] for n in range(50)}, count=50, concurrency=2
-    )
+    result, server = judged(tmp_path, {f"sample-{n}": [status(code)] for n in range(50)}, count=50, concurrency=2)
     assert result.stopped is not None
     assert f"HTTP {code}" in result.stopped
     assert len(server.calls) <= 2
@@ -201,9 +199,7 @@ def test_every_kind_of_model_is_asked_in_the_way_it_understands(tmp_path, provid
     assert server.bodies[0]["model"] == model
 
 
-@pytest.mark.parametrize(
-    ("model", "name"), [("llama3.2", "max_tokens"), ("gpt-5-mini", "max_completion_tokens")]
-)
+@pytest.mark.parametrize(("model", "name"), [("llama3.2", "max_tokens"), ("gpt-5-mini", "max_completion_tokens")])
 def test_the_output_limit_is_sent_under_the_name_that_is_understood(tmp_path, model, name):
     _, server = judged(tmp_path, {}, judge_model=model)
     assert server.bodies[0][name] >= 1024

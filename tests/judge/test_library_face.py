@@ -83,10 +83,6 @@ def test_a_record_has_the_shape_of_the_contract(tmp_path):
 def test_the_offline_judge_gives_the_same_bytes_every_time(tmp_path):
     for name in ("one", "two"):
         config = library.EvaluationConfig(output_dir="mine", root=tmp_path / name, concurrency=1 + len(name))
-        asyncio.run(
-            library.run_evaluation(library.load_test_set(bundled.TEST_SETS / "passages.json"), config)
-        )
-    one, two = (
-        (tmp_path / name / "mine/records/records-iteration-1.json").read_bytes() for name in ("one", "two")
-    )
+        asyncio.run(library.run_evaluation(library.load_test_set(bundled.TEST_SETS / "passages.json"), config))
+    one, two = ((tmp_path / name / "mine/records/records-iteration-1.json").read_bytes() for name in ("one", "two"))
     assert one == two

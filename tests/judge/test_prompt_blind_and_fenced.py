@@ -23,9 +23,7 @@ COURSE = Course("CS-1", "Logic", (Skill("proof", ("Write a proof",)),), ("Read a
 def sections(text: str) -> dict[str, str]:
     """What the prompt's own rule says: only lines with the code of the first line are section lines."""
     code = re.match(r"Code of the section lines: (\w+)\n", text)[1]
-    found = re.findall(
-        rf"^\[\[{code} (\w+)\]\]\n(.*?)\n\[\[{code} END \1\]\]$", text, re.DOTALL | re.MULTILINE
-    )
+    found = re.findall(rf"^\[\[{code} (\w+)\]\]\n(.*?)\n\[\[{code} END \1\]\]$", text, re.DOTALL | re.MULTILINE)
     return dict(found)
 
 

@@ -37,9 +37,7 @@ def test_any_text_is_either_read_or_refused(text):
         assert set(read_reply(text, RUBRIC)) == {"faithfulness", "completeness"}
 
 
-@given(
-    st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=3)
-)
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=3))
 def test_only_a_whole_score_from_one_to_five_is_a_score(value):
     meant = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     text = value.strip() if isinstance(value, str) else ""

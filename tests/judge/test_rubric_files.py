@@ -31,9 +31,7 @@ def test_the_two_axes_follow_the_contract(name):
     axes = {axis.name: axis for axis in load_rubric(name).axes}
     assert list(axes) == ["faithfulness", "completeness"]
     assert [axis.pass_at for axis in axes.values()] == [4, 4]
-    keys = {
-        name: {level.score: level.key for level in axis.levels if level.key} for name, axis in axes.items()
-    }
+    keys = {name: {level.score: level.key for level in axis.levels if level.key} for name, axis in axes.items()}
     assert keys["faithfulness"] == {1: "completelyFalse", 2: "mostlyFalse", 3: "mixed"}
     assert keys["completeness"] == {1: "fail", 2: "weak", 3: "descriptiveOnly"}
 

@@ -28,9 +28,7 @@ def judge() -> None:
 
 @judge.command()
 @evaluation_options
-@click.option(
-    "--fail-under", type=float, metavar="RATE", help="Exit with 2 when the pass rate is below (0 to 1)."
-)
+@click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 when the pass rate is below (0 to 1).")
 def run(fail_under: float | None, **options: Any) -> int:
     """Judge a test set: a file, a name from data/evaluation/test-sets or one that is bundled.
 

@@ -25,16 +25,10 @@ run_root = click.option(
 )
 _OPTIONS = (
     click.argument("test_set", required=False),
-    click.option(
-        "--answers", type=click.Path(path_type=Path), help="Answers by queryLogId, with --contexts."
-    ),
-    click.option(
-        "--contexts", type=click.Path(path_type=Path), help="Contexts (rankedCourses) by queryLogId."
-    ),
+    click.option("--answers", type=click.Path(path_type=Path), help="Answers by queryLogId, with --contexts."),
+    click.option("--contexts", type=click.Path(path_type=Path), help="Contexts (rankedCourses) by queryLogId."),
     click.option("--judge-provider", help="offline (default), openai, openrouter, anthropic, replay, ..."),
-    click.option(
-        "--judge-model", help="The judge's model; for replay the recording: a records file or a run."
-    ),
+    click.option("--judge-model", help="The judge's model; for replay the recording: a records file or a run."),
     click.option("--base-url", help="An OpenAI-compatible server in place of the vendor's own."),
     click.option("--api-key-env", metavar="NAME", help="Variable with the key.  [default: OPENAI_API_KEY]"),
     click.option("--iterations", type=click.IntRange(min=1), default=1, show_default=True),

@@ -74,9 +74,7 @@ def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    return Progress(
-        BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True
-    )
+    return Progress(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
 
 
 def _duration(seconds: float) -> str:

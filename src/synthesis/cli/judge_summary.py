@@ -120,9 +120,7 @@ _COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", 
 def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[str]:
     failed = [record for record in iteration.records if not record["passed"]]
     for record in failed[:SHOWN_FAILURES]:
-        scores = ", ".join(
-            f"{axis.name} {record['judgeVerdict'][axis.name]['score']}" for axis in run.rubric.axes
-        )
+        scores = ", ".join(f"{axis.name} {record['judgeVerdict'][axis.name]['score']}" for axis in run.rubric.axes)
         yield f"  not passed     {record['queryLogId']}: {scores}: {shorten(record['question'], 60)}"
     if len(failed) > SHOWN_FAILURES:
         yield f"                 and {len(failed) - SHOWN_FAILURES} more"

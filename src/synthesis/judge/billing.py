@@ -47,8 +47,7 @@ def final_cost(costs: Sequence[dict[str, Any]], run: RunLine, timestamp: str) ->
         "aggregateStats": {
             "totalSamples": samples,
             "totalTokens": {
-                kind: sum(cost["totalTokens"][kind] for cost in costs)
-                for kind in ("input", "output", "total")
+                kind: sum(cost["totalTokens"][kind] for cost in costs) for kind in ("input", "output", "total")
             },
             "totalCost": spent,
             "averageCostPerSample": None if spent is None or not samples else round(spent / samples, 10),

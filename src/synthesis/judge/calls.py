@@ -103,9 +103,7 @@ class PaidCall:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        lost = isinstance(error, asyncio.CancelledError) or (
-            isinstance(error, CallFailedError) and not error.answered
-        )
+        lost = isinstance(error, asyncio.CancelledError) or (isinstance(error, CallFailedError) and not error.answered)
         self._desk.pacer.leave(answered=error is None)
         if lost or not self._metered:
             self._desk.budget.write_off(self._reserved)

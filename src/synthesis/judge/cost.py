@@ -102,9 +102,7 @@ def _read_prices(path: Path) -> dict[str, FilePrice]:
     prices = documents.read_document(path, dict[str, FilePrice], _HINT)
     for model, price in prices.items():
         if not all(math.isfinite(value) and value >= 0 for value in (price.input, price.output)):
-            raise TestSetError(
-                f"the price of '{model}' must be 0 or more", place=Place(str(path)), hint=_HINT
-            )
+            raise TestSetError(f"the price of '{model}' must be 0 or more", place=Place(str(path)), hint=_HINT)
     return prices
 
 

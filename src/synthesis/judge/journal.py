@@ -87,9 +87,7 @@ def read_ledger(folder: Path) -> Ledger:
         )
     ledger, _, _ = _read(path)
     if ledger.run is None:
-        raise RunFolderError(
-            "the journal is empty", place=Place(str(path)), hint="Run the same command again."
-        )
+        raise RunFolderError("the journal is empty", place=Place(str(path)), hint="Run the same command again.")
     return ledger
 
 

@@ -23,9 +23,7 @@ class Identity(msgspec.Struct, frozen=True):
         """What distinguishes two judges, in words."""
         pairs = [(name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__]
         return ", ".join(
-            f"{name} {mine or 'none'}, not {theirs or 'none'}"
-            for name, mine, theirs in pairs
-            if mine != theirs
+            f"{name} {mine or 'none'}, not {theirs or 'none'}" for name, mine, theirs in pairs if mine != theirs
         )
 
 

@@ -52,9 +52,7 @@ def _score(name: str, value: Any) -> int:
     text = value if isinstance(value, str) else json.dumps(value)
     match = _WHOLE_SCORE.fullmatch(text) or (_OUT_OF_FIVE.fullmatch(text) if isinstance(value, str) else None)
     if match is None:
-        raise UnusableReplyError(
-            f"the score of '{name}' must be a whole number from 1 to 5, not {shorten(text, 30)}"
-        )
+        raise UnusableReplyError(f"the score of '{name}' must be a whole number from 1 to 5, not {shorten(text, 30)}")
     return int(match[1])
 
 
@@ -83,9 +81,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 def _with_wrapped(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The objects, and those they wrap: `{"verdict": {...}}`."""
-    return [
-        inner for outer in found for inner in (outer, *(v for v in outer.values() if isinstance(v, dict)))
-    ]
+    return [inner for outer in found for inner in (outer, *(v for v in outer.values() if isinstance(v, dict)))]
 
 
 def _names_an_axis(value: dict[str, Any], rubric: Rubric) -> bool:

@@ -161,11 +161,7 @@ def _check_changes(
         return
     future = Ledger()
     future.apply(SetLine(run.at, samples))
-    changed = [
-        sample.query_log_id
-        for sample in future.samples
-        if _is_stale(journal.ledger, sample, config.iterations)
-    ]
+    changed = [sample.query_log_id for sample in future.samples if _is_stale(journal.ledger, sample, config.iterations)]
     if changed:
         raise RunFolderError(
             f"{len(changed)} samples have changed since they were judged: {', '.join(changed[:5])}",

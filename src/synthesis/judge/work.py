@@ -147,8 +147,4 @@ def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
         "tokenUsage": msgspec.to_builtins(list(verdict.token_usage)),
     }
     flags = flags_of(case.answer)
-    return (
-        record
-        | ({"flags": flags} if flags else {})
-        | ({"details": verdict.details} if verdict.details else {})
-    )
+    return record | ({"flags": flags} if flags else {}) | ({"details": verdict.details} if verdict.details else {})
