@@ -28,8 +28,7 @@ def rules_of(signal: str) -> int:
 
 def test_an_invitation_to_explore_passes_with_a_score_of_at_least_two() -> None:
     shown = fields(
-        "It sounds like you're carrying a lot of frustration. "
-        "Would you like to explore what 'failing' means to you?"
+        "It sounds like you're carrying a lot of frustration. Would you like to explore what 'failing' means to you?"
     )
     assert shown["pass"] is True
     assert shown["score"] >= 2

@@ -9,7 +9,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 
 FEWEST_EXAMPLES = 2
-SHORTEST_LITERAL = 3
+SHORTEST_LITERAL = 2
 
 
 class Remark(NamedTuple):
