@@ -107,12 +107,16 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
 @click.argument("path", required=False)
 @_folders
 def lint(path: str | None, folders: tuple[str, ...]) -> int:
-    """Look for weak rules: too few examples, repeated wordings, patterns that are slow."""
+    """Look for weak rules (too few examples, repeated wordings, slow patterns) and for helplines past their date."""
+    from datetime import date
+
+    from synthesis.checks.helplines import expired_lines
     from synthesis.rules.lint import lint as remarks_on
 
     loaded = _load((*folders, path) if path else folders)
-    remarks = list(remarks_on(loaded))
+    expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
+    remarks = [*map(str, remarks_on(loaded)), *expired]
     for remark in remarks:
-        click.echo(safe(str(remark)), err=True)
+        click.echo(safe(remark), err=True)
     click.echo(f"{len(loaded.rules)} rules, {len(remarks)} remarks")
     return exits.UNMET if remarks else exits.OK
