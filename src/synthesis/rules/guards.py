@@ -23,6 +23,7 @@ class GuardWords:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._owners: dict[str, list[int]] = defaultdict(list)
+        self._begins_word: list[bool] = []
         self._automaton: ahocorasick_rs.AhoCorasick | None = None
         self._by_literal: list[list[int]] = []
 
@@ -31,6 +32,8 @@ class GuardWords:
         if prepared.literals is None:
             return -1
         number = self._numbers.setdefault(prepared.source, len(self._numbers))
+        if number == len(self._begins_word):
+            self._begins_word.append(prepared.literals.begins_word)
         for literal in prepared.literals.texts:
             if number not in self._owners[literal]:
                 self._owners[literal].append(number)
@@ -43,8 +46,10 @@ class GuardWords:
             self._by_literal = list(self._owners.values())
         places: dict[int, list[int]] = defaultdict(list)
         for literal, start, _ in self._automaton.find_matches_as_indexes(normal, overlapping=True):
+            inside = start > 0 and normal[start - 1].isalnum() and normal[start].isascii() and normal[start].isalnum()
             for number in self._by_literal[literal]:
-                places[number].append(start)
+                if not (inside and self._begins_word[number]):
+                    places[number].append(start)
         for starts in places.values():
             starts.sort()
         return places

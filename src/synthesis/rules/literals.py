@@ -22,6 +22,7 @@ class Literals(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
     least_lead: int
     lead: int
+    begins_word: bool = False  # none of them can stand in the middle of a word
 
 
 def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals | None:
@@ -38,15 +39,40 @@ def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals |
         least, most = width(Run(parts[:index]))
         cost = sum(_frequency(text, common) for text in texts) * (1 + most / 8)  # a long lead is a long search
         if best is None or cost < best[0]:
-            best = (cost, Literals(texts, least, most))
+            best = (cost, Literals(texts, least, most, index == 0 or _follows_space(parts[:index])))
     return best[1] if best else None
+
+
+def _follows_space(parts: tuple[Node, ...]) -> bool:
+    """Whether what comes after these parts always stands at the beginning, or behind a space."""
+    for part in reversed(parts):
+        if _ends_with_space(part):
+            return True
+        if not (isinstance(part, Repeat) and part.low == 0 and _ends_with_space(part.part)):
+            return False
+    return True
+
+
+def _ends_with_space(node: Node) -> bool:
+    """Whether every match of a tree ends with a space, or is empty after something that does."""
+    match node:
+        case Char(literal=str(literal)):
+            return literal.endswith(" ")
+        case Run(parts):
+            return bool(parts) and _ends_with_space(parts[-1])
+        case Choice(options):
+            return all(map(_ends_with_space, options))
+        case Repeat(part, low, _):
+            return low > 0 and _ends_with_space(part)
+        case _:
+            return False
 
 
 def _frequency(text: str, common: Collection[str]) -> float:
     """Roughly how often a text is met, per word of other text; without a space behind it, as a beginning too."""
     rate = 1.0 if text.endswith(" ") else 2.0
     for word in text.split():
-        rate *= 0.02 if word in common else max(0.3 ** len(word), 1e-5)
+        rate *= 0.02 if word in common else max(0.1 ** len(word), 1e-5)
     return rate
 
 

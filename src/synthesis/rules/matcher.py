@@ -114,23 +114,24 @@ class Matcher:
             for literal in pattern.literals.texts if pattern.literals else ():
                 owners[literal].append(number)
         self._owners = list(owners.values())
-        self._at_start = [all(map(self._begins_a_word, numbers)) for numbers in self._owners]
+        self._whole_words = [self._spaced and all(map(self._begins_word, numbers)) for numbers in self._owners]
         self._awakened: list[list[int]] = [[] for _ in self._patterns]
         for index, ready in enumerate(self._rules):
             for number in {*ready.patterns, *(ready.sentence.necessary if ready.sentence else ())}:
                 self._awakened[number].append(index)
         self._automaton = ahocorasick_rs.AhoCorasick(list(owners))
 
-    def _begins_a_word(self, number: int) -> bool:
+    def _begins_word(self, number: int) -> bool:
         literals = self._patterns[number].literals
-        return self._spaced and literals is not None and literals.lead == 0
+        return literals is not None and literals.begins_word
 
     def _spans(self, normal: str) -> dict[int, list[Span]]:
         spans = {number: self._patterns[number].spans(normal, None) for number in self._everywhere}
         places: dict[int, list[int]] = {}
+        whole_words = self._whole_words
         for literal, start, _ in self._automaton.find_matches_as_indexes(normal, overlapping=True):
-            if start and self._at_start[literal] and normal[start - 1].isalnum() and normal[start].isalnum():
-                continue  # inside a word, where none of its patterns can begin
+            if start and whole_words[literal] and normal[start - 1].isalnum() and normal[start].isalnum():
+                continue  # inside a word, where it means nothing
             for number in self._owners[literal]:
                 if number in places:
                     places[number].append(start)
