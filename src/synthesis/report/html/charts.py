@@ -93,7 +93,8 @@ def rule_frequency(survey: Survey) -> str:
 
 def _rule(rule: str, tone: str, number: int, most: int) -> str:
     return (
-        f'<li class="{tone}"><span class="rule"><span class="sign">{SIGNS[tone]}</span> <code>{shown(rule)}</code></span>'
+        f'<li class="{tone}"><span class="rule"><span class="sign">{SIGNS[tone]}</span>'
+        f"<code>{shown(rule)}</code></span>"
         f'<svg width="100%" height="12" aria-hidden="true"><rect width="{100 * number / most:.2f}%" height="12"/></svg>'
         f"<span>{count(number, 'case')}</span></li>\n"
     )
