@@ -1,6 +1,6 @@
 """`synthesis compare`: what changed from one report to another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -45,16 +45,22 @@ def _lines(comparison: "Comparison") -> Iterator[str]:
         yield f"  {name} changed: {safe(str(before))} -> {safe(str(after))}"
     yield from _listed("newly failing", map(_told, comparison.newly_failing), "red")
     yield from _listed("newly passing", map(_told, comparison.newly_passing), "green")
-    yield from _listed("negative examples no longer caught", map(safe, comparison.no_longer_caught), "red")
+    yield from _names("negative examples no longer caught", comparison.no_longer_caught, "red")
     yield from _listed("other changes", map(_kinds, comparison.other_changes), "yellow")
-    yield from _listed("same verdict on other evidence", map(safe, comparison.changed_evidence), None)
-    yield from _listed("only in the old report", map(safe, comparison.only_before), None)
-    yield from _listed("only in the new report", map(safe, comparison.only_after), None)
+    yield from _names("same verdict on other evidence", comparison.changed_evidence)
+    yield from _names("only in the old report", comparison.only_before)
+    yield from _names("only in the new report", comparison.only_after)
     yield ""
     yield from _rate(comparison.pass_rate)
 
 
-def _listed(title: str, entries: "Iterator[str] | Sequence[str]", colour: str | None) -> Iterator[str]:
+def _names(title: str, names: Sequence[str], colour: str | None = None) -> Iterator[str]:
+    if names:
+        more = " ..." if len(names) > SHOWN else ""
+        yield f"{click.style(f'{title}: {len(names)}', fg=colour, bold=True)} ({', '.join(map(safe, names[:SHOWN]))}{more})"
+
+
+def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[str]:
     found = list(entries)
     if not found:
         return
