@@ -56,8 +56,8 @@ def _lines(comparison: "Comparison") -> Iterator[str]:
 
 def _names(title: str, names: Sequence[str], colour: str | None = None) -> Iterator[str]:
     if names:
-        more = " ..." if len(names) > SHOWN else ""
-        yield f"{click.style(f'{title}: {len(names)}', fg=colour, bold=True)} ({', '.join(map(safe, names[:SHOWN]))}{more})"
+        listed = ", ".join(map(safe, names[:SHOWN])) + (" ..." if len(names) > SHOWN else "")
+        yield f"{click.style(f'{title}: {len(names)}', fg=colour, bold=True)} ({listed})"
 
 
 def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[str]:
