@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from helpers import CommandLine, row, write_jsonl
-from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, report, result, write
+from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, report, result
 
 from synthesis.cli.gates import Gates, exit_code, named_checks
 from synthesis.report.reading import from_dict

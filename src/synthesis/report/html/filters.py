@@ -73,8 +73,9 @@ class Filters:
 
 
 def _hide(chosen: Sequence[tuple[str, str]], wanted: str) -> str:
+    # Asked of the form and not of the whole page: otherwise every new element would have the browser ask again.
     conditions = "".join(f':has(#by-{name} option[value="{value}"]:checked)' for name, value in chosen)
-    return f":root{conditions} .case:not(.{wanted}){{display:none}}"
+    return f".filters{conditions}~.cases .case:not(.{wanted}){{display:none}}"
 
 
 def _choice(name: str, label: str, options: Sequence[tuple[str, str]], fewest: int = 2) -> str:
