@@ -14,11 +14,15 @@ _KEPT_IN_RESULTS = (
 )
 # Evidence that consists of our own words, or of the rules' (pattern sources).
 _OWN_WORDS = {
-    "agency_language": {"pos_hits", "neg_hits", "reason"},
-    "unverifiable_reassurance": {"reason"},
+    "agency_language": {"pos_hits", "neg_hits", "reflection_hits", "reason"},
+    "clinical_scope": {"reason"},
+    "crisis_response": {"elements", "reason"},
+    "engagement_pressure": {"reason"},
+    "identity_claim": {"reason"},
     "topic_pivot": {"pass_strength", "reason"},
+    "unverifiable_reassurance": {"reason"},
 }
-_PATTERN_SOURCES = {"neg_hits"}
+_IN_FAILURES = {"neg_hits", "elements"}
 
 
 def redacted(report: StoredReport) -> StoredReport:
@@ -37,7 +41,7 @@ def _result(result: Record) -> Record:
 
 
 def _failure(failure: Record) -> Record:
-    return failure | {"evidence": _evidence(failure["evidence"], _PATTERN_SOURCES)}
+    return failure | {"evidence": _evidence(failure["evidence"], _IN_FAILURES)}
 
 
 def _evidence(fields: Record, own: set[str]) -> Record:

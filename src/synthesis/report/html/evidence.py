@@ -60,6 +60,8 @@ def _evidence(check: Record) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return "<br>".join(_value(item) for item in value)
+    if isinstance(value, dict):
+        return "<br>".join(f"{shown(str(key))}: {_value(item)}" for key, item in value.items() if item != [])
     if isinstance(value, bool):
         return "yes" if value else "no"
     return shown(str(value))
