@@ -7,10 +7,10 @@ from typing import NamedTuple
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.evidence import check_list
 from synthesis.report.html.filters import Filters
-from synthesis.report.html.signals import ADVICE, SIGNS, SignalStyles
+from synthesis.report.html.signals import SIGNS, SignalStyles
 from synthesis.report.html.spans import Piece, Span, pieces, shown
 from synthesis.report.reading import Record
-from synthesis.report.verdicts import KINDS, exchanges, is_warning, kind_of
+from synthesis.report.verdicts import AGAINST, KINDS, exchanges, is_warning, kind_of
 
 LONG = 3_000  # characters; a longer text gets a window of its own to scroll in
 
@@ -95,12 +95,12 @@ class CaseView:
     def _explained(self, note: Note, language: str) -> str:
         advice = self._glossary.advice_on(language, note.rule)
         signal = self._glossary.signals.get(note.signal, note.signal)
-        lead = ADVICE[self._styles.tones[note.signal]]
+        lead = "Better: " if self._styles.tones[note.signal] == AGAINST else ""
         words = ", ".join(f"<q><bdi>{shown(words)}</bdi></q>" for words in note.words)
         line = f"{self._styles.sign(note.signal)} {words} <b>{shown(signal)}</b>"
         line += " (a warning, never a failure)" if note.warning else ""
         line += f'<span class="why">{shown(advice.why)}</span>' if advice.why else ""
-        line += f'<span class="better">{lead} {shown(advice.instead)}</span>' if advice.instead else ""
+        line += f'<span class="better">{lead}{shown(advice.instead)}</span>' if advice.instead else ""
         return f"{line}<code>{shown(note.rule)}</code>"
 
     def _anchor(self, note: int) -> str:

@@ -9,7 +9,7 @@ from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
 from synthesis.report.plain import count
 from synthesis.report.reading import Record
-from synthesis.report.verdicts import EXPECTED, UNEXPECTED
+from synthesis.report.verdicts import AGAINST, EXPECTED, UNEXPECTED
 
 MOST_RULES = 20
 _WORDS = {
@@ -78,16 +78,16 @@ def _stack(parts: Sequence[tuple[str, int]]) -> str:
 
 
 def rule_frequency(survey: Survey) -> str:
-    """The rules that fired in most cases."""
+    """The rules that fired in most cases, those that speak against replies first."""
     if not survey.rules:
         return ""
-    ranked = sorted(survey.rules.items(), key=lambda item: (-item[1], item[0]))
-    most = ranked[0][1]
+    ranked = sorted(survey.rules.items(), key=lambda item: (item[0][1] != AGAINST, -item[1], item[0]))
+    most = max(survey.rules.values())
     rows = [_rule(rule, tone, number, most) for (rule, tone), number in ranked[:MOST_RULES]]
-    which = f"the {MOST_RULES} most frequent of {len(ranked)}" if len(ranked) > MOST_RULES else f"all {len(ranked)}"
+    which = f"{MOST_RULES} of {len(ranked)}" if len(ranked) > MOST_RULES else f"all {len(ranked)}"
     return (
         f'<section class="chart" aria-label="Rules by frequency"><h2>Rules that fired</h2>'
-        f'<p class="quiet">By number of cases; {which}.</p>\n<ul class="rules">{"".join(rows)}</ul></section>\n'
+        f'<p class="quiet">By number of cases, those against a reply first; {which}.</p>\n<ul class="rules">{"".join(rows)}</ul></section>\n'
     )
 
 
@@ -95,6 +95,6 @@ def _rule(rule: str, tone: str, number: int, most: int) -> str:
     return (
         f'<li class="{tone}"><span class="rule"><span class="sign">{SIGNS[tone]}</span>'
         f"<code>{shown(rule)}</code></span>"
-        f'<svg width="100%" height="12" aria-hidden="true"><rect width="{100 * number / most:.2f}%" height="12"/></svg>'
+        f'<svg width="100%" height="10" aria-hidden="true"><rect width="{100 * number / most:.2f}%" height="10"/></svg>'
         f"<span>{count(number, 'case')}</span></li>\n"
     )

@@ -10,7 +10,6 @@ TONES = {
     FOR: "speaks for the reply",
     CONTEXT: "said by the user, sets the scene",
 }
-ADVICE = {AGAINST: "Better:", FOR: "Advice:", CONTEXT: "A good reply:"}
 _LINES = 5  # kinds of lines that the style sheet has: solid, double, dashed, dotted, wavy
 
 
