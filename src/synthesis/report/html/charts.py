@@ -87,7 +87,8 @@ def rule_frequency(survey: Survey) -> str:
     which = f"{MOST_RULES} of {len(ranked)}" if len(ranked) > MOST_RULES else f"all {len(ranked)}"
     return (
         f'<section class="chart" aria-label="Rules by frequency"><h2>Rules that fired</h2>'
-        f'<p class="quiet">By number of cases, those against a reply first; {which}.</p>\n<ul class="rules">{"".join(rows)}</ul></section>\n'
+        f'<p class="quiet">By number of cases, those against a reply first; {which}.</p>\n'
+        f'<ul class="rules">{"".join(rows)}</ul></section>\n'
     )
 
 
