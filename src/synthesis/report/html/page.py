@@ -71,7 +71,8 @@ def _figures(summary: Record) -> str:
     if accuracy:
         matched = f"of labels matched ({accuracy['matched']:,} of {accuracy['total']:,})"
         figures.append((f"{accuracy['accuracy']} %", matched, "label"))
-    cells = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{number}</dd></div>' for number, words, kind in figures)
+    kinds = [(number, words, "" if number == "0" else kind) for number, words, kind in figures]
+    cells = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{number}</dd></div>' for number, words, kind in kinds)
     return f'<dl class="figures">{cells}</dl>\n'
 
 
