@@ -82,7 +82,7 @@ def rule_frequency(survey: Survey) -> str:
     if not survey.rules:
         return ""
     ranked = sorted(survey.rules.items(), key=lambda item: (item[0][1] != AGAINST, -item[1], item[0]))
-    most = max(survey.rules.values())
+    most = max(number for _, number in ranked[:MOST_RULES])
     rows = [_rule(rule, tone, number, most) for (rule, tone), number in ranked[:MOST_RULES]]
     which = f"{MOST_RULES} of {len(ranked)}" if len(ranked) > MOST_RULES else f"all {len(ranked)}"
     return (
