@@ -5,7 +5,7 @@ of the tool, since nothing is known about them.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import quote
@@ -26,13 +26,18 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """The whole log. Results come before the tool, so that its rules can be those that the results name."""
     rules: dict[str, Record] = {}
     yield f'{{"$schema":"{SCHEMA}","version":"2.1.0","runs":[{{"columnKind":"unicodeCodePoints","results":['
+    yield from _joined(entry for result in report.results() for entry in _entries(result, glossary, rules))
+    successful = "false" if report.summary["errors"] else "true"
+    yield f'],"invocations":[{{"executionSuccessful":{successful},"toolExecutionNotifications":['
+    yield from _joined(_notification(result) for result in report.results() if result["outcome"] == ERROR)
+    yield f']}}],"tool":{_encode(_tool(report, rules)).decode()}}}]}}\n'
+
+
+def _joined(entries: Iterable[Record]) -> Iterator[str]:
     separator = "\n"
-    for result in report.results():
-        for entry in _entries(result, glossary, rules):
-            yield separator + _encode(entry).decode()
-            separator = ",\n"
-    yield f'\n],"invocations":[{_encode(_invocation(report)).decode()}],'
-    yield f'"tool":{_encode(_tool(report, rules)).decode()}}}]}}\n'
+    for entry in entries:
+        yield separator + _encode(entry).decode()
+        separator = ",\n"
 
 
 def _entries(result: Record, glossary: Glossary, rules: dict[str, Record]) -> Iterator[Record]:
@@ -91,14 +96,9 @@ def _suppression() -> Record:
     return {"kind": "inSource", "status": "accepted", "justification": "A negative example: this reply should fail."}
 
 
-def _invocation(report: StoredReport) -> Record:
-    failed = [result for result in report.results() if result["outcome"] == ERROR]
-    notes = [
-        {"level": "error", "message": {"text": _literal(f"{one['id']}: {visible(error_of(one))}")}}
-        | {"locations": [_location(one)]}
-        for one in failed
-    ]
-    return {"executionSuccessful": not failed} | ({"toolExecutionNotifications": notes} if notes else {})
+def _notification(result: Record) -> Record:
+    text = _literal(f"{result['id']}: {visible(error_of(result))}")
+    return {"level": "error", "message": {"text": text}, "locations": [_location(result)]}
 
 
 def _tool(report: StoredReport, rules: dict[str, Record]) -> Record:
