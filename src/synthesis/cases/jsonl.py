@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
+from synthesis.cases.messages import with_joined_parts
 from synthesis.cases.schema import CaseValidator
 from synthesis.errors import CaseError, InputError, Place, Problem
 from synthesis.model import Case
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OURS = {"source", "problem"}  # fields of a case that no file can set
 
 
 def read_bytes(path: Path) -> bytes:
@@ -83,7 +85,9 @@ def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -
 
 def to_case(value: dict[str, Any], line: int, file: str) -> Case | Sequence[Problem]:
     """A validated object as a case; a schema of the user's own may let through what cannot be evaluated."""
-    known = {key: value[key] for key in Case.__struct_fields__ if key in value and key != "source"}
+    known = {key: value[key] for key in Case.__struct_fields__ if key in value and key not in _OURS}
+    if "messages" in known:
+        known["messages"] = with_joined_parts(known["messages"])
     try:
         case = msgspec.convert({**known, "source": {"file": file, "line": line}}, Case)
     except msgspec.ValidationError as error:

@@ -7,7 +7,7 @@ import click
 from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult, Finding
 from synthesis.model.report import Report
-from synthesis.model.result import FAIL
+from synthesis.model.result import ERROR, FAIL
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.tally import percent
 
@@ -22,6 +22,7 @@ def summary_lines(report: Report, rules: RuleSet) -> list[str]:
     lines = [_headline(summary), *_expectations(summary), "", *_by_check(summary), *_labels(summary)]
     failures = [result for result in report.results if result.outcome == FAIL]
     lines += _details(sorted(failures, key=lambda result: result.is_negative_example), rules)
+    lines += _errors([result for result in report.results if result.outcome == ERROR])
     lines += [f"{_yellow('warning')}  {safe(warning)}" for warning in report.warnings]
     return [*lines, "", _dim(DISCLAIMER)]
 
@@ -87,6 +88,16 @@ def _details(failures: list[CaseResult], rules: RuleSet) -> list[str]:
         lines += [_dim(f"    {rule.text('why')} {rule.text('instead')}")] if rule else [_dim(_absence(result))]
     if len(failures) > SHOWN_FAILURES:
         lines.append(_dim(f"... and {len(failures) - SHOWN_FAILURES} more in the report"))
+    return lines
+
+
+def _errors(results: list[CaseResult]) -> list[str]:
+    lines = []
+    for result in results[:SHOWN_FAILURES]:
+        reason = next((check.error for check in result.checks.values() if check.error), "")
+        lines.append(f"{_red('error     ')} {safe(result.id)}: {safe(reason)}")
+    if len(results) > SHOWN_FAILURES:
+        lines.append(_dim(f"... and {len(results) - SHOWN_FAILURES} more errors in the report"))
     return lines
 
 

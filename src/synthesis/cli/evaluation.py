@@ -10,9 +10,10 @@ import click
 import msgspec
 
 from synthesis import bundled
-from synthesis.cases.jsonl import load_cases, read_bytes
+from synthesis.cases.jsonl import read_bytes
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, get_check, rules_in_force
+from synthesis.cli.case_files import RowOptions, read_cases
 from synthesis.cli.console import summary_lines
 from synthesis.cli.evaluate import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_SCHEMA, exit_code
 from synthesis.errors import OptionError
@@ -39,6 +40,7 @@ class Request(msgspec.Struct, frozen=True):
     disabled: tuple[str, ...]
     profile: str
     keep_text: bool
+    rows: RowOptions
     settings_files: tuple[str, ...]
 
     @classmethod
@@ -62,6 +64,7 @@ class Request(msgspec.Struct, frozen=True):
             disabled=(*values.get("disable", ()), *options["disable"]),
             profile=options["profile"] or values.get("profile") or "default",
             keep_text=not _first(options["no_text"], values.get("no-text"), False),
+            rows=RowOptions.of(options, values),
             settings_files=settings.files,
         )
 
@@ -75,7 +78,7 @@ def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
         profile=request.profile,
         keep_text=request.keep_text,
     )
-    loaded = [case for path in request.cases for case in load_cases(path, validator, _shown(path))]
+    loaded = [case for path in request.cases for case in read_cases(path, validator, _shown(path), request.rows)]
     chosen = request.filters.apply(loaded)
     request.filters.require_matches(chosen, (case.id for case in loaded))
     report = run_cases(chosen, kernel, _conditions(request))
@@ -116,6 +119,7 @@ def _conditions(request: Request) -> dict[str, Any]:
             "filters": msgspec.to_builtins(request.filters),
             "rules": list(request.folders),
             "disable": list(request.disabled),
+            **request.rows.shown(),
             "settings": [Path(os.path.relpath(file)).as_posix() for file in request.settings_files],
         },
     }

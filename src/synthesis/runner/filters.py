@@ -28,6 +28,8 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True):
         return kept[: self.limit]
 
     def _wanted(self, case: Case) -> bool:
+        if case.problem is not None:  # nobody knows what it would have been
+            return not self.ids or case.id in self.ids
         return (not self.tags or not set(self.tags).isdisjoint(case.tags)) and (not self.ids or case.id in self.ids)
 
     def _with_checks(self, case: Case) -> Case:

@@ -31,6 +31,8 @@ class Kernel:
         return [self._case(case) for case in cases]
 
     def _case(self, case: Case) -> CaseResult:
+        if case.problem is not None:
+            return _unreadable(case, case.problem)
         language = self._language(case)
         exchanges = self._exchanges(case, language) if language != UNDETERMINED else []
         results = {name: self._check(get_check(name), exchanges, language) for name in case.checks}
@@ -72,6 +74,12 @@ class Kernel:
             return _not_applicable(check.name, "the conversation holds no reply of the assistant")
         turns = [_guarded(check, exchange) for exchange in exchanges]
         return turns[0] if len(turns) == 1 else _worst(turns)
+
+
+def _unreadable(case: Case, problem: str) -> CaseResult:
+    """A row that could not be read is an error of every check that was asked for."""
+    results = {name: CheckResult(name, passed=False, error=problem) for name in case.checks}
+    return CaseResult(case.id, ERROR, False, results, language=UNDETERMINED, source=case.source)
 
 
 def _guarded(check: Check, exchange: Exchange) -> CheckResult:

@@ -1,0 +1,95 @@
+"""Logs in JSON: one conversation per line, a list of them, or a log of Inspect (.eval or .json)."""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synthesis.cases.logs.conversion import Row
+from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_SAMPLES = "samples/"
+
+
+def line_rows(path: Path) -> Iterator[Row | Problem]:
+    """One JSON object per line, blank lines left out; a row's number is that of its line."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            content = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+            if content.strip():
+                yield _decoded(content, number)
+
+
+def _decoded(content: bytes, number: int) -> Row | Problem:
+    name = f"ROW-{number}"
+    try:
+        return _as_row(msgspec.json.decode(content.decode()), number)
+    except UnicodeDecodeError:
+        return Problem(number, "not UTF-8", "is not UTF-8", name)
+    except msgspec.DecodeError as error:
+        return Problem(number, "invalid JSON", f"is no valid JSON: {error}", name)
+    except RecursionError:
+        return Problem(number, "invalid JSON", "is nested too deeply", name)
+
+
+def _as_row(value: Any, number: int) -> Row | Problem:
+    if isinstance(value, dict):
+        return Row(number, number, value)
+    return Problem(number, "not an object", "expected a JSON object", f"ROW-{number}")
+
+
+def json_rows(path: Path) -> Iterator[Row | Problem]:
+    """A list of conversations, or the samples of an Inspect log, from one JSON document."""
+    place = Place(str(path))
+    try:
+        content: Any = msgspec.json.decode(path.read_text(encoding="utf-8-sig"))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"is no valid JSON: {reason}", place=place) from None
+    if isinstance(content, dict) and isinstance(content.get("samples"), list) and "eval" in content:
+        for number, sample in enumerate(content["samples"], start=1):
+            yield _sample(sample, number)
+    elif isinstance(content, list):
+        for number, value in enumerate(content, start=1):
+            yield _as_row(value, number)
+    else:
+        hint = "A .json file is a list of conversations or an Inspect log; cases are JSON Lines (.jsonl)."
+        raise InputError("is neither a list nor an Inspect log", place=place, hint=hint)
+
+
+def inspect_rows(path: Path) -> Iterator[Row | Problem]:
+    """The samples of an Inspect log (.eval), one at a time, in the order of the archive."""
+    with suppress(ImportError):
+        import zipfile_zstd  # noqa: F401  teaches zipfile the compression that Inspect uses
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.startswith(_SAMPLES) and name.endswith(".json")]
+            for number, name in enumerate(names, start=1):
+                yield _archived(archive, name, number)
+    except zipfile.BadZipFile:
+        raise InputError("is no Inspect log", place=Place(str(path)), hint="Give a .eval or .json log.") from None
+    except NotImplementedError:
+        raise MissingExtraError("inspect", "reading a compressed Inspect log") from None
+
+
+def _archived(archive: zipfile.ZipFile, name: str, number: int) -> Row | Problem:
+    row = _decoded(archive.read(name), number)
+    return _sample(row.fields, number) if isinstance(row, Row) else row
+
+
+def _sample(sample: Any, number: int) -> Row | Problem:
+    """The conversation of a sample; one that broke off has no reply to evaluate."""
+    row = _as_row(sample, number)
+    if isinstance(row, Problem):
+        return row
+    error = row.fields.get("error")
+    if error:
+        said = error.get("message", "") if isinstance(error, Mapping) else error
+        message = f"the sample ended in error: {shorten(str(said))}"
+        return Problem(number, "sample in error", message, f"ROW-{number}")
+    origin = f"Inspect sample {row.fields.get('id')}, epoch {row.fields.get('epoch')}"
+    return Row(number, number, {"messages": row.fields.get("messages"), "notes": origin})

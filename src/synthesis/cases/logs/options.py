@@ -1,0 +1,34 @@
+"""How the rows of a log become cases."""
+
+import msgspec
+
+from synthesis.cases.schema import CaseValidator
+from synthesis.errors import OptionError, did_you_mean
+
+DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
+FIELDS = ("assistant", "checks", "expected", "id", "lang", "messages", "notes", "tags", "user")
+
+
+class LogOptions(msgspec.Struct, frozen=True):
+    """What to make of a log: `columns` says by which name the file calls a field of a case."""
+
+    validator: CaseValidator
+    checks: tuple[str, ...] = DEFAULT_CHECKS
+    columns: dict[str, str] = {}
+
+
+def parse_map(text: str) -> dict[str, str]:
+    """`user=prompt,assistant=completion` as field -> name in the file."""
+    columns: dict[str, str] = {}
+    for pair in text.split(","):
+        field, equals, name = (part.strip() for part in pair.partition("="))
+        if not (field and equals and name):
+            raise OptionError(f"--map cannot read '{pair}'", hint="Write it as --map user=prompt,assistant=completion.")
+        if field not in FIELDS:
+            raise OptionError(f"--map: a case has no field '{field}'", hint=did_you_mean(field, FIELDS))
+        if field in columns:
+            raise OptionError(f"--map names '{field}' twice", hint="Name each field once.")
+        columns[field] = name
+    if "messages" in columns and ("user" in columns or "assistant" in columns):
+        raise OptionError("--map names both 'messages' and 'user' or 'assistant'", hint="Choose one of the two.")
+    return columns
