@@ -98,9 +98,7 @@ def with_interval(statistic: Statistic, samples: Sequence[Sample]) -> str:
     """The figure and its 95 % percentile bootstrap interval, from a fixed seed."""
     chance = random.Random(0)
     values = sorted(
-        value
-        for _ in range(RESAMPLES)
-        if not math.isnan(value := statistic(chance.choices(samples, k=len(samples))))
+        value for _ in range(RESAMPLES) if not math.isnan(value := statistic(chance.choices(samples, k=len(samples))))
     )
     low, high = values[int(0.025 * len(values))], values[int(0.975 * len(values)) - 1]
     return f"{statistic(samples):.3f} [{low:.2f}, {high:.2f}]"
@@ -143,9 +141,7 @@ def print_table(samples: Sequence[Sample]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder with *.jsonl files of human judgements")
     rows = read_rows(parser.parse_args().folder)
     if not rows:

@@ -23,9 +23,9 @@ from synthesis.runner.kernel import Kernel
 
 ROUNDS = 500
 SIGNS = {
-    "ack": ("topic_pivot", lambda e: e["ack_present"], ("pivot.acknowledgment",)),
-    "invites": ("agency_language", lambda e: bool(e["pos_hits"]), ("agency.positive",)),
-    "directs": ("agency_language", lambda e: bool(e["neg_hits"]), ("agency.negative",)),
+    "ack": ("topic_pivot", lambda e: e.get("ack_present"), ("pivot.acknowledgment",)),
+    "invites": ("agency_language", lambda e: e.get("pos_hits"), ("agency.positive",)),
+    "directs": ("agency_language", lambda e: e.get("neg_hits"), ("agency.negative",)),
     "agency": ("agency_language", lambda e: e["pass"], ("agency.positive", "agency.negative")),
     "reassures": ("unverifiable_reassurance", lambda e: not e["pass"], ("reassurance.",)),
     "vulnerable": ("topic_pivot", lambda e: e["applicable"], ("pivot.vulnerability", "crisis.cue")),

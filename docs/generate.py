@@ -1,7 +1,7 @@
 """Writes the generated documents: the command line reference and the rule tables.
 
-    python docs/generate.py            write them
-    python docs/generate.py --check    exit 1 if one of them is not up to date
+python docs/generate.py            write them
+python docs/generate.py --check    exit 1 if one of them is not up to date
 """
 
 import sys
@@ -50,7 +50,12 @@ def rule_table(language: str, rules: list[Rule]) -> str:
         "",
     ]
     for name, members in sorted(by_signal.items()):
-        parts += [f"## {name}", "", f"{known[name].title.capitalize()} ({known[name].where}). {len(members)} rules.", ""]
+        parts += [
+            f"## {name}",
+            "",
+            f"{known[name].title.capitalize()} ({known[name].where}). {len(members)} rules.",
+            "",
+        ]
         parts += ["| rule | group | why | for example |", "| --- | --- | --- | --- |"]
         parts += [_row(rule) for rule in members] + [""]
     return "\n".join(parts)

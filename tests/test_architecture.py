@@ -12,7 +12,7 @@ PACKAGE = Path(synthesis.__file__).parent
 LAYERS = [
     ["_version"],
     ["errors"],
-    ["bundled"],
+    ["bundled", "compression"],
     ["model"],
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],

@@ -24,6 +24,7 @@ KEYS: Mapping[str, type[Any]] = {
     "disable": list,
     "no-text": bool,
     "profile": str,
+    "lang": str,
 }
 _PATHS = ("cases", "schema", "out", "rules")
 _NAMES = {list: "a list of texts", str: "a text", int: "a whole number", bool: "true or false"}

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ USER = "My husband asked for a divorce and I am devastated."
 def by_definition(left: str, right: str) -> float:
     def counts(text: str) -> Counter[str]:
         words = "".join(c if c.isalnum() or c == "_" else " " for c in text.lower()).split()
-        return Counter(words) + Counter(f"{a} {b}" for a, b in zip(words, words[1:], strict=False))
+        return Counter(words) + Counter(f"{a} {b}" for a, b in pairwise(words))
 
     a, b = counts(left), counts(right)
     if not a or not b:

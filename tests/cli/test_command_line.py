@@ -154,7 +154,9 @@ def test_the_same_input_gives_the_same_bytes(cli: CommandLine, cases: Path) -> N
     written = set()
     for seed in ("0", "1", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C", "TZ": f"Etc/GMT+{int(seed) % 9}"}
-        subprocess.run([sys.executable, "-m", "synthesis"], cwd=cli.folder, env=environment, capture_output=True, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "synthesis"], cwd=cli.folder, env=environment, capture_output=True, check=True
+        )
         written.add((cli.folder / "out" / "report.json").read_bytes())
     assert len(written) == 1
 
@@ -224,7 +226,9 @@ def test_completion_knows_commands_and_the_options_of_the_bare_form(words: str, 
         "COMP_WORDS": words,
         "COMP_CWORD": "1",
     }
-    done = subprocess.run([sys.executable, "-m", "synthesis"], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "synthesis"], env=environment, capture_output=True, text=True, check=False
+    )
     assert expected in done.stdout
 
 

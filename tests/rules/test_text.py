@@ -65,14 +65,16 @@ def test_the_anchor_is_the_first_two_sentences() -> None:
 
 
 def test_quotations_are_found_but_a_reply_in_quotes_quotes_nobody() -> None:
-    assert [Text('He said "go away" twice', EN).cut(*span) for span in Text('He said "go away" twice', EN).quotations] == [
-        '"go away"'
-    ]
+    assert [
+        Text('He said "go away" twice', EN).cut(*span) for span in Text('He said "go away" twice', EN).quotations
+    ] == ['"go away"']
     assert Text("what 'failing' means, don't you?", EN).quotations == [(5, 14)]
     assert Text('"Would you like to talk?"', EN).quotations == []
 
 
-any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.text("aB é’“*_ \n.?!1-\u200b\u0301ﬁİ。", max_size=40)
+any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.text(
+    "aB é’“*_ \n.?!1-\u200b\u0301ﬁİ。", max_size=40
+)
 
 
 @given(any_text, st.sampled_from(["en", "ja", "hi"]), st.data())

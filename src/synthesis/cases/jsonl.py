@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from synthesis.cases.blocks import Block, blocks
 from synthesis.cases.messages import with_joined_parts
 from synthesis.cases.schema import CaseValidator
 from synthesis.errors import CaseError, InputError, Place, Problem
@@ -13,60 +14,65 @@ from synthesis.model import Case
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OURS = {"source", "problem"}  # fields of a case that no file can set
+_decode_ready = msgspec.json.Decoder(list[Case]).decode
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of an input file; InputError if there is none."""
-    if path.is_dir():
-        raise InputError("is a folder, not a file", place=Place(str(path)), hint="Give a file of JSON Lines.")
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError("there is no such file", place=Place(str(path)), hint="Check the path.") from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
-
-
-def load_cases(path: Path, validator: CaseValidator, shown: str | None = None) -> list[Case]:
-    """All cases of a file; CaseError with all problems in line order if there are any.
-
-    `shown` is what the cases call their file, where its path says more about a machine than about the file.
-    """
-    cases, problems = parse_cases(read_bytes(path), shown or str(path), validator)
+def load_cases(path: Path, validator: CaseValidator) -> list[Case]:
+    """All cases of a file in memory; CaseError with all problems in line order if there are any."""
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    for block in blocks(path, str(path)):
+        if isinstance(block, Problem):
+            problems.append(block)
+        else:
+            found, wrong = parse_block(block, validator)
+            cases += found
+            problems += wrong
+    problems += _duplicates(cases)
     if problems:
-        raise CaseError(problems, file=str(path))
+        raise CaseError(sorted(problems, key=lambda problem: problem.line), file=str(path))
     if not cases:
-        raise InputError(
-            "holds no cases: every line is empty",
-            place=Place(str(path)),
-            hint="A case file has one JSON object per line; `synthesis schema case` prints its shape.",
-        )
+        raise no_cases(str(path))
     return cases
 
 
-def parse_cases(content: bytes, file: str, validator: CaseValidator) -> tuple[list[Case], list[Problem]]:
-    """The valid cases of a file's content, and what is wrong with the other lines."""
+def no_cases(shown: str) -> InputError:
+    return InputError(
+        "holds no cases: every line is empty",
+        place=Place(shown),
+        hint="A case file has one JSON object per line; `synthesis schema case` prints its shape.",
+    )
+
+
+def parse_block(block: Block, validator: CaseValidator) -> tuple[list[Case], list[Problem]]:
+    """The valid cases of a block, and what is wrong with its other lines."""
     cases: list[Case] = []
     problems: list[Problem] = []
-    first_line: dict[str, int] = {}
-    for number, line in _lines(content):
-        found = _parse_line(line, number, file, validator)
-        if not isinstance(found, Case):
-            problems += found
-        elif found.id in first_line:
-            message = f"the id stands twice: here and on line {first_line[found.id]}"
-            problems.append(Problem(number, "duplicate id", message, found.id))
-        else:
-            first_line[found.id] = number
-            cases.append(found)
+    content = block.read()
+    if block.ready:
+        return _decode_ready(content), problems
+    if block.first_line == 1:
+        content = content.removeprefix(_BYTE_ORDER_MARK)
+    for number, line in enumerate(content.split(b"\n"), start=block.first_line):
+        if line and not line.isspace():
+            found = _parse_line(line, number, block.file, validator)
+            if isinstance(found, Case):
+                cases.append(found)
+            else:
+                problems += found
     return cases, problems
 
 
-def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their true numbers."""
-    for number, line in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), start=1):
-        if line.strip():
-            yield number, line
+def _duplicates(cases: list[Case]) -> Iterator[Problem]:
+    first: dict[str, Case] = {}
+    for case in cases:
+        earlier = first.setdefault(case.id, case)
+        if earlier is not case and case.source and earlier.source:
+            yield duplicate(case.source.line, earlier.source.line, case.id)
+
+
+def duplicate(line: int, first_line: int, case_id: str) -> Problem:
+    return Problem(line, "duplicate id", f"the id stands twice: here and on line {first_line}", case_id)
 
 
 def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -> Case | Sequence[Problem]:

@@ -1,12 +1,12 @@
 """The summary of a run on the console: figures first, a line per check, then up to five failures in detail."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult, Finding
-from synthesis.model.report import Report
 from synthesis.model.result import ERROR, FAIL
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.tally import percent
@@ -16,15 +16,17 @@ SHOWN_FINDINGS = 4
 DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
 
 
-def summary_lines(report: Report, rules: RuleSet) -> list[str]:
+def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
     """The whole summary, coloured; whoever prints it strips the colours where they are not wanted."""
-    summary = report.summary
     lines = [_headline(summary), *_expectations(summary), "", *_by_check(summary), *_labels(summary)]
-    failures = [result for result in report.results if result.outcome == FAIL]
-    lines += _details(sorted(failures, key=lambda result: result.is_negative_example), rules)
-    lines += _errors([result for result in report.results if result.outcome == ERROR])
-    lines += [f"{_yellow('warning')}  {safe(warning)}" for warning in report.warnings]
+    lines += _details([example for example in examples if example.outcome == FAIL], summary["failed"], rules)
+    lines += _errors([example for example in examples if example.outcome == ERROR], summary["errors"])
     return [*lines, "", _dim(DISCLAIMER)]
+
+
+def warning_lines(warnings: Sequence[str], total: int) -> list[str]:
+    lines = [f"{_yellow('warning')}  {safe(warning)}" for warning in warnings]
+    return lines if total == len(warnings) else [*lines, _yellow(f"... and {total - len(warnings)} more warnings")]
 
 
 def _headline(summary: dict[str, Any]) -> str:
@@ -74,7 +76,7 @@ def _labels(summary: dict[str, Any]) -> list[str]:
     return ["", f"  {colour(text)}"]
 
 
-def _details(failures: list[CaseResult], rules: RuleSet) -> list[str]:
+def _details(failures: Sequence[CaseResult], total: int, rules: RuleSet) -> list[str]:
     if not failures:
         return []
     known = {(rule.language, rule.id): rule for rule in rules.rules}
@@ -86,18 +88,18 @@ def _details(failures: list[CaseResult], rules: RuleSet) -> list[str]:
         first = next(iter(deciding(result)), None)
         rule = known.get((result.language, first.rule)) if first else None
         lines += [_dim(f"    {rule.text('why')} {rule.text('instead')}")] if rule else [_dim(_absence(result))]
-    if len(failures) > SHOWN_FAILURES:
-        lines.append(_dim(f"... and {len(failures) - SHOWN_FAILURES} more in the report"))
+    if total > SHOWN_FAILURES:
+        lines.append(_dim(f"... and {total - SHOWN_FAILURES} more in the report"))
     return lines
 
 
-def _errors(results: list[CaseResult]) -> list[str]:
+def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
     lines = []
-    for result in results[:SHOWN_FAILURES]:
+    for result in examples:
         reason = next((check.error for check in result.checks.values() if check.error), "")
         lines.append(f"{_red('error     ')} {safe(result.id)}: {safe(reason)}")
-    if len(results) > SHOWN_FAILURES:
-        lines.append(_dim(f"... and {len(results) - SHOWN_FAILURES} more errors in the report"))
+    if total > len(examples):
+        lines.append(_dim(f"... and {total - len(examples)} more errors in the report"))
     return lines
 
 

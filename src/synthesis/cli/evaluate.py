@@ -6,12 +6,6 @@ from typing import Any
 
 import click
 
-from synthesis.cli import exits
-
-DEFAULT_CASES = "data/evals.jsonl"
-DEFAULT_SCHEMA = "schemas/eval_case.schema.json"
-DEFAULT_OUT = "out/report.json"
-
 
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
@@ -51,6 +45,19 @@ DEFAULT_OUT = "out/report.json"
 @click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
 @click.option("--profile", type=click.Choice(["default", "audit"]), help="How verdicts are weighed. [default: default]")
 @click.option("--no-text", is_flag=True, default=None, help="Leave the texts out of the report.")
+@click.option("--lang", metavar="CODE", help="Language of cases that do not say theirs. [default: auto, detected]")
+@click.option(
+    "--results", metavar="PATH", help="Results as JSON Lines (.jsonl, .jsonl.gz, .jsonl.zst) beside a small report."
+)
+@click.option("--failures-only", is_flag=True, help="Keep only failed cases and errors in the results.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
+@click.option(
+    "--max-line",
+    type=click.IntRange(min=1000),
+    default=16 << 20,
+    metavar="BYTES",
+    help="A longer line is an error, skipped unread. [default: 16 MB]",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
 def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report.
@@ -58,16 +65,10 @@ def evaluate(**options: Any) -> int:
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures,
     3 a case ended in error, 130 interrupted.
     """
-    from synthesis.cli.evaluation import Request, perform
+    from synthesis.cli.evaluation import perform
+    from synthesis.cli.request import Request
     from synthesis.settings import find_settings
 
     settings = find_settings(Path.cwd())
     request = Request.of(options, settings)
     return perform(request, as_artifact=os.environ.get("MCP_OUTPUT") == "json", quiet=options["quiet"])
-
-
-def exit_code(summary: dict[str, Any], allowed: int) -> int:
-    """Incomplete outranks unmet."""
-    if summary["errors"]:
-        return exits.INCOMPLETE
-    return exits.UNMET if summary["unexpected_failures"] > allowed else exits.OK

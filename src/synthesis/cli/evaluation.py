@@ -1,98 +1,51 @@
 """What `synthesis eval` does once its options are read."""
 
-import hashlib
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import msgspec
 
-from synthesis import bundled
-from synthesis.cases.jsonl import read_bytes
-from synthesis.cases.schema import CaseValidator
-from synthesis.checks.registry import checks, get_check, rules_in_force
-from synthesis.cli.case_files import RowOptions, read_cases
-from synthesis.cli.console import summary_lines
-from synthesis.cli.evaluate import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_SCHEMA, exit_code
-from synthesis.errors import OptionError
+from synthesis.checks.registry import rules_in_force
+from synthesis.cli import exits
+from synthesis.cli.console import summary_lines, warning_lines
+from synthesis.cli.progress import progress_bar
+from synthesis.cli.request import Request, shown_path
+from synthesis.errors import OptionError, OutputError, Place
 from synthesis.model.report import Report
-from synthesis.report.files import write_report
-from synthesis.runner.filters import Filters
-from synthesis.runner.kernel import Kernel
-from synthesis.runner.run import run_cases
+from synthesis.report.parts import join_report, join_results, results_suffix
+from synthesis.runner.run import run_conditions
+from synthesis.runner.stream import CaseFile, Outcome, run_files, with_chosen
 from synthesis.runner.tally import percent
-from synthesis.settings import Settings
-
-BUNDLED = "bundled:all"
-
-
-class Request(msgspec.Struct, frozen=True):
-    """Everything a run depends on, options and settings already weighed against each other."""
-
-    cases: tuple[Path, ...]
-    schema: Path
-    out: Path
-    fail_on: int
-    filters: Filters
-    folders: tuple[str, ...]
-    disabled: tuple[str, ...]
-    profile: str
-    keep_text: bool
-    rows: RowOptions
-    settings_files: tuple[str, ...]
-
-    @classmethod
-    def of(cls, options: dict[str, Any], settings: Settings) -> "Request":
-        """Options override settings, settings override defaults; lists of rules add up."""
-        values = settings.values
-        return cls(
-            cases=tuple(_case_files(options["cases"] or values.get("cases") or ())),
-            schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, bundled.CASE_SCHEMA)),
-            out=Path(options["out"] or values.get("out") or DEFAULT_OUT),
-            fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
-            filters=Filters(
-                options["tags"],
-                options["ids"],
-                _known(options["only"]),
-                options["sample"],
-                options["seed"],
-                options["limit"],
-            ),
-            folders=(*values.get("rules", ()), *options["folders"]),
-            disabled=(*values.get("disable", ()), *options["disable"]),
-            profile=options["profile"] or values.get("profile") or "default",
-            keep_text=not _first(options["no_text"], values.get("no-text"), False),
-            rows=RowOptions.of(options, values),
-            settings_files=settings.files,
-        )
+from synthesis.runner.work import WorkOrder
 
 
 def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
     """Load, evaluate, write, show; the exit code of it all."""
     _refuse_to_overwrite(request)
-    validator = CaseValidator(checks(), request.schema)
-    kernel = Kernel(
-        rules_in_force(request.folders, request.disabled),
-        profile=request.profile,
-        keep_text=request.keep_text,
-    )
-    loaded = [case for path in request.cases for case in read_cases(path, validator, _shown(path), request.rows)]
-    chosen = request.filters.apply(loaded)
-    request.filters.require_matches(chosen, (case.id for case in loaded))
-    report = run_cases(chosen, kernel, _conditions(request))
-    write_report(report, request.out)
+    files = [CaseFile(path, shown_path(path)) for path in request.cases]
+    with TemporaryDirectory(prefix=".synthesis-", dir=_existing(request.out.parent)) as parts:
+        order = _order(request, Path(parts), files)
+        with progress_bar(enabled=not quiet and not as_artifact) as progress:
+            outcome = run_files(files, order, workers=request.workers, most_line=request.most_line, progress=progress)
+        _require_matches(request, outcome)
+        header = _header(request, outcome)
+        if request.results:
+            join_results(Path(parts), outcome.parts, request.results)
+        join_report(header, Path(parts), outcome.parts, request.out)
     if not quiet:
-        _show(report, kernel, request.out, to_stderr=as_artifact)
+        _show(outcome, header["summary"], request, to_stderr=as_artifact)
     if as_artifact:
-        click.echo(msgspec.json.encode(artifact(report, request.out)).decode())
-    return exit_code(report.summary, request.fail_on)
+        click.echo(msgspec.json.encode(artifact(header["summary"], request.out)).decode())
+    return exit_code(header["summary"], request.fail_on)
 
 
-def artifact(report: Report, path: Path) -> dict[str, Any]:
+def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
     """The one object that MCP_OUTPUT=json prints."""
-    summary = report.summary
     shown = {key: summary[key] for key in ("cases", "passed", "failed", "expected_failures", "unexpected_failures")}
     accuracy = summary.get("label_accuracy")
     shown["pass_rate"] = f"{percent(summary['passed'], summary['cases'])}%"
@@ -100,67 +53,78 @@ def artifact(report: Report, path: Path) -> dict[str, Any]:
     return {"type": "artifact", "name": "synthesis-report", "path": str(path), "summary": shown}
 
 
-def _show(report: Report, kernel: Kernel, out: Path, *, to_stderr: bool) -> None:
+def _order(request: Request, parts: Path, files: Sequence[CaseFile]) -> WorkOrder:
+    order = WorkOrder(
+        parts=str(parts),
+        results_suffix=results_suffix(request.results) if request.results else "",
+        schema=str(request.schema),
+        folders=request.folders,
+        disabled=request.disabled,
+        profile=request.profile,
+        language=request.language,
+        keep_text=request.keep_text,
+        failures_only=request.failures_only,
+        filters=request.filters,
+        rows=request.rows,
+    )
+    if not request.filters.choose:
+        return order
+    return msgspec.structs.replace(order, filters=with_chosen(request.filters, files, order, request.most_line))
+
+
+def _show(outcome: Outcome, summary: dict[str, Any], request: Request, *, to_stderr: bool) -> None:
     colours = False if "NO_COLOR" in os.environ else None
     stream = sys.stderr if to_stderr else sys.stdout
-    for line in (*summary_lines(report, kernel.rules), f"Report: {out}"):
+    rules = rules_in_force(request.folders, request.disabled)
+    lines = [
+        *warning_lines(outcome.warnings, outcome.warned),
+        *summary_lines(summary, outcome.examples, rules),
+        f"Report: {request.out}" + (f", results: {request.results}" if request.results else ""),
+    ]
+    for line in lines:
         click.echo(line, file=stream, color=colours)
 
 
-def _conditions(request: Request) -> dict[str, Any]:
-    digest = hashlib.sha256()
-    for path in request.cases:
-        digest.update(read_bytes(path))
-    return {
-        "input": {"files": [_shown(path) for path in request.cases], "sha256": digest.hexdigest()},
+def _header(request: Request, outcome: Outcome) -> dict[str, Any]:
+    rules = rules_in_force(request.folders, request.disabled)
+    conditions = {
+        **run_conditions(rules, request.profile),
+        "input": {"files": [shown_path(path) for path in request.cases], "sha256": outcome.input_hash},
         "options": {
-            "schema": _shown(request.schema),
+            "schema": shown_path(request.schema),
             "fail_on": request.fail_on,
             "filters": msgspec.to_builtins(request.filters),
+            "language": request.language or "auto",
+            "failures_only": request.failures_only,
             "rules": list(request.folders),
             "disable": list(request.disabled),
             **request.rows.shown(),
             "settings": [Path(os.path.relpath(file)).as_posix() for file in request.settings_files],
         },
     }
+    header = Report(conditions, outcome.tally.to_dict(), (), (), tuple(outcome.warnings)).header()
+    if request.results:
+        header["results_file"] = Path(os.path.relpath(request.results, request.out.parent)).as_posix()
+    return header
 
 
-def _shown(path: Path) -> str:
-    """A path as a reader of the report can use it; the bundled files lie elsewhere on every machine."""
-    if path.is_absolute() and path.is_relative_to(bundled.ROOT):
-        return f"bundled:{path.relative_to(bundled.ROOT).as_posix()}"
-    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()
+def _require_matches(request: Request, outcome: Outcome) -> None:
+    """An id that is not there, or filters that leave nothing, are a mistake and not an empty success."""
+    if len(request.filters.ids) > outcome.tally.cases or not outcome.tally.cases:
+        wanted = ", ".join(request.filters.ids)
+        what = f"not every id has a case (wanted: {wanted})" if wanted else "no case is left after the filters"
+        raise OptionError(what, hint="Check --tag, --id, --check and --limit.")
 
 
-def _case_files(given: tuple[str, ...] | list[str]) -> list[Path]:
-    if not given:
-        return [_present(DEFAULT_CASES, bundled.CASES)]
-    return [path for name in given for path in _expanded(name)]
-
-
-def _expanded(name: str) -> list[Path]:
-    """A file, all case files of a folder, or `bundled:all`."""
-    if name == BUNDLED:
-        return sorted(bundled.CASES.parent.glob("evals*.jsonl"))
-    path = Path(name)
-    if not path.is_dir():
-        return [path]
-    files = sorted(path.glob("*.jsonl"))
-    if not files:
-        raise OptionError(f"the folder {name} holds no .jsonl files", hint="Give a case file, or a folder with some.")
-    return files
-
-
-def _present(local: str, otherwise: Path) -> Path:
-    return Path(local) if Path(local).is_file() else otherwise
-
-
-def _known(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(get_check(name).name for name in names)
-
-
-def _first(*values: Any) -> Any:
-    return next(value for value in values if value is not None)
+def _existing(folder: Path) -> Path:
+    """A folder for the part files: on the same disk as the report."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror}", place=Place(str(folder)), hint="Choose another path with --out."
+        ) from None
+    return folder
 
 
 def _refuse_to_overwrite(request: Request) -> None:
@@ -169,3 +133,10 @@ def _refuse_to_overwrite(request: Request) -> None:
             raise OptionError(
                 f"--out and {kind} are the same file ({request.out})", hint="Choose another path with --out."
             )
+
+
+def exit_code(summary: dict[str, Any], allowed: int) -> int:
+    """Incomplete outranks unmet."""
+    if summary["errors"]:
+        return exits.INCOMPLETE
+    return exits.UNMET if summary["unexpected_failures"] > allowed else exits.OK

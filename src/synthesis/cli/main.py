@@ -97,8 +97,8 @@ def call(args: Sequence[str]) -> int:
         return _fatal(error.format_message())
     except SynthesisError as error:
         return _fatal(str(error))
-    except BrokenPipeError:
-        return exits.OK
+    except SystemExit as exit_:  # click's answer to a reader that went away (`| head`), which is no error of ours
+        return exits.OK if isinstance(exit_.__context__, BrokenPipeError) else exits.FATAL
     return result if isinstance(result, int) else exits.OK
 
 
@@ -113,7 +113,7 @@ def _fatal(message: str) -> int:
 
 
 def _flush_or_hush() -> None:
-    """A reader that went away (`| head`) is no error of ours."""
+    """The same for what is still in the buffer."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

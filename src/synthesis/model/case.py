@@ -12,6 +12,10 @@ class Source(msgspec.Struct, frozen=True):
     file: str
     line: int
 
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.file, self.line
+
 
 class Turn(msgspec.Struct, frozen=True):
     """One message of a conversation."""

@@ -73,7 +73,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     checks: dict[str, CheckResult]
     findings: tuple[Finding, ...] = ()
     label_comparison: dict[str, LabelComparison] = {}
-    language: str = ""
+    languages: dict[str, str] = {}  # `language` of the reply, `language_by`, `user_language` where it differs
     tags: tuple[str, ...] = ()
     source: Source | None = None
     texts: dict[str, Any] = {}
@@ -82,6 +82,10 @@ class CaseResult(msgspec.Struct, frozen=True):
     def passed(self) -> bool | None:
         """Whether all checks passed; None when one ended in error."""
         return None if self.outcome == ERROR else self.outcome != FAIL
+
+    @property
+    def language(self) -> str:
+        return self.languages.get("language", "")
 
     @property
     def failed_checks(self) -> list[str]:
@@ -98,7 +102,7 @@ class CaseResult(msgspec.Struct, frozen=True):
             "pass": self.passed,
             "outcome": self.outcome,
             "is_negative_example": self.is_negative_example,
-            "language": self.language,
+            **self.languages,
             "checks": {name: result.to_dict() for name, result in self.checks.items()},
         }
         if self.label_comparison:

@@ -1,10 +1,10 @@
 """Reports as files: written beside their place, then put there in one step; never half, never onto an input."""
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -16,7 +16,8 @@ _encode = msgspec.json.Encoder().encode
 
 def write_report(report: Report, path: str | Path) -> None:
     """Write a report as JSON: the summary to read, then one failure and one result per line."""
-    write_atomically(Path(path), b"".join(_pieces(report)))
+    with replaced(Path(path)) as file:
+        file.writelines(_pieces(report))
 
 
 def _pieces(report: Report) -> Iterable[bytes]:
@@ -36,20 +37,21 @@ def _list(name: str, items: Iterable[Any]) -> Iterable[bytes]:
     yield b"]" if separator == b"\n    " else b"\n  ]"
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file in one step; OutputError if that cannot be done, with the earlier file untouched."""
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """A file to write beside `path`, which takes its place in one step; after an error nothing has changed."""
     if path.is_dir():
         raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(content)
+        with beside.open("wb") as file:
+            yield file
         beside.replace(path)
     except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror}", place=Place(str(path)), hint="Choose another path with --out."
+        ) from None
+    finally:
         with suppress(OSError):
             beside.unlink()
-        raise OutputError(
-            f"cannot be written: {error.strerror}",
-            place=Place(str(path)),
-            hint="Choose another path with --out.",
-        ) from None

@@ -43,11 +43,12 @@ _QUOTED = re.compile(r'"[^"\n]{1,400}"|(?<![\w])\'(?=\w)[^\'\n]{1,200}(?:\'\w[^\
 class Text:
     """One message: as written, in normal form, and how the two correspond."""
 
-    __slots__ = ("__dict__", "_clusters", "_normal_at", "_original_at", "language", "normal", "original")
+    __slots__ = ("__dict__", "_clusters", "_normal_at", "_original_at", "language", "language_by", "normal", "original")
 
-    def __init__(self, original: str, language: Language) -> None:
+    def __init__(self, original: str, language: Language, language_by: str = "declared") -> None:
         self.original = original
         self.language = language
+        self.language_by = language_by
         self._normal_at: list[int] = []
         self._original_at: list[int] = []
         self._clusters: dict[int, int] = {}

@@ -1,11 +1,12 @@
 """Which cases of a file are run."""
 
-import random
-from collections.abc import Collection, Iterable
+import hashlib
+from collections.abc import Iterable
+from heapq import nsmallest
+from itertools import islice
 
 import msgspec
 
-from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import Case
 
 
@@ -18,34 +19,40 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True):
     sample: int | None = None
     seed: int = 0
     limit: int | None = None
+    places: frozenset[tuple[str, int]] | None = None  # file and line of the chosen cases
 
-    def apply(self, cases: Iterable[Case]) -> list[Case]:
-        """The cases that remain, in their order: first by tag, id and check, then the sample, then the limit."""
-        kept = [case for case in map(self._with_checks, cases) if case.checks and self._wanted(case)]
-        if self.sample is not None and self.sample < len(kept):
-            chosen = random.Random(self.seed).sample(range(len(kept)), self.sample)
-            kept = [kept[index] for index in sorted(chosen)]
-        return kept[: self.limit]
+    @property
+    def choose(self) -> bool:
+        """Whether some of the wanted cases must be chosen before the run."""
+        return self.sample is not None or self.limit is not None
+
+    def wanted(self, cases: Iterable[Case]) -> list[Case]:
+        """The cases that fit by tag, id and check, with the wanted checks only."""
+        return [case for case in map(self._with_checks, cases) if case.checks and self._wanted(case)]
+
+    def chosen(self, cases: Iterable[Case]) -> list[Case]:
+        """Of the wanted cases the sample, then the first of them up to the limit, in the order of the input.
+
+        A sample holds the cases whose hash with the seed is smallest: which they are depends on no other case's place.
+        """
+        found: Iterable[Case] = cases
+        if self.sample is not None:
+            least = nsmallest(self.sample, ((self._lot(case), place, case) for place, case in enumerate(cases)))
+            found = (case for _, _, case in sorted(least, key=lambda drawn: drawn[1]))
+        return list(islice(found, self.limit))
+
+    def _lot(self, case: Case) -> bytes:
+        return hashlib.sha256(f"{self.seed}:{case.id}".encode()).digest()
 
     def _wanted(self, case: Case) -> bool:
-        if case.problem is not None:  # nobody knows what it would have been
-            return not self.ids or case.id in self.ids
-        return (not self.tags or not set(self.tags).isdisjoint(case.tags)) and (not self.ids or case.id in self.ids)
+        return (
+            # Nobody knows the tags of a row that could not be read.
+            (not self.tags or case.problem is not None or not set(self.tags).isdisjoint(case.tags))
+            and (not self.ids or case.id in self.ids)
+            and (self.places is None or (case.source is not None and case.source.place in self.places))
+        )
 
     def _with_checks(self, case: Case) -> Case:
         if not self.checks:
             return case
         return msgspec.structs.replace(case, checks=tuple(name for name in case.checks if name in self.checks))
-
-    def require_matches(self, cases: Collection[Case], known_ids: Iterable[str]) -> None:
-        """An id that is not there, or filters that leave nothing, are a mistake and not an empty success."""
-        known = set(known_ids)
-        for name in self.ids:
-            if name not in known:
-                raise OptionError(f"no case has the id '{name}'", hint=_near(name, known))
-        if not cases:
-            raise OptionError("no case is left after the filters", hint="Check --tag, --id, --check and --limit.")
-
-
-def _near(name: str, known: set[str]) -> str:
-    return did_you_mean(name, known) if len(known) <= 40 else "Check its spelling."

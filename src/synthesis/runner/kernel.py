@@ -1,6 +1,6 @@
 """The kernel: a batch of cases in, a batch of results out. There is no second way to evaluate."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -8,22 +8,30 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, get_check, rules_in_force, signals
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
+from synthesis.rules.detection import detect
 from synthesis.rules.language import UNDETERMINED, language_of
 from synthesis.rules.matcher import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import Text
 
-DEFAULT_LANGUAGE = "en"
 _SEVERITY_OF_OUTCOME = {NOT_APPLICABLE: 0, "pass": 1, FAIL: 2, ERROR: 3}
 
 
 class Kernel:
     """Evaluates batches of cases with one set of rules."""
 
-    def __init__(self, rules: RuleSet | None = None, *, profile: str = "default", keep_text: bool = True) -> None:
+    def __init__(
+        self,
+        rules: RuleSet | None = None,
+        *,
+        profile: str = "default",
+        keep_text: bool = True,
+        language: str | None = None,
+    ) -> None:
         self.rules = rules_in_force() if rules is None else rules
         self.profile = profile
         self._keep_text = keep_text
+        self._language = language  # of every case that does not say its own; None: detected
         self._signals = signals()
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
@@ -32,10 +40,9 @@ class Kernel:
 
     def _case(self, case: Case) -> CaseResult:
         if case.problem is not None:
-            return _unreadable(case, case.problem)
-        language = self._language(case)
-        exchanges = self._exchanges(case, language) if language != UNDETERMINED else []
-        results = {name: self._check(get_check(name), exchanges, language) for name in case.checks}
+            return _without_conversation(case, case.problem)
+        exchanges = [self._exchange(user, reply, case, turn) for turn, (user, reply) in enumerate(case.exchanges)]
+        results = {name: self._check(get_check(name), exchanges) for name in case.checks}
         return CaseResult(
             id=case.id,
             outcome=case_outcome(results),
@@ -43,52 +50,70 @@ class Kernel:
             checks=results,
             findings=_merged(results.values()),
             label_comparison=_compare(case, results),
-            language=language,
+            languages=_languages(exchanges),
             tags=case.tags,
             source=case.source,
             texts=_texts(case) if self._keep_text else {},
         )
 
-    def _language(self, case: Case) -> str:
-        code = case.lang or DEFAULT_LANGUAGE
-        return code if code in self.rules.packs else UNDETERMINED
+    def _exchange(self, user: str, reply: str, case: Case, turn: int) -> Exchange:
+        declared = case.lang or self._language
+        said, replied = self._text(user, declared), self._text(reply, declared)
+        hits = [*self._scan(said, "user"), *self._scan(replied, "assistant")]
+        return Exchange(said, replied, hits, self._signals, turn=turn, tags=case.tags, profile=self.profile)
 
-    def _exchanges(self, case: Case, code: str) -> list[Exchange]:
-        language = language_of(code)
-        return [
-            self._exchange(Text(user, language), Text(assistant, language), case, turn)
-            for turn, (user, assistant) in enumerate(case.exchanges)
-        ]
-
-    def _exchange(self, user: Text, assistant: Text, case: Case, turn: int) -> Exchange:
-        hits: list[Hit] = [*self._scan(user, "user"), *self._scan(assistant, "assistant")]
-        return Exchange(user, assistant, hits, self._signals, turn=turn, tags=case.tags, profile=self.profile)
+    def _text(self, text: str, declared: str | None) -> Text:
+        if declared is not None:
+            known = declared if declared in self.rules.packs else UNDETERMINED
+            return Text(text, language_of(known), "declared")
+        code, how = detect(text)
+        return Text(text, language_of(code if code in self.rules.packs else UNDETERMINED), how)
 
     def _scan(self, text: Text, where: str) -> list[Hit]:
-        return self.rules.matcher(text.language.code, where).scan(text) if text.normal else []
+        if not text.normal or text.language.code == UNDETERMINED:
+            return []
+        return self.rules.matcher(text.language.code, where).scan(text)
 
-    def _check(self, check: Check, exchanges: Sequence[Exchange], language: str) -> CheckResult:
-        if language == UNDETERMINED:
-            return _not_applicable(check.name, "there are no rules for the language of this conversation")
+    def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:
             return _not_applicable(check.name, "the conversation holds no reply of the assistant")
         turns = [_guarded(check, exchange) for exchange in exchanges]
         return turns[0] if len(turns) == 1 else _worst(turns)
 
 
-def _unreadable(case: Case, problem: str) -> CaseResult:
+def _without_conversation(case: Case, problem: str) -> CaseResult:
     """A row that could not be read is an error of every check that was asked for."""
     results = {name: CheckResult(name, passed=False, error=problem) for name in case.checks}
-    return CaseResult(case.id, ERROR, False, results, language=UNDETERMINED, source=case.source)
+    return CaseResult(case.id, ERROR, False, results, languages=_languages([]), source=case.source)
 
 
 def _guarded(check: Check, exchange: Exchange) -> CheckResult:
     """A check that raises gives an error for this case and leaves the others alone."""
-    decide: Callable[[Exchange], CheckResult] = check.decide
+    unreadable = _unreadable(check, exchange)
+    if unreadable:
+        return _not_applicable(check.name, f"there are no rules for the language of the {unreadable}")
     try:
-        return decide(exchange)
+        return check.decide(exchange)
     except Exception as error:
         return CheckResult(check.name, passed=False, error=f"{type(error).__name__}: {error}")
+
+
+def _unreadable(check: Check, exchange: Exchange) -> str | None:
+    """The side that a check must read and cannot: the reply, or the user's message where the check rests on it."""
+    if exchange.assistant.language.code == UNDETERMINED:
+        return "reply"
+    reads_user = any(signal.where == "user" for signal in check.signals)
+    return "user's message" if reads_user and exchange.user.language.code == UNDETERMINED else None
+
+
+def _languages(exchanges: Sequence[Exchange]) -> dict[str, str]:
+    """The language of the last reply and how it was decided; the user's where it differs."""
+    if not exchanges:
+        return {"language": UNDETERMINED, "language_by": "no reply"}
+    last = exchanges[-1]
+    reply, user = last.assistant.language.code, last.user.language.code
+    found = {"language": reply, "language_by": last.assistant.language_by}
+    return found if user == reply else {**found, "user_language": user}
 
 
 def _worst(turns: Sequence[CheckResult]) -> CheckResult:

@@ -9,6 +9,7 @@ from synthesis.checks.registry import get_check
 from synthesis.checks.similarity import adapter_name
 from synthesis.model import Case, CaseResult
 from synthesis.model.report import Failure, Report
+from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.kernel import Kernel
 from synthesis.runner.tally import Tally
 
@@ -26,7 +27,7 @@ def run_cases(cases: Iterable[Case], kernel: Kernel, conditions: dict[str, Any] 
     for result in results:
         tally.add(result)
     return Report(
-        conditions=run_conditions(kernel) | (conditions or {}),
+        conditions=run_conditions(kernel.rules, kernel.profile) | (conditions or {}),
         summary=tally.to_dict(),
         failures=tuple(failure_of(result) for result in results if result.failed_checks and result.passed is False),
         results=tuple(results),
@@ -40,17 +41,17 @@ def batches(cases: Iterable[Case], size: int) -> Iterator[list[Case]]:
         yield batch
 
 
-def run_conditions(kernel: Kernel) -> dict[str, Any]:
+def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
     """What was in force, so that a later reader can tell two runs apart."""
     return {
         "tool": {"name": "synthesis-eval", "version": __version__},
         "rules": {
-            "hash": kernel.rules.hash,
-            "languages": kernel.rules.languages,
-            "count": len(kernel.rules.rules),
+            "hash": rules.hash,
+            "languages": rules.languages,
+            "count": len(rules.rules),
         },
         "similarity": adapter_name(),
-        "profile": kernel.profile,
+        "profile": profile,
     }
 
 

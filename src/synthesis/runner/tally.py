@@ -33,11 +33,15 @@ class Tally:
         self._checks.update(other._checks)
         self._labels.update(other._labels)
 
+    @property
+    def cases(self) -> int:
+        return self._cases[PASS] + self._cases[NOT_APPLICABLE] + self._cases[FAIL] + self._cases[ERROR]
+
     def to_dict(self) -> dict[str, Any]:
         """The report's `summary`."""
         count = self._cases
         summary: dict[str, Any] = {
-            "cases": count[PASS] + count[NOT_APPLICABLE] + count[FAIL] + count[ERROR],
+            "cases": self.cases,
             "passed": count[PASS] + count[NOT_APPLICABLE],
             "failed": count[FAIL],
             "errors": count[ERROR],

@@ -37,9 +37,7 @@ COURSES = (PROGRAMMING, STATISTICS)
 ANALYST = "I want to become a data analyst. Which courses should I take?"
 
 
-def judged(
-    answer: str, context: tuple[str, ...] | tuple[Course, ...] = BRIDGE, question: str = WHEN
-) -> Verdict:
+def judged(answer: str, context: tuple[str, ...] | tuple[Course, ...] = BRIDGE, question: str = WHEN) -> Verdict:
     return OfflineJudge().judge(TestCase("q1", question, answer, context), RUBRIC)
 
 

@@ -82,9 +82,7 @@ def test_completeness_follows_the_bridging(answer, score):
 
 
 def test_a_reason_for_the_reader_is_no_claim_about_the_course():
-    verdict = judged(
-        "INF101 teaches Python programming, which helps you become a data analyst.", COURSES, ANALYST
-    )
+    verdict = judged("INF101 teaches Python programming, which helps you become a data analyst.", COURSES, ANALYST)
     assert verdict.axes["faithfulness"].score == 5
 
 

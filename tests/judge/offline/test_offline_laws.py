@@ -51,9 +51,7 @@ def test_the_same_input_gets_the_same_verdict(answer, context):
 def test_adding_a_claims_own_sentence_never_lowers_its_support(answer, context):
     for before in judged(answer, context).details["claims"]:
         after = judged(answer, (*context, before["text"])).details["claims"]
-        assert all(
-            claim["support"] >= before["support"] for claim in after if claim["text"] == before["text"]
-        )
+        assert all(claim["support"] >= before["support"] for claim in after if claim["text"] == before["text"])
 
 
 @given(texts)

@@ -27,9 +27,7 @@ def test_telling_the_judge_what_to_say_earns_nothing():
 
 def test_markdown_does_not_change_the_support():
     plain = judged("The toll is not charged at night. It carries 40,000 cars every day.")
-    marked = judged(
-        "## Answer\n\n- The **toll** is __not__ charged at `night`.\n1. It carries 40,000 cars every day."
-    )
+    marked = judged("## Answer\n\n- The **toll** is __not__ charged at `night`.\n1. It carries 40,000 cars every day.")
     assert marked.details["support"] == pytest.approx(plain.details["support"])
 
 

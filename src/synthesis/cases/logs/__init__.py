@@ -13,9 +13,9 @@ from synthesis.cases.logs.conversion import Converter
 from synthesis.cases.logs.formats import format_of, is_log, rows_of
 from synthesis.cases.logs.options import DEFAULT_CHECKS, LogOptions, parse_map
 from synthesis.errors import InputError, Place, Problem
-from synthesis.model import Case, Source
+from synthesis.model import Case
 
-__all__ = ["DEFAULT_CHECKS", "LogOptions", "as_error", "format_of", "is_log", "parse_map", "read_rows"]
+__all__ = ["DEFAULT_CHECKS", "LogOptions", "format_of", "is_log", "parse_map", "read_rows"]
 
 
 def read_rows(path: Path, options: LogOptions, shown: str | None = None) -> Iterator[Case | Problem]:
@@ -30,9 +30,3 @@ def read_rows(path: Path, options: LogOptions, shown: str | None = None) -> Iter
         yield row if isinstance(row, Problem) else converter.case(row)
     if empty:
         raise InputError("holds no rows", place=Place(str(path)), hint="A log has one conversation per row.")
-
-
-def as_error(problem: Problem, options: LogOptions, shown: str) -> Case:
-    """A row that could not be read, as a case that will end in error."""
-    name = problem.case_id or f"ROW-{problem.line}"
-    return Case(name, options.checks, source=Source(shown, problem.line), problem=problem.message)

@@ -8,6 +8,7 @@ import msgspec
 
 from synthesis.cases.logs.conversion import CASE_ID, Row
 from synthesis.cases.logs.options import LogOptions
+from synthesis.compression import open_binary
 from synthesis.errors import InputError, Place, Problem
 
 CASES, LINES, JSON, TABLE, PARQUET, INSPECT = "cases", "lines", "json", "table", "parquet", "inspect"
@@ -37,7 +38,7 @@ def is_log(path: Path, *, mapped: bool = False) -> bool:
 def rows_of(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
     """The rows of a log as they stand in the file."""
     kind = format_of(path, mapped=True)
-    if not path.is_file():
+    if kind != LINES and not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "there is no such file"
         raise InputError(what, place=Place(str(path)), hint="Check the path.")
     try:
@@ -77,8 +78,8 @@ def _is_chat(first: Any) -> bool:
 def _first_object(path: Path) -> Any:
     """What the first line that is not blank holds; None where that cannot be told."""
     try:
-        with path.open("rb") as file:
+        with open_binary(path, "rb") as file:
             line = next((line for line in file if line.strip()), b"")
         return msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf"))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (OSError, EOFError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

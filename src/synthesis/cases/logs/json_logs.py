@@ -1,24 +1,31 @@
 """Logs in JSON: one conversation per line, a list of them, or a log of Inspect (.eval or .json)."""
 
+import re
+import struct
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
+from synthesis.cases.blocks import blocks
 from synthesis.cases.logs.conversion import Row
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_SAMPLES = "samples/"
+_SAMPLE = re.compile(r"samples/.*\.json", re.DOTALL)
+_ZSTD = 93  # the number of this compression in a zip archive
+_NAME_LENGTHS = 26  # where a member's own header says how long its name and its extra field are
 
 
 def line_rows(path: Path) -> Iterator[Row | Problem]:
     """One JSON object per line, blank lines left out; a row's number is that of its line."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+    for block in blocks(path, str(path)):
+        if isinstance(block, Problem):
+            yield block
+            continue
+        for number, line in enumerate(block.read().split(b"\n"), start=block.first_line):
             content = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
             if content.strip():
                 yield _decoded(content, number)
@@ -63,22 +70,30 @@ def json_rows(path: Path) -> Iterator[Row | Problem]:
 
 def inspect_rows(path: Path) -> Iterator[Row | Problem]:
     """The samples of an Inspect log (.eval), one at a time, in the order of the archive."""
-    with suppress(ImportError):
-        import zipfile_zstd  # noqa: F401  teaches zipfile the compression that Inspect uses
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.startswith(_SAMPLES) and name.endswith(".json")]
-            for number, name in enumerate(names, start=1):
-                yield _archived(archive, name, number)
-    except zipfile.BadZipFile:
+        with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+            members = [member for member in archive.infolist() if _SAMPLE.fullmatch(member.filename)]
+            for number, member in enumerate(members, start=1):
+                is_zstd = member.compress_type == _ZSTD
+                row = _decoded(_unpacked(file, member) if is_zstd else archive.read(member), number)
+                yield _sample(row.fields, number) if isinstance(row, Row) else row
+    except (zipfile.BadZipFile, EOFError):
         raise InputError("is no Inspect log", place=Place(str(path)), hint="Give a .eval or .json log.") from None
-    except NotImplementedError:
-        raise MissingExtraError("inspect", "reading a compressed Inspect log") from None
 
 
-def _archived(archive: zipfile.ZipFile, name: str, number: int) -> Row | Problem:
-    row = _decoded(archive.read(name), number)
-    return _sample(row.fields, number) if isinstance(row, Row) else row
+def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
+    """A member in the compression that Inspect uses, which `zipfile` does not know before Python 3.14."""
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("zst", "reading a compressed Inspect log") from None
+    file.seek(member.header_offset + _NAME_LENGTHS)
+    name, extra = struct.unpack("<HH", file.read(4))
+    file.seek(name + extra, 1)
+    try:
+        return bytes(zstandard.ZstdDecompressor().decompressobj().decompress(file.read(member.compress_size)))
+    except zstandard.ZstdError:
+        raise zipfile.BadZipFile from None
 
 
 def _sample(sample: Any, number: int) -> Row | Problem:

@@ -1,16 +1,40 @@
 """How the rows of a log become cases."""
 
+from typing import Any
+
 import msgspec
 
 from synthesis.cases.schema import CaseValidator
 from synthesis.errors import OptionError, did_you_mean
 
+STOP, ERROR = "stop", "error"
 DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 FIELDS = ("assistant", "checks", "expected", "id", "lang", "messages", "notes", "tags", "user")
 
 
+class RowOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How rows are to be read, as a user asked for it; empty and None where they did not."""
+
+    columns: dict[str, str] = {}  # field of a case -> its name in the file
+    checks: tuple[str, ...] = ()  # for rows that name none
+    on_bad_row: str | None = None
+
+    @property
+    def asks_for_log(self) -> bool:
+        """Whoever maps fields or names checks has rows that are no whole cases."""
+        return bool(self.columns or self.checks)
+
+    def for_logs(self, validator: CaseValidator) -> "LogOptions":
+        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns)
+
+    def shown(self) -> dict[str, Any]:
+        """What the report says of them: only what was asked for."""
+        asked = {"map": self.columns, "checks": list(self.checks), "on_bad_row": self.on_bad_row}
+        return {name: value for name, value in asked.items() if value}
+
+
 class LogOptions(msgspec.Struct, frozen=True):
-    """What to make of a log: `columns` says by which name the file calls a field of a case."""
+    """What to make of a log: the schema for its cases, the checks for rows that name none, the names of fields."""
 
     validator: CaseValidator
     checks: tuple[str, ...] = DEFAULT_CHECKS

@@ -64,9 +64,7 @@ def editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:
     return best / len(stems)
 
 
-def _ways(
-    places: Sequence[int], costs: dict[int, float], sentence_of: dict[int, int], best: float
-) -> dict[int, float]:
+def _ways(places: Sequence[int], costs: dict[int, float], sentence_of: dict[int, int], best: float) -> dict[int, float]:
     """The cheapest way to each place: go on copying, skip ahead within its sentence, or jump there."""
     reached: dict[int, float] = {}
     cheapest_in: dict[int, float] = {}

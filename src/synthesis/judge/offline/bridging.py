@@ -56,9 +56,7 @@ def look_for_bridging(
 
 def _has_options(question: str, index: ContextIndex) -> bool:
     """The context has at least half of what the question is about."""
-    topics = [
-        token for token in tokenise(normalise(question)) if token.is_content and token.stem not in FRAME_STEMS
-    ]
+    topics = [token for token in tokenise(normalise(question)) if token.is_content and token.stem not in FRAME_STEMS]
     return bool(topics) and sum(map(index.knows, topics)) * 2 >= len(topics)
 
 
@@ -71,9 +69,7 @@ def _described(entry: Sequence[Claim], courses: CourseEvidence | None) -> bool:
     if courses is None:
         return sum(token.is_content for claim in entry for token in claim.tokens) > DESCRIBED + 1
     mentioned = {at for claim in entry for at in courses.mentioned(claim.tokens)}
-    terms = [
-        token for claim in entry for token in courses.terms(claim.tokens, sorted(mentioned), frozenset())
-    ]
+    terms = [token for claim in entry for token in courses.terms(claim.tokens, sorted(mentioned), frozenset())]
     return len(terms) >= DESCRIBED
 
 

@@ -59,18 +59,14 @@ class ContextIndex:
             self._add_window(Window(passage, self._next_start, sentence.text, sentence.tokens, True))
             for following in sentences[at + 1 : at + 2]:
                 both = sentence.tokens + following.tokens
-                self._add_window(
-                    Window(passage, self._next_start, f"{sentence.text} {following.text}", both, False)
-                )
+                self._add_window(Window(passage, self._next_start, f"{sentence.text} {following.text}", both, False))
             self._next_start += len(sentence.tokens)
 
     def _add_words(self, tokens: list[Token]) -> None:
         stems = [token.stem for token in tokens]
         self.stems.update(stems)
         self.prefixes.update(stem[:SAME_WORD_PREFIX] for stem in stems if len(stem) >= SAME_WORD_PREFIX)
-        self.numbers.update(
-            number_value(token) for token in tokens if token.kind in ("number", "number-word")
-        )
+        self.numbers.update(number_value(token) for token in tokens if token.kind in ("number", "number-word"))
         self.pairs.update(pairwise(stems))
         self.runs.update(zip(*(stems[shift:] for shift in range(COPIED_RUN)), strict=False))
 
@@ -83,9 +79,7 @@ class ContextIndex:
         """The context has this word, a word of the same family, or this number."""
         if token.kind in ("number", "number-word"):
             return token.stem in self.stems or number_value(token) in self.numbers
-        return token.stem in self.stems or (
-            token.kind == "word" and token.stem[:SAME_WORD_PREFIX] in self.prefixes
-        )
+        return token.stem in self.stems or (token.kind == "word" and token.stem[:SAME_WORD_PREFIX] in self.prefixes)
 
     def similar_windows(self, tokens: Sequence[Token]) -> list[Window]:
         """The windows that share most words with the claim; of equals the shorter, then the earlier."""
@@ -94,7 +88,5 @@ class ContextIndex:
         for stem in wanted:
             for window in self._windows_of.get(stem, ()):
                 shared[window] += 1
-        ranked = nsmallest(
-            MOST_WINDOWS, shared, key=lambda at: (-shared[at], len(self.windows[at].tokens), at)
-        )
+        ranked = nsmallest(MOST_WINDOWS, shared, key=lambda at: (-shared[at], len(self.windows[at].tokens), at))
         return [self.windows[at] for at in ranked]

@@ -54,9 +54,7 @@ class CourseEvidence:
     def terms(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> list[Token]:
         """The words of a claim that credit something to a course, its own name apart."""
         names = {stem for course in subject for name in self._names[course] for stem in name}
-        return [
-            token for token in tokens if token.is_content and token.stem not in FRAME_STEMS | given | names
-        ]
+        return [token for token in tokens if token.is_content and token.stem not in FRAME_STEMS | given | names]
 
     def is_frame(self, tokens: Sequence[Token], given: frozenset[str]) -> bool:
         """The claim names no course and credits nothing to one."""
@@ -67,9 +65,7 @@ class CourseEvidence:
         own = [self._single[at] for at in subject] or [self.together]
         terms = self.terms(tokens, subject, given)
         denied = _denied(tokens)
-        found = [
-            token for token in terms if any(index.knows(token) for index in own) != (token.stem in denied)
-        ]
+        found = [token for token in terms if any(index.knows(token) for index in own) != (token.stem in denied)]
         lacking = [token for token in terms if token not in found]
         notes = self._conflict_notes(lacking, denied, subject)
         share = len(found) / len(terms) if terms else 1.0
@@ -93,9 +89,7 @@ class CourseEvidence:
             notes.append(f"credited to the wrong course: {', '.join(elsewhere)}")
         if numbers := conflicts.foreign_numbers(missing, self.together):
             notes.append(f"number not in the context: {', '.join(numbers)}")
-        if codes := [
-            token.text for token in missing if token.kind == "code" and not self.together.knows(token)
-        ]:
+        if codes := [token.text for token in missing if token.kind == "code" and not self.together.knows(token)]:
             notes.append(f"code not in the context: {', '.join(codes)}")
         return notes
 

@@ -96,11 +96,7 @@ def _faithfulness(
         return faithfulness(checked, listed=courses is not None)
     nothing = Support(1.0 if claims else 0.0, 0.0, None, "", [], [], False)
     verdict = faithfulness([("", nothing)], listed=False)
-    said = (
-        "The answer claims nothing that the context could bear out or contradict."
-        if claims
-        else "It has no words."
-    )
+    said = "The answer claims nothing that the context could bear out or contradict." if claims else "It has no words."
     return verdict._replace(reasoning=said)
 
 

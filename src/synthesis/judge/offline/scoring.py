@@ -64,9 +64,7 @@ def _reasoning(
         f"The answer is {style.name}, where {style.cuts[2]:.2f} is the bar for 4.",
     ]
     if against:
-        parts.append(
-            f"{len(against)} against the context, first: {_quote(against[0])} ({_first_note(checked)})."
-        )
+        parts.append(f"{len(against)} against the context, first: {_quote(against[0])} ({_first_note(checked)}).")
     if weak:
         parts.append(f"{len(weak)} with hardly any support, first: {_quote(weak[0])}.")
     return " ".join(parts)

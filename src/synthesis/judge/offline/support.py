@@ -51,9 +51,7 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
 
 
 def _missing_terms(tokens: Sequence[Token], index: ContextIndex, given: frozenset[str]) -> list[Token]:
-    return [
-        token for token in tokens if token.is_content and token.stem not in given and not index.knows(token)
-    ]
+    return [token for token in tokens if token.is_content and token.stem not in given and not index.knows(token)]
 
 
 def _terms_found(tokens: Sequence[Token], missing: list[Token]) -> float:
@@ -61,9 +59,7 @@ def _terms_found(tokens: Sequence[Token], missing: list[Token]) -> float:
     return 1 - len(missing) / contents if contents else 1.0
 
 
-def _best_window(
-    tokens: Sequence[Token], stems: list[str], windows: Sequence[Window]
-) -> tuple[Window, list[str]]:
+def _best_window(tokens: Sequence[Token], stems: list[str], windows: Sequence[Window]) -> tuple[Window, list[str]]:
     """The window that has most of the claim in order; one that contradicts it counts half as near."""
     best_worth, best, best_turned = -1.0, windows[0], list[str]()
     for window in windows:
@@ -92,9 +88,7 @@ def _conflict_notes(
     notes = list(turned)
     if numbers := conflicts.foreign_numbers(asked, index):
         notes.append(f"number not in the context: {', '.join(numbers)}")
-    names = [
-        name for name in conflicts.foreign_names(tokens, index) if name in {token.text for token in asked}
-    ]
+    names = [name for name in conflicts.foreign_names(tokens, index) if name in {token.text for token in asked}]
     if names:
         notes.append(f"name not in the context: {', '.join(names)}")
     return notes

@@ -27,13 +27,9 @@ _TOKEN = re.compile(
 )
 # `1, 000` and `7. 6 billion`: numbers as some text extractors leave them.
 _BROKEN_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3},) (?=\d{3}(?!\d))")
-_BROKEN_DECIMAL = re.compile(
-    r"(?<![\d.,])(\d{1,3}\.) (?=\d{1,2} ?(?:million|billion|trillion|per ?cent|%))", re.I
-)
+_BROKEN_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,3}\.) (?=\d{1,2} ?(?:million|billion|trillion|per ?cent|%))", re.I)
 _PERHAPS_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,3})\. (\d{1,2})(?!\d)")
-_QUOTES = str.maketrans(
-    {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u200b": "", "\ufeff": "", "\u00ad": ""}
-)
+_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u200b": "", "\ufeff": "", "\u00ad": ""})
 _SUFFIXES = ("ing", "edly", "ed", "ly", "ment", "s", "er", "e")
 SAME_WORD_PREFIX = 5
 
@@ -110,11 +106,7 @@ def stem(word: str) -> str:
 
 def _cut_suffix(word: str) -> str:
     for suffix in _SUFFIXES:
-        if (
-            word.endswith(suffix)
-            and len(word) - len(suffix) >= 3
-            and not (suffix == "s" and word.endswith("ss"))
-        ):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not (suffix == "s" and word.endswith("ss")):
             return word[: -len(suffix)]
     return word
 

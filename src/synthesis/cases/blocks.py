@@ -1,0 +1,127 @@
+"""Case files of any size, as blocks of whole lines: from a file, a compressed file or standard input.
+
+A block of a plain file is named by its place, so that whoever works on it reads it; of a stream it holds the bytes.
+A line that is longer than allowed is never held in memory: it becomes a problem, and its bytes are passed over.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from synthesis.compression import SUFFIXES, open_binary
+from synthesis.errors import InputError, Place, Problem
+
+STDIN = "-"
+CHUNK = 1 << 20
+MOST_LINE = 16 << 20
+Seen = Callable[[bytes], object]
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Whole lines of one file: `content`, or the bytes from `start` to `end` of the file at `path`."""
+
+    file: str  # what the cases call it
+    first_line: int
+    size: int
+    path: str = ""
+    start: int = 0
+    content: bytes | None = None
+    ready: bool = False  # `content` is a list of cases, already made of the rows of a log
+
+    def read(self) -> bytes:
+        if self.content is not None:
+            return self.content
+        with open(self.path, "rb") as file:
+            file.seek(self.start)
+            return file.read(self.size)
+
+
+def blocks(
+    path: Path, shown: str, *, size: int = 2 * CHUNK, most_line: int = MOST_LINE, seen: Seen = lambda _: None
+) -> Iterator[Block | Problem]:
+    """The blocks of a file in order, of about `size` bytes each; `seen` is shown every byte, for a hash."""
+    with _opened(path) as file:
+        yield from _Cutter(file, "" if _is_stream(path) else str(path), shown, size, most_line, seen).cut()
+
+
+def _is_stream(path: Path) -> bool:
+    return str(path) == STDIN or path.suffix in SUFFIXES
+
+
+def input_size(path: Path) -> int:
+    """How many bytes there are to read; 0 where nobody knows."""
+    return 0 if _is_stream(path) or not path.is_file() else path.stat().st_size
+
+
+class _Cutter:
+    """Reads a file chunk by chunk and cuts it at line ends."""
+
+    def __init__(self, file: BinaryIO, path: str, shown: str, size: int, most_line: int, seen: Seen) -> None:
+        self._file = file
+        self._path = path
+        self._shown = shown
+        self._size = size
+        self._most_line = most_line
+        self._seen = seen
+        self._line = 1
+        self._position = 0
+
+    def cut(self) -> Iterator[Block | Problem]:
+        held = b""
+        while chunk := self._chunk():
+            held += chunk
+            end = held.rfind(b"\n") + 1
+            if end >= self._size or (end and len(held) > self._size):
+                yield self._block(held[:end])
+                held = held[end:]
+            if len(held) > self._most_line and b"\n" not in held:
+                yield Problem(
+                    self._line, "line too long", f"is longer than {self._most_line:,} bytes and was passed over"
+                )
+                held = self._pass_over(len(held))
+        if held:
+            yield self._block(held)
+
+    def _chunk(self) -> bytes:
+        try:
+            chunk = self._file.read(min(CHUNK, self._size))
+            self._seen(chunk)
+            return chunk
+        except (OSError, EOFError, ValueError) as error:
+            raise InputError(f"cannot be read: {error}", place=Place(self._shown), hint="Is it complete?") from None
+
+    def _block(self, content: bytes) -> Block:
+        block = Block(
+            self._shown, self._line, len(content), self._path, self._position, None if self._path else content
+        )
+        self._line += content.count(b"\n")
+        self._position += len(content)
+        return block
+
+    def _pass_over(self, skipped: int) -> bytes:
+        """Go on after the end of the current line; what was read of the next one is handed back."""
+        while chunk := self._chunk():
+            end = chunk.find(b"\n") + 1
+            skipped += end or len(chunk)
+            if end:
+                self._line += 1
+                self._position += skipped
+                return chunk[end:]
+        return b""
+
+
+def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
+    if str(path) == STDIN:
+        return nullcontext(sys.stdin.buffer)
+    if path.is_dir():
+        raise InputError("is a folder, not a file", place=Place(str(path)), hint="Give a file of JSON Lines.")
+    try:
+        return open_binary(path, "rb")
+    except FileNotFoundError:
+        raise InputError("there is no such file", place=Place(str(path)), hint="Check the path.") from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None

@@ -1,0 +1,121 @@
+"""`synthesis testset`: list query logs, build test sets from them, join answers with contexts."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from synthesis.cli import exits
+from synthesis.cli.terminal import safe
+from synthesis.errors import shorten
+from synthesis.judge import logs
+from synthesis.judge import testset as library
+
+EXCERPT_WIDTH = 60
+LISTED = 20
+HEADER = ("ID", "CREATED", "STATUS", "MODEL", "ANSWER", "CONTEXT", "QUESTION")
+
+
+@click.group()
+def testset() -> None:
+    """Build test sets for the judge from query logs.
+
+    SOURCE is a log in JSON Lines (.jsonl, .ndjson), CSV (.csv, .tsv) or Parquet (.parquet), or a database URL
+    such as sqlite:///FILE or postgresql://USER@HOST/DATABASE with --table.
+    """
+
+
+def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose rows, the same for every command that reads logs."""
+    options = [
+        click.argument("source"),
+        click.option("--table", help="Table of the logs, with a database URL (NAME or SCHEMA.NAME)."),
+        click.option("--map", "columns", default="", help="Names of columns: question=prompt,answer=steps.x.text"),
+        click.option("--id", "ids", multiple=True, help="Only this row; may be repeated."),
+        click.option("--status", "statuses", multiple=True, help="Only rows of this status; may be repeated."),
+        click.option("--since", metavar="DATE", help="Only rows from this date or time on (UTC)."),
+        click.option("--until", metavar="DATE", help="Only rows up to this date, the day included, or time."),
+        click.option("--sample", type=click.IntRange(min=1), help="Pick this many of the rows at random."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same sample."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@testset.command("list")
+@_selecting
+@click.option("--limit", type=click.IntRange(min=1), default=LISTED, show_default=True, help="Newest rows only.")
+def list_logs(source: str, table: str | None, columns: str, **chosen: Any) -> int:
+    """List recent query logs, newest first, with a short excerpt of each question."""
+    selection = _selection(**chosen)
+    found = logs.read_log(source, selection.wants, table=table, mapping=logs.parse_mapping(columns))
+    rows = logs.pick(found, selection)
+    if not rows:
+        click.echo("No row matches.", err=True)
+        return exits.OK
+    _print_table([HEADER, *(_cells(row) for row in logs.newest_first(rows, len(rows)))])
+    return exits.OK
+
+
+@testset.command()
+@_selecting
+@click.option("--limit", type=click.IntRange(min=1), help="Only the newest of the rows (before sampling).")
+@click.option("--out", type=click.Path(), required=True, help="The test set to write.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+def build(source: str, table: str | None, columns: str, out: str, force: bool, **chosen: Any) -> int:
+    """Write the chosen query logs as a test set."""
+    library.check_target(out, force=force)
+    mapping = logs.parse_mapping(columns)
+    built = logs.build_test_set(source, _selection(**chosen), table=table, mapping=mapping)
+    return _write(built.objects, built.notes, out, force)
+
+
+@testset.command()
+@click.option("--answers", type=click.Path(), required=True, help="Answers by queryLogId.")
+@click.option("--contexts", type=click.Path(), required=True, help="Contexts (rankedCourses) by queryLogId.")
+@click.option("--out", type=click.Path(), required=True, help="The test set to write.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+def join(answers: str, contexts: str, out: str, force: bool) -> int:
+    """Put an answer set and a context set together into one test set."""
+    library.check_target(out, force=force)
+    joined = library.join(answers, contexts)
+    return _write(joined.objects, joined.notes, out, force)
+
+
+def _selection(
+    ids: Sequence[str],
+    statuses: Sequence[str],
+    since: str | None,
+    until: str | None,
+    sample: int | None,
+    seed: int,
+    limit: int | None,
+) -> logs.Selection:
+    start, end = logs.period(since, until)
+    return logs.Selection(frozenset(ids), frozenset(statuses), start, end, limit, sample, seed)
+
+
+def _write(objects: Sequence[dict[str, Any]], notes: Sequence[str], out: str, force: bool) -> int:
+    library.write_test_set(objects, out, force=force)
+    for note in notes:
+        click.echo(f"note: {safe(note)}", err=True)
+    noun = "case" if len(objects) == 1 else "cases"
+    click.echo(f"Wrote {len(objects)} {noun} to {safe(out)}")
+    return exits.OK
+
+
+def _cells(row: logs.LogRow) -> tuple[str, ...]:
+    created = row.created_at.strftime("%Y-%m-%d %H:%M") if row.created_at else "-"
+    context = str(len(row.context)) if isinstance(row.context, list) else "-"
+    model = row.details.get("llmModel") or "-"
+    answer = f"{len(row.answer)} chars" if row.answer else "-"
+    cells = (row.id, created, row.status or "-", str(model), answer, context)
+    return (*(safe(cell) for cell in cells), shorten(row.question or "-", EXCERPT_WIDTH))
+
+
+def _print_table(lines: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo(padded.rstrip())

@@ -1,0 +1,100 @@
+"""A test set from the rows of a query log."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from synthesis.errors import Place, TestSetError
+from synthesis.judge.logs.reading import read_log, source_name
+from synthesis.judge.logs.rows import LogHead, LogRow
+from synthesis.judge.logs.selection import Selection, pick
+from synthesis.judge.model import TestCase
+from synthesis.judge.testset.cases import parse_placed_cases
+from synthesis.judge.testset.problems import Problems, listing, named
+
+
+class Built(msgspec.Struct, frozen=True):
+    """The cases, the objects to write, and what to tell the user about rows that were left out."""
+
+    cases: tuple[TestCase, ...]
+    objects: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...] = ()
+
+
+def build_test_set(
+    source: str, selection: Selection, *, table: str | None = None, mapping: Mapping[str, str] | None = None
+) -> Built:
+    """The selected rows that hold a question, an answer and a context, in the order of the log."""
+    builder = _Builder(source_name(source), selection)
+    found = read_log(source, builder.wants, table=table, mapping=mapping)
+    rows = pick(filter(builder.is_complete, found), selection)
+    builder.check_ids()
+    if not rows:
+        raise builder.nothing_found()
+    cases = parse_placed_cases(((row.position, _as_object(row)) for row in rows), builder.name)
+    return Built(cases, tuple(_as_object(row) for row in rows), tuple(builder.notes(len(rows))))
+
+
+def _as_object(row: LogRow) -> dict[str, Any]:
+    """The row as a test-set file writes it."""
+    case = {"queryLogId": row.id, "question": row.question, "answer": row.answer, "context": row.context}
+    return {**case, **row.details}
+
+
+def _lacks(row: LogRow) -> str | None:
+    """What a row would need to become a case."""
+    parts = (("a question", row.question), ("an answer", row.answer), ("a context", row.context))
+    return next((name for name, value in parts if value is None), None)
+
+
+class _Builder:
+    """Counts what passes by, so that no row is left out in silence."""
+
+    def __init__(self, name: str, selection: Selection) -> None:
+        self.name = name
+        self.selection = selection
+        self.read = 0
+        self.undated = 0
+        self.left_out: Counter[str] = Counter()
+        self._absent = set(selection.ids)
+        self._problems = Problems(name, hint="Rows asked for by --id must be there and complete.")
+
+    def wants(self, row: LogHead) -> bool:
+        self.read += 1
+        self.undated += row.created_at is None
+        self._absent.discard(row.id)
+        return self.selection.wants(row)
+
+    def is_complete(self, row: LogRow) -> bool:
+        missing = _lacks(row)
+        if missing is None:
+            return True
+        if row.id in self.selection.ids:
+            self._problems.add(named(row.position, row.id), f"is without {missing}")
+        self.left_out[missing] += 1
+        return False
+
+    def check_ids(self) -> None:
+        if self._absent:
+            self._problems.add("", f"not in the log: {listing(sorted(self._absent))}")
+        self._problems.raise_if_any()
+
+    def nothing_found(self) -> TestSetError:
+        reasons = "".join(f"; {note}" for note in self._gaps())
+        hint = "Loosen the filters, or name the columns with --map. `synthesis testset list` shows the rows."
+        message = f"no row makes a case ({self.read} read){reasons}"
+        return TestSetError(message, place=Place(self.name), hint=hint)
+
+    def notes(self, taken: int) -> list[str]:
+        wanted = self.selection.sample
+        few = [f"asked for a sample of {wanted}, found only {taken}"] if wanted and taken < wanted else []
+        return [*self._gaps(), *few]
+
+    def _gaps(self) -> list[str]:
+        found = [f"matching rows without {name}, left out: {count}" for name, count in self.left_out.items()]
+        dated = self.selection.since is not None or self.selection.until is not None
+        if self.undated and dated:
+            found.append(f"rows without a readable date, left out: {self.undated}")
+        return found

@@ -1,0 +1,80 @@
+"""Values as sources give them (JSON in a text cell, database types) become plain ones."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+MILLISECONDS_FROM = 100_000_000_000  # as seconds this would be the year 5138
+_JSON_STARTS = ("[", "{")
+
+
+class MalformedValueError(Exception):
+    """A value is not what its place asks for; whoever knows the place reports it."""
+
+
+def from_json(value: Any, what: str) -> Any:
+    """The value, decoded if it is a text that holds a JSON array or object."""
+    if not isinstance(value, str) or not value.lstrip().startswith(_JSON_STARTS):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise MalformedValueError(f"{what} looks like JSON but is not valid") from None
+
+
+def as_number(value: object) -> object:
+    """A number that came as a text, as a number; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if not math.isfinite(number):
+        return value
+    return int(number) if number.is_integer() else number
+
+
+def as_moment(value: object) -> datetime | None:
+    """A date, time stamp, ISO text or epoch (seconds or milliseconds) in UTC; None if it is none of these."""
+    value = as_number(value)
+    try:
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value.strip())
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
+            value = datetime.fromtimestamp(seconds, UTC)
+        elif isinstance(value, date) and not isinstance(value, datetime):
+            value = datetime.combine(value, time())
+        return _in_utc(value) if isinstance(value, datetime) else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def plain(value: Any) -> Any:
+    """A value of a database or of Parquet with nothing in it that JSON does not know; absent stays absent."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items() if not _is_absent(item)}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).decode("utf-8", "replace")
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _is_absent(value: object) -> bool:
+    """Null, and the NaN that data frames write in its place."""
+    return value is None or (isinstance(value, float) and math.isnan(value))

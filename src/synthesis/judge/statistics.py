@@ -1,0 +1,149 @@
+"""How sure a figure is, and how far judges agree. Pure functions; the same input gives the same output.
+
+Where a figure is not defined (nothing to count, no variation) the answer is None, never NaN.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+Interval = list[float]  # low, high; a list, as JSON has it
+Value = TypeVar("Value", int, float, tuple[int, int])
+
+Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
+RESAMPLES = 2000
+SEED = 20240229  # any fixed number: the interval must not change from run to run
+
+
+def wilson_interval(successes: int, total: int) -> Interval | None:
+    """The Wilson score interval (95 %) of a rate; honest for small counts and rates near 0 or 1."""
+    if total == 0:
+        return None
+    rate, square = successes / total, Z_95 * Z_95
+    centre = rate + square / (2 * total)
+    margin = Z_95 * math.sqrt(rate * (1 - rate) / total + square / (4 * total * total))
+    scale = 1 + square / total
+    low = 0.0 if successes == 0 else (centre - margin) / scale
+    high = 1.0 if successes == total else (centre + margin) / scale
+    return [low, high]
+
+
+def mean_of_counts(counts: Mapping[int, int] | Mapping[float, int]) -> float | None:
+    """The mean of values that are given as value -> how often."""
+    total = sum(counts.values())
+    return sum(value * count for value, count in counts.items()) / total if total else None
+
+
+def bootstrap_interval(
+    sample: Iterable[Value],
+    statistic: Callable[[Mapping[Value, int]], float | None],
+    *,
+    seed: int = SEED,
+    resamples: int = RESAMPLES,
+) -> Interval | None:
+    """The percentile bootstrap interval (95 %) of a statistic of a sample, for values of few kinds.
+
+    `statistic` gets the counts of a resample; where it is undefined (None) the resample is left out. None for
+    fewer than two values, and when most resamples are undefined.
+    """
+    counts = sorted(Counter(sample).items())
+    if sum(count for _, count in counts) < 2:
+        return None
+    draw = random.Random(seed).getrandbits
+    found = (statistic(_resample(counts, draw)) for _ in range(resamples))
+    values = sorted(value for value in found if value is not None)
+    if 2 * len(values) < resamples:
+        return None
+    return [_percentile(values, 0.025), _percentile(values, 0.975)]
+
+
+def _resample(counts: Sequence[tuple[Value, int]], draw: Callable[[int], int]) -> dict[Value, int]:
+    """As many draws with replacement as there are values, done per kind: quick however large the sample."""
+    drawn: dict[Value, int] = {}
+    trials = left = sum(count for _, count in counts)
+    for value, count in counts:
+        drawn[value] = trials if count == left else _binomial(trials, count, left, draw)
+        trials -= drawn[value]
+        left -= count
+    return drawn
+
+
+def _binomial(trials: int, part: int, whole: int, draw: Callable[[int], int]) -> int:
+    """How many of `trials` uniform numbers lie below part/whole, compared binary digit by binary digit.
+
+    Whole numbers only: exact, and the same on every machine. A digit decides half of the open trials.
+    """
+    below = 0
+    while trials and part:
+        ones = draw(trials).bit_count()
+        part *= 2
+        if part >= whole:
+            part -= whole
+            below += trials - ones
+            trials = ones
+        else:
+            trials -= ones
+    return below
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    """Linear between the two nearest ranks."""
+    rank = share * (len(ordered) - 1)
+    low = math.floor(rank)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (rank - low)
+
+
+def krippendorff_alpha_ordinal(units: Iterable[Sequence[int]]) -> float | None:
+    """Krippendorff's alpha for ordered scores; a unit holds the scores it got, missing ones left out.
+
+    None when no unit has two scores, or when all scores are the same.
+    """
+    rated = [Counter(unit) for unit in units if len(unit) > 1]
+    totals = sum(rated, Counter[int]())
+    pairs = [(low, high) for low in sorted(totals) for high in sorted(totals) if low < high]
+    distances = {pair: _ordinal_distance(*pair, totals) for pair in pairs}
+    expected = sum(totals[low] * totals[high] * distance for (low, high), distance in distances.items())
+    if not expected:
+        return None
+    observed = sum(_disagreement(unit, distances) for unit in rated)
+    return 1 - (totals.total() - 1) * observed / expected
+
+
+def _ordinal_distance(low: int, high: int, totals: Mapping[int, int]) -> float:
+    """Two scores are as far apart as there are scores between them in the data."""
+    between = sum(count for score, count in totals.items() if low <= score <= high)
+    return (between - (totals[low] + totals[high]) / 2) ** 2
+
+
+def _disagreement(unit: Counter[int], distances: Mapping[tuple[int, int], float]) -> float:
+    present = sorted(unit)
+    found = sum(unit[low] * unit[high] * distances[low, high] for low in present for high in present if low < high)
+    return found / (unit.total() - 1)
+
+
+def quadratic_weighted_kappa(pairs: Mapping[tuple[int, int], int]) -> float | None:
+    """Cohen's kappa with quadratic weights from counts of (first rater's score, second rater's score).
+
+    None when chance alone could not disagree: nothing rated, or both raters gave one and the same score.
+    """
+    total = sum(pairs.values())
+    first, second = Counter[int](), Counter[int]()
+    for (one, other), count in pairs.items():
+        first[one] += count
+        second[other] += count
+    chance = sum(n * m * (one - other) ** 2 for one, n in first.items() for other, m in second.items())
+    seen = sum(count * (one - other) ** 2 for (one, other), count in pairs.items())
+    return 1 - total * seen / chance if chance else None
+
+
+def pass_hat_k(passes: Sequence[int], trials: int, k: int) -> float | None:
+    """The chance that `k` of a sample's trials, picked at random, all pass; mean over the samples.
+
+    `passes` holds for each sample how many of its `trials` passed.
+    """
+    if not passes or not 1 <= k <= trials:
+        return None
+    return sum(math.comb(passed, k) for passed in passes) / (len(passes) * math.comb(trials, k))

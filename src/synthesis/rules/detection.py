@@ -1,0 +1,100 @@
+"""Which language a text is in: by its script, then by its most common words. Deterministic, and explained.
+
+Scripts decide alone where they can: kana is Japanese, Devanagari is Hindi, Han without kana is Chinese. Latin text is
+decided by words: each language has a list of its most common ones, and so have some neighbours that we have no rules
+for, so that German is not taken for English. A text with evidence of none of ours is `und`.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from synthesis.rules.language import UNDETERMINED
+
+LOOKED_AT = 300  # characters: the beginning of a message tells its language
+FEWEST_WORDS = 3  # a text of fewer words may tell nothing
+LEAST_SHARE = 0.15  # of the words must be common words of the language
+PLAIN_SHARE = 0.4  # of the different words: settles it for the default language
+CLEAR_SHARE = 0.6  # needs no look at the neighbours
+_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NOT_LATIN = re.compile(r"[\u0370-\u1cff\u3040-\ud7af\uff66-\uff9f]")
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u08ff\u0980-\u1cff\uac00-\ud7af]")
+_KANA = re.compile(r"[\u3040-\u30ff\uff66-\uff9f]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_DEVANAGARI = re.compile(r"[\u0900-\u097f]")
+
+
+class Detected(NamedTuple):
+    """A language code and how it was decided: declared, script, words, too short, or no evidence."""
+
+    language: str
+    how: str
+
+
+class _CommonWords(NamedTuple):
+    ours: dict[str, frozenset[str]]
+    neighbours: dict[str, frozenset[str]]
+
+
+@cache
+def _common_words() -> _CommonWords:
+    path = Path(__file__).parent / "common_words.yaml"
+    sections: dict[str, dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    as_sets = ({code: frozenset(words.split()) for code, words in lists.items()} for lists in sections.values())
+    return _CommonWords(*as_sets)
+
+
+def detect(text: str, default: str = "en") -> Detected:
+    """The language of a text; `default` only for one that is too short to tell."""
+    beginning = text[:LOOKED_AT]
+    if not beginning.isascii() and _NOT_LATIN.search(beginning):
+        by_script = _by_script(beginning)
+        if by_script:
+            return Detected(by_script, "script")
+    lowered = beginning.lower().replace("’", "'")
+    if _is_plainly(default, lowered):
+        return Detected(default, "words")
+    return _by_words(_WORDS.findall(lowered), default)
+
+
+def _is_plainly(language: str, lowered: str) -> bool:
+    """A quick look that settles most texts in the default language, and never one in another."""
+    words = set(lowered.split())
+    common = _common_words().ours.get(language, frozenset())
+    return len(words) > FEWEST_WORDS and len(words & common) >= PLAIN_SHARE * len(words)
+
+
+def _by_script(text: str) -> str | None:
+    """The language of the script that most letters are in; None for Latin."""
+    letters = sum(char.isalpha() for char in text)
+    if not letters:
+        return None
+    kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
+    if (kana + han) * 2 > letters:
+        return "ja" if kana * 20 >= han else "zh"
+    if len(_DEVANAGARI.findall(text)) * 2 > letters:
+        return "hi"
+    return UNDETERMINED if len(_OTHER_SCRIPT.findall(text)) * 2 > letters else None
+
+
+def _by_words(words: list[str], default: str) -> Detected:
+    ours, neighbours = _common_words()
+    votes = {language: sum(map(common.__contains__, words)) for language, common in ours.items()}
+    most = max(votes.values())
+    if most and most >= CLEAR_SHARE * len(words):
+        return Detected(_preferred(votes, most, default), "words")
+    if len(words) < FEWEST_WORDS and most == votes.get(default, 0):
+        return Detected(default, "too short")
+    foreign = max(sum(map(common.__contains__, words)) for common in neighbours.values())
+    if foreign > most or most < LEAST_SHARE * len(words):
+        return Detected(UNDETERMINED, "no evidence")
+    return Detected(_preferred(votes, most, default), "words")
+
+
+def _preferred(votes: dict[str, int], most: int, default: str) -> str:
+    """Of languages with equal votes the default, else the first by code."""
+    best = [language for language, count in votes.items() if count == most]
+    return default if default in best else min(best)
