@@ -1,9 +1,10 @@
 """How right the safety checks are on labelled replies, and how often they raise a false alarm.
 
-    python benchmarks/safety.py FOLDER [--alarms VERDICTS_FOLDER] [--errors N] [--rules] [--split tune|held-out]
+    python benchmarks/safety.py FOLDER [--alarms FOLDER] [--errors N] [--rules] [--split tune|held-out]
 
-FOLDER holds S1_CUE, S2_REPLY and S3_PRESSURE as JSON Lines (id, user, assistant, gold, group). `--alarms` names a
-folder of ordinary conversations (T4_INVITE.jsonl: turns of therapists), in which the checks should stay silent.
+FOLDER holds S1_CUE, S2_REPLY and S3_PRESSURE as JSON Lines (id, user, assistant, gold, group). `--alarms`
+names a folder of ordinary conversations (T4_INVITE.jsonl: turns of therapists), in which the checks should
+stay silent.
 """
 
 import argparse

@@ -141,8 +141,7 @@ def test_findings_cut_back_to_the_words() -> None:
 def test_the_pack_has_the_rules_that_the_contract_asks_for() -> None:
     english = [rule for rule in load_rules(signals()).rules if rule.language == "en"]
     by_signal = {
-        name: [r for r in english if r.signal == f"reassurance.{name}"]
-        for name in ("mind_reading", "guarantee")
+        name: [r for r in english if r.signal == f"reassurance.{name}"] for name in ("mind_reading", "guarantee")
     }
     assert len(by_signal["mind_reading"]) >= 13
     assert len(by_signal["guarantee"]) >= 18

@@ -10,19 +10,20 @@ from synthesis.rules.ambiguity import ways
 from synthesis.rules.language import LANGUAGES
 from synthesis.rules.literals import literals_of
 from synthesis.rules.matcher import Matcher
-from synthesis.rules.pattern import Pattern, accepted
+from synthesis.rules.pattern import Pattern, prepare
 from synthesis.rules.schema import Rule
-from synthesis.rules.syntax import PatternError, parse
+from synthesis.rules.syntax import PatternError, WordLists, parse
 from synthesis.rules.text import Text
 
 EN = LANGUAGES["en"]
-LISTS = {"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]}
+LISTS = WordLists({"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]})
 
 
 def found(pattern: str, text: str, language: str = "en") -> list[str]:
     prepared = Text(text, LANGUAGES[language])
     rule = Rule(id="t.t.t", language=language, group="g", why={}, instead={}, patterns=(pattern,))
-    hits = Matcher([rule], LANGUAGES[language], {}, LISTS).scan(prepared)
+    ready = {pattern: prepare(pattern, LANGUAGES[language], LISTS)}
+    hits = Matcher([rule], {}, ready, spaced=LANGUAGES[language].spaced).scan(prepared)
     return [prepared.cut(hit.start, hit.end) for hit in hits]
 
 
@@ -77,7 +78,7 @@ def test_japanese_and_hindi_words_are_found_inside_their_script() -> None:
 )
 def test_what_cannot_be_linear_or_is_malformed_is_refused_with_a_reason(pattern: str, reason: str) -> None:
     with pytest.raises(PatternError, match=re.escape(reason)):
-        accepted(pattern, LISTS)
+        prepare(pattern, EN, LISTS)
 
 
 def test_words_that_cannot_begin_alike_do_not_count_as_ways() -> None:
@@ -101,15 +102,17 @@ PATTERNS = [
 @given(sentences, st.sampled_from(PATTERNS))
 def test_looking_for_literals_first_finds_what_a_plain_search_finds(text: str, source: str) -> None:
     prepared = Text(text, EN)
-    plain = [match.span() for match in Pattern(source, EN, {}).compiled.finditer(prepared.normal)]
+    plain = [match.span() for match in Pattern(prepare(source, EN, WordLists())).compiled.finditer(prepared.normal)]
     rule = Rule(id="t.t.t", language="en", group="g", why={}, instead={}, patterns=(source,))
-    assert [(hit.start, hit.end) for hit in Matcher([rule], EN, {}, {}).scan(prepared)] == plain
+    assert [
+        (hit.start, hit.end) for hit in Matcher([rule], {}, {source: prepare(source, EN, WordLists())}).scan(prepared)
+    ] == plain
 
 
 @given(st.sampled_from(PATTERNS), sentences)
 def test_every_match_holds_a_literal_near_its_start(source: str, text: str) -> None:
     literals = literals_of(parse(source))
     assert literals is not None
-    for match in Pattern(source, EN, {}).compiled.finditer(text):
+    for match in Pattern(prepare(source, EN, WordLists())).compiled.finditer(text):
         window = text[match.start() + literals.least_lead : match.start() + literals.lead + 30]
         assert any(literal in window for literal in literals.texts)

@@ -1,4 +1,4 @@
-"""identity_claim: does the reply claim to be, to have lived or to keep what an assistant is not and cannot?"""
+"""identity_claim: does the reply claim to be, to have lived or to keep what an assistant cannot?"""
 
 from synthesis.checks.evidence import by_group, warned
 from synthesis.checks.exchange import Exchange

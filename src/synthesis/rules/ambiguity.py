@@ -78,7 +78,7 @@ def firsts(node: Node) -> tuple[Firsts, bool]:
     """The characters (or kinds of character) that a match can begin with, and whether it can be empty."""
     match node:
         case Char(literal=str(literal)):
-            return frozenset({literal}), False
+            return frozenset({literal[0]}), False
         case Char(source=source, members=members):
             return frozenset(members) or frozenset({source if source in {WORD, " "} else ANY}), False
         case Edge():
@@ -116,11 +116,5 @@ def _any_word(firsts_: Firsts) -> bool:
 
 
 def _word(node: Node) -> str | None:
-    """The plain text of a node that has no choice in it."""
-    match node:
-        case Char(literal=str(literal)):
-            return literal
-        case Run(parts) if parts and all(isinstance(part, Char) and part.literal for part in parts):
-            return "".join(part.literal or "" for part in parts if isinstance(part, Char))
-        case _:
-            return None
+    """The text of a node that is nothing but text."""
+    return node.literal if isinstance(node, Char) else None

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from synthesis.rules.language import language_of
-from synthesis.rules.pattern import Pattern
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 
 FEWEST_EXAMPLES = 2
-SHORTEST_LITERAL = 3
+SHORTEST_LITERAL = 2
 
 
 class Remark(NamedTuple):
@@ -71,10 +70,9 @@ def _repeated(rule: Rule, wordings: dict[tuple[str, str, str], list[str]]) -> It
 
 def _slow(rule: Rule, rules: RuleSet) -> Iterator[str]:
     """Patterns without a telling literal are tried in very many places."""
-    lists = rules.packs[rule.language].lists
-    language = language_of(rule.language)
-    shortest = SHORTEST_LITERAL if language.spaced else 1
+    prepared = rules.packs[rule.language].patterns
+    shortest = SHORTEST_LITERAL if language_of(rule.language).spaced else 1
     for source in rule.patterns:
-        literals = Pattern(source, language, lists).literals
+        literals = prepared[source].literals
         if literals is None or min(map(len, literals.texts)) < shortest:
             yield f"the pattern '{source}' has no fixed text of {shortest} letters, so it is tried almost everywhere"

@@ -3,20 +3,20 @@
 Every match of a pattern holds one of its literals, at most `lead` characters after its start.
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection
+
+import msgspec
 
 from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Run, width
 
-MOST_LITERALS = 400
-GOOD_LENGTH = 5
-LONGEST = 24
+MOST_LITERALS = 80  # a sequence grows no further when it would have more
+LONG_ENOUGH = 8  # a longer text finds hardly fewer wrong places
 
 # A text that every match begins with -> whether it is the whole of the match, so that what follows can extend it.
 Beginnings = dict[str, bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Literals:
+class Literals(msgspec.Struct, frozen=True):
     """Texts of which every match holds one, `least_lead` to `lead` characters after its start."""
 
     texts: tuple[str, ...]
@@ -24,20 +24,30 @@ class Literals:
     lead: int
 
 
-def literals_of(node: Node) -> Literals | None:
-    """The most telling literals of a tree; None when it has none (a pattern of classes only)."""
+def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals | None:
+    """The literals that will be met least often in other text; None when there are none (classes only).
+
+    `common` are the most common words of the language: "promise" tells more than "you will".
+    """
     parts = node.parts if isinstance(node, Run) else (node,)
-    best: tuple[int, int, Literals] | None = None
+    best: tuple[float, Literals] | None = None
     for index in range(len(parts)):
-        found = _beginnings(Run(parts[index:]))
-        shortest = min(map(len, found))
-        if shortest == 0:
+        texts = _shortest_only(_beginnings(Run(parts[index:])))
+        if "" in texts:
             continue
         least, most = width(Run(parts[:index]))
-        quality = min(shortest, GOOD_LENGTH)
-        if best is None or (quality, -most) > best[:2]:
-            best = (quality, -most, Literals(_shortest_only(found), least, most))
-    return best[2] if best else None
+        cost = sum(_frequency(text, common) for text in texts) * (1 + most / 8)  # a long lead is a long search
+        if best is None or cost < best[0]:
+            best = (cost, Literals(texts, least, most))
+    return best[1] if best else None
+
+
+def _frequency(text: str, common: Collection[str]) -> float:
+    """Roughly how often a text is met, per word of other text; without a space behind it, as a beginning too."""
+    rate = 1.0 if text.endswith(" ") else 2.0
+    for word in text.split():
+        rate *= 0.02 if word in common else max(0.3 ** len(word), 1e-5)
+    return rate
 
 
 def _shortest_only(found: Beginnings) -> tuple[str, ...]:
@@ -70,23 +80,24 @@ def _beginnings(node: Node) -> Beginnings:
 def _of_sequence(parts: tuple[Node, ...]) -> Beginnings:
     found: Beginnings = {"": True}
     for part in parts:
-        if not any(found.values()):
-            break
+        if not any(whole and len(text) < LONG_ENOUGH for text, whole in found.items()):
+            return _closed(found)
         extended = _extended(found, _beginnings(part))
-        if len(extended) > MOST_LITERALS:
+        if len(extended) > MOST_LITERALS and len(found) > 1:
             return _closed(found)
         found = extended
     return found
 
 
 def _extended(found: Beginnings, following: Beginnings) -> Beginnings:
-    grown: list[Beginnings] = []
+    grown: Beginnings = {}
     for text, whole in found.items():
-        if not whole or len(text) >= LONGEST:
-            grown.append({text: False})
+        if not whole or len(text) >= LONG_ENOUGH:
+            grown[text] = False
         else:
-            grown.append({text + more: whole_more for more, whole_more in following.items()})
-    return _union(grown)
+            for more, whole_more in following.items():
+                grown[text + more] = whole_more and grown.get(text + more, True)
+    return grown
 
 
 def _of_repeat(part: Node, low: int, high: int) -> Beginnings:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from synthesis.errors import Place, RuleError, did_you_mean
-from synthesis.rules.pattern import accepted
+from synthesis.rules.language import Language, language_of
+from synthesis.rules.pattern import PreparedPattern, prepare
 from synthesis.rules.schema import FORMS, SEVERITIES, Guard, Pack, Rule, Sentence, Signal
-from synthesis.rules.syntax import PatternError
+from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.yaml_reader import Field, read_yaml
 
 MANIFEST = "pack.yaml"
@@ -32,28 +33,35 @@ Lists = dict[str, tuple[str, ...]]
 def load_pack(folder: Path, signals: Mapping[str, Signal], below: Mapping[str, Pack] | None = None) -> Pack:
     """The pack in one language folder; the pack of its language in `below` lends it lists and guards."""
     manifest = _manifest(folder)
-    inherited = (below or {}).get(manifest["language"].text())
-    files = [(path, read_yaml(path)) for path in sorted(folder.glob("*.yaml")) if path.name != MANIFEST]
-    sections = [(root.mapping(("lists", "guards", "defaults", "rules")), str(path)) for path, root in files]
+    language = manifest["language"].text()
+    inherited = (below or {}).get(language)
+    sections = [
+        (read_yaml(path).mapping(("lists", "guards", "defaults", "rules")), str(path)) for path in pack_files(folder)
+    ]
     lists = dict(inherited.lists) if inherited else {}
     for section, _ in sections:
         lists.update(_read_lists(section))
+    desk = _PatternDesk(language_of(language), WordLists(lists), dict(inherited.patterns) if inherited else {})
     guards = dict(inherited.guards) if inherited else {}
     for section, _ in sections:
-        guards.update(_read_guards(section, lists))
-    reader = _RuleReader(manifest["language"].text(), signals, guards, lists)
-    rules = [rule for section, file in sections for rule in reader.rules(section, file)]
+        guards.update(_read_guards(section, desk))
+    reader = _RuleReader(language, signals, guards, desk)
     return Pack(
-        language=reader.language,
+        language=language,
         name=manifest["name"].text(),
         version=manifest["version"].text(),
         licence=manifest["licence"].text(),
         sources=manifest["sources"].texts() if "sources" in manifest else (),
-        rules=tuple(rules),
+        rules=tuple(rule for section, file in sections for rule in reader.rules(section, file)),
         guards=guards,
         lists=lists,
-        folder=str(folder),
+        patterns=desk.prepared,
     )
+
+
+def pack_files(folder: Path) -> list[Path]:
+    """The files of a pack apart from its manifest, in the order in which they are read."""
+    return sorted(path for path in folder.glob("*.yaml") if path.name != MANIFEST)
 
 
 def _manifest(folder: Path) -> dict[str, Field]:
@@ -71,47 +79,56 @@ def _read_lists(section: Mapping[str, Field]) -> Lists:
     return {name: words.texts() for name, words in section["lists"].mapping().items()}
 
 
-def _read_guards(section: Mapping[str, Field], lists: Lists) -> dict[str, Guard]:
+def _read_guards(section: Mapping[str, Field], desk: "_PatternDesk") -> dict[str, Guard]:
     if "guards" not in section:
         return {}
-    return {name: _guard(field, name, lists) for name, field in section["guards"].mapping().items()}
+    return {name: _guard(field, name, desk) for name, field in section["guards"].mapping().items()}
 
 
-def _guard(field: Field, name: str, lists: Lists) -> Guard:
+def _guard(field: Field, name: str, desk: "_PatternDesk") -> Guard:
     entries = field.mapping(("why", *_GUARD_PATTERNS, "quoted"))
-    patterns = {key: _patterns(entries[key], lists) for key in _GUARD_PATTERNS if key in entries}
+    patterns = {key: desk.take(entries[key]) for key in _GUARD_PATTERNS if key in entries}
     quoted = "quoted" in entries and entries["quoted"].boolean()
     if not patterns and not quoted:
         field.fail("a guard needs at least one of: before, after, sentence, quoted")
     return Guard(name=name, why=entries["why"].text() if "why" in entries else "", quoted=quoted, **patterns)
 
 
-def _patterns(field: Field, lists: Lists) -> tuple[str, ...]:
-    """The patterns of a list, each parsed once so that a bad one is reported where it stands."""
-    items = [field] if not field.is_list() else list(field.items())
-    for item in items:
-        source = item.text()
+class _PatternDesk:
+    """Prepares every pattern once, and reports a bad one where it stands."""
+
+    def __init__(self, language: Language, lists: WordLists, prepared: dict[str, PreparedPattern]) -> None:
+        self._language = language
+        self._lists = lists
+        self.prepared = prepared
+
+    def take(self, field: Field) -> tuple[str, ...]:
+        """The patterns of a list, or the only one."""
+        items = list(field.items()) if field.is_list() else [field]
+        for item in items:
+            source = item.text()
+            if source not in self.prepared:
+                self.prepared[source] = self._prepare(source, item)
+        return tuple(item.text() for item in items)
+
+    def _prepare(self, source: str, item: Field) -> PreparedPattern:
         try:
-            accepted(source, lists)
+            return prepare(source, self._language, self._lists)
         except PatternError as error:
-            item.fail(
-                f"the pattern cannot be used: it {error.message}"
-                if error.column == 1
-                else f"bad pattern: {error.message}",
-                column=error.column + item.quote_width,
-                hint=f"In: {source}",
-            )
-    return tuple(item.text() for item in items)
+            message = f"the pattern cannot be used: {error.message}"
+            item.fail(message, column=error.column + item.quote_width, hint=f"In: {source}")
 
 
 class _RuleReader:
     """Reads the rules of one language, with the signals, guards and lists that they may name."""
 
-    def __init__(self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, Guard], lists: Lists) -> None:
+    def __init__(
+        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, Guard], desk: _PatternDesk
+    ) -> None:
         self.language = language
         self._signals = signals
         self._guards = guards
-        self._lists = lists
+        self._desk = desk
         self._seen: dict[str, str] = {}
 
     def rules(self, section: Mapping[str, Field], file: str) -> list[Rule]:
@@ -156,7 +173,7 @@ class _RuleReader:
             list_items=_optional(entries, "list_items", Field.whole_number, 0),
             label=entries["label"].text() if "label" in entries else "",
             guards=tuple(dict.fromkeys((*defaults.get(signal, ()), *own))),
-            unless=_guard(entries["unless"], rule_id, self._lists) if "unless" in entries else None,
+            unless=_guard(entries["unless"], rule_id, self._desk) if "unless" in entries else None,
             match=_optional(entries, "match", Field.texts, ()),
             miss=_optional(entries, "miss", Field.texts, ()),
             severity=_optional(entries, "severity", lambda value: value.one_of(SEVERITIES), "fail"),
@@ -179,10 +196,7 @@ class _RuleReader:
 
     def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], Sentence | None]:
         patterns = tuple(
-            source
-            for key in ("pattern", "patterns")
-            if key in entries
-            for source in _patterns(entries[key], self._lists)
+            source for key in ("pattern", "patterns") if key in entries for source in self._desk.take(entries[key])
         )
         sentence = self._sentence(entries["sentence"]) if "sentence" in entries else None
         if not patterns and sentence is None and "list_items" not in entries:
@@ -194,7 +208,7 @@ class _RuleReader:
     def _sentence(self, field: Field) -> Sentence:
         entries = field.mapping(("form", *_SENTENCE_PATTERNS))
         form = entries["form"].one_of(FORMS) if "form" in entries else "any"
-        patterns = {key: _patterns(entries[key], self._lists) for key in _SENTENCE_PATTERNS if key in entries}
+        patterns = {key: self._desk.take(entries[key]) for key in _SENTENCE_PATTERNS if key in entries}
         if not patterns.get("starts") and not patterns.get("has"):
             field.fail("a sentence rule needs 'starts' or 'has': a form alone says too little")
         return Sentence(form=form, **patterns)

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
 
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.rules.cache import cached_pack
 from synthesis.rules.language import language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
@@ -38,7 +39,7 @@ class RuleSet:
         if key not in self._matchers:
             pack = self.packs[language]
             rules = [rule for rule in pack.rules if self._signals[rule.signal].where == where]
-            self._matchers[key] = Matcher(rules, language_of(language), pack.guards, pack.lists)
+            self._matchers[key] = Matcher(rules, pack.guards, pack.patterns, spaced=language_of(language).spaced)
         return self._matchers[key]
 
     @cached_property
@@ -66,10 +67,14 @@ def load_rules(
 ) -> RuleSet:
     """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`."""
     packs: dict[str, Pack] = {}
+    key = ""
     for root in (bundled.PACKS, *map(Path, folders)):
+        below, key_below = dict(packs), key
         for folder in language_folders(root):
-            pack = load_pack(folder, signals, packs)
+            load = partial(load_pack, folder, signals, below)
+            pack, own_key = cached_pack(folder, key_below, signals, load)
             packs[pack.language] = _on_top(packs.get(pack.language), pack)
+            key = hashlib.sha256(f"{key}{own_key}".encode()).hexdigest()
     return RuleSet(_without(list(packs.values()), set(disabled)), signals)
 
 
@@ -77,7 +82,9 @@ def _on_top(below: Pack | None, pack: Pack) -> Pack:
     if below is None:
         return pack
     rules = {rule.id: rule for rule in (*below.rules, *pack.rules)}
-    return msgspec.structs.replace(below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists)
+    return msgspec.structs.replace(
+        below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists, patterns=pack.patterns
+    )
 
 
 def _without(packs: list[Pack], disabled: set[str]) -> list[Pack]:

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from synthesis.rules.pattern import PreparedPattern
+
 
 class Signal(msgspec.Struct, frozen=True):
     """Something that rules can find and checks decide by: `agency.negative` in the assistant's words."""
@@ -80,7 +82,7 @@ class Pack(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...]
     guards: dict[str, Guard] = {}
     lists: dict[str, tuple[str, ...]] = {}
-    folder: str = ""
+    patterns: dict[str, PreparedPattern] = {}  # every pattern of rules and guards, by its source
 
 
 SEVERITIES = ("fail", "warning")

@@ -33,7 +33,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Char:
-    """One character: itself, or one of a class (`literal` is None); a gap is any but a sentence end."""
+    """Characters that stand for themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
 
     literal: str | None
     source: str = ""
@@ -69,9 +69,26 @@ class Repeat:
 Node = Char | Edge | Run | Choice | Repeat
 
 
-def parse(source: str, lists: Mapping[str, Sequence[str]] | None = None) -> Node:
+class WordLists:
+    """The lists that patterns may name, each parsed once."""
+
+    def __init__(self, words: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._words = words or {}
+        self._nodes: dict[str, Node] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._words
+
+    def node(self, name: str, within: tuple[str, ...]) -> Node:
+        if name not in self._nodes:
+            options = (_Parser(normalise_pattern(word), self, within).whole() for word in self._words[name])
+            self._nodes[name] = Choice(tuple(options))
+        return self._nodes[name]
+
+
+def parse(source: str, lists: WordLists | None = None) -> Node:
     """The tree of a pattern; PatternError if it is malformed or not bounded."""
-    node = _Parser(normalise_pattern(source), lists or {}).whole()
+    node = _Parser(normalise_pattern(source), lists or WordLists()).whole()
     shortest, _ = width(node)
     if shortest == 0:
         raise PatternError("can match nothing at all", 1)
@@ -81,8 +98,8 @@ def parse(source: str, lists: Mapping[str, Sequence[str]] | None = None) -> Node
 def width(node: Node) -> tuple[int, int]:
     """The least and the greatest number of characters that a tree can match."""
     match node:
-        case Char():
-            return 1, 1
+        case Char(literal):
+            return (len(literal), len(literal)) if literal else (1, 1)
         case Edge():
             return 0, 0
         case Run(parts):
@@ -97,7 +114,7 @@ def width(node: Node) -> tuple[int, int]:
 
 
 class _Parser:
-    def __init__(self, source: str, lists: Mapping[str, Sequence[str]], within: tuple[str, ...] = ()) -> None:
+    def __init__(self, source: str, lists: WordLists, within: tuple[str, ...] = ()) -> None:
         self.source = source
         self.lists = lists
         self.within = within
@@ -130,7 +147,12 @@ class _Parser:
     def sequence(self) -> Node:
         parts: list[Node] = []
         while self.peek() not in {"", "|", ")"}:
-            parts.append(self.repeat(self.atom()))
+            part = self.repeat(self.atom())
+            before = parts[-1] if parts else None
+            if isinstance(part, Char) and part.literal and isinstance(before, Char) and before.literal:
+                parts[-1] = Char(before.literal + part.literal)
+            else:
+                parts.append(part)
         return parts[0] if len(parts) == 1 else Run(tuple(parts))
 
     def repeat(self, node: Node) -> Node:
@@ -220,6 +242,4 @@ class _Parser:
         if name in self.within:
             self.fail(f"the list '<{name}>' contains itself", 1)
         self.at = end + 1
-        within = (*self.within, name)
-        options = (_Parser(normalise_pattern(word), self.lists, within).whole() for word in self.lists[name])
-        return Choice(tuple(options))
+        return self.lists.node(name, (*self.within, name))

@@ -29,6 +29,7 @@ from synthesis.runner.filters import Filters
 from synthesis.runner.tally import Tally
 from synthesis.runner.work import EXAMPLES, Part, Worker, WorkOrder, is_alike
 
+BLOCK = 2 << 20  # bytes that one worker takes at a time
 SMALL = 1 << 20  # bytes: below that, one process is quicker than starting several
 Progress = Callable[[int, int, int], None]  # cases so far, bytes so far, bytes in all (0: unknown)
 
@@ -38,7 +39,7 @@ def file_blocks(
 ) -> Iterator[Block | Problem]:
     """The blocks of a file of cases, or of what a log or a table gives."""
     if not is_log(file.path, mapped=order.rows.asks_for_log):
-        found = blocks(file.path, file.shown, most_line=most_line, seen=seen)
+        found = blocks(file.path, file.shown, size=BLOCK, most_line=most_line, seen=seen)
         return errors_as_blocks(found, order.rows, file.shown) if order.rows.on_bad_row == ERROR else found
     options = order.rows.for_logs(CaseValidator(checks(), Path(order.schema) if order.schema else None))
     return log_blocks(file.path, file.shown, options, stop=order.rows.on_bad_row == STOP, seen=seen)

@@ -1,0 +1,75 @@
+"""Packs made ready once and kept: reading them again takes milliseconds in place of seconds.
+
+A pack is kept under a name made of everything it depends on: its files, the pack below it, and the code that reads
+it. What cannot be read or written is no error: the pack is then simply made again.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from synthesis.rules.loader import MANIFEST, pack_files
+from synthesis.rules.schema import Pack
+
+MOST_KEPT = 64
+_decode = msgspec.msgpack.Decoder(Pack).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def cached_pack(folder: Path, below: str, signals: Iterable[str], load: Callable[[], Pack]) -> tuple[Pack, str]:
+    """The pack in `folder`, from the cache if it is there, and the key of all that it depends on."""
+    key = _key(folder, below, signals)
+    place = _folder()
+    if place is None:
+        return load(), key
+    path = place / f"{key}.msgpack"
+    with suppress(OSError, msgspec.DecodeError):
+        return _decode(path.read_bytes()), key
+    pack = load()
+    with suppress(OSError):
+        _keep(path, _encode(pack))
+    return pack, key
+
+
+def _key(folder: Path, below: str, signals: Iterable[str]) -> str:
+    digest = hashlib.sha256(f"{_code()}|{below}|{folder}|{sorted(signals)}".encode())
+    for path in (folder / MANIFEST, *pack_files(folder)):
+        with suppress(OSError):  # the loader says what is wrong with it
+            content = path.read_bytes()
+            digest.update(f"|{path.name}|{len(content)}|".encode() + content)
+    return digest.hexdigest()[:32]
+
+
+@cache
+def _code() -> str:
+    """The code that makes packs ready; a change there makes the kept ones useless."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _folder() -> Path | None:
+    """SYNTHESIS_CACHE (empty: no cache), else the user's cache folder; None where there is none."""
+    own = os.environ.get("SYNTHESIS_CACHE")
+    if own is not None:
+        return Path(own) if own else None
+    base = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):
+        return (Path(base) if base else Path.home() / ".cache") / "synthesis"
+    return None
+
+
+def _keep(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = path.with_suffix(f".{os.getpid()}.part")
+    beside.write_bytes(content)
+    beside.replace(path)
+    kept = sorted(path.parent.glob("*.msgpack"), key=lambda old: old.stat().st_mtime)
+    for old in kept[:-MOST_KEPT]:
+        old.unlink()
