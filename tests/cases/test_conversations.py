@@ -53,7 +53,7 @@ def test_a_bad_row_of_a_log_stops_the_run_when_asked(cli: CommandLine) -> None:
     outcome = cli("--cases", path, "--on-bad-row", "stop")
     assert outcome.code == 1
     assert "2 problems" in outcome.err
-    assert not (cli.folder / "out").exists()
+    assert not (cli.folder / "out" / "report.json").exists()
 
 
 def test_a_bad_line_of_a_case_file_stops_by_default_and_is_an_error_when_asked(cli: CommandLine) -> None:
