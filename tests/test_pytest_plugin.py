@@ -12,8 +12,21 @@ pytest_plugins = ["pytester"]
 BAD = "You should just move on."
 
 
+@pytest.fixture(autouse=True)
+def shared_rule_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """`pytester` moves the home folder, and with it the cache of rules that makes a start quick."""
+    monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path_factory.getbasetemp() / "rule-cache"))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # quicker without the plugins of other packages
+
+
 def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-rA", *args)
+    return pytester.runpytest_subprocess("-p", "synthesis.pytest_plugin", "-p", "xdist", "-rA", *args)
+
+
+def test_pytest_finds_the_plugin_by_itself(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    cases(pytester, row())
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def cases(pytester: pytest.Pytester, *rows: dict[str, object], name: str = "talk.synthesis.jsonl") -> Path:
