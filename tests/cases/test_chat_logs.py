@@ -122,6 +122,16 @@ def test_inspect_logs_give_their_samples_and_a_broken_sample_is_a_problem(tmp_pa
     assert bad.message == "the sample ended in error: ran out of time"
 
 
+def test_inspect_logs_may_hold_what_is_no_number_and_half_characters(tmp_path: Path) -> None:
+    odd = [{"role": "user", "content": "\ud800"}]
+    path = inspect_log(
+        tmp_path / "log.json", [{"id": "a", "epoch": 1, "messages": TALK, "scores": {"x": float("nan")}}]
+    )
+    assert only(path).assistant == ""
+    path = inspect_log(tmp_path / "log.eval", [{"id": "a", "epoch": 1, "messages": odd, "scores": float("nan")}])
+    assert problem(path) == "message 1: its content is no text"
+
+
 def test_rows_that_are_cases_keep_their_id_labels_and_checks(tmp_path: Path) -> None:
     row = {"id": "APP-7", "user": "u", "assistant": "a", "checks": ["topic_pivot"], "expected": {"topic_pivot": True}}
     found = only(write_jsonl(tmp_path / "x.jsonl", [row]))

@@ -24,6 +24,17 @@ def text_of(content: Any) -> str | None:
     return "\n\n".join(text for text in texts if text)
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text has no halves of characters (lone surrogates), which cannot be written anywhere."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part

@@ -8,7 +8,7 @@ import msgspec
 
 from synthesis.cases.jsonl import to_case
 from synthesis.cases.logs.options import LogOptions
-from synthesis.cases.messages import ROLES, text_of
+from synthesis.cases.messages import ROLES, is_unicode, text_of
 from synthesis.errors import Problem, did_you_mean, shorten
 from synthesis.model import Case
 
@@ -90,7 +90,7 @@ class Converter:
             present = ", ".join(sorted(map(str, row.fields))) or "nothing"
             raise _UnusableError(f"has no '{name}' (--map {side}=NAME names it; the row has: {shorten(present)})")
         text = text_of(row.fields[name])
-        if text is None:
+        if text is None or not is_unicode(text):
             raise _UnusableError(f"'{name}' is no text")
         if not text:
             raise _UnusableError(f"'{name}' is empty")
@@ -134,7 +134,7 @@ def _message(message: Any, number: int) -> dict[str, str]:
     if not isinstance(role, str) or role.lower() not in ROLES:
         raise _UnusableError(f"message {number}: no role is called {_shown(role)}. {did_you_mean('', ROLES)}")
     content = text_of(message.get("content", message.get("value")))
-    if content is None:
+    if content is None or not is_unicode(content):
         raise _UnusableError(f"message {number}: its content is no text")
     return {"role": ROLES[role.lower()], "content": content}
 

@@ -1,9 +1,10 @@
 """Logs in JSON: one conversation per line, a list of them, or a log of Inspect (.eval or .json)."""
 
+import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,13 +32,13 @@ def line_rows(path: Path) -> Iterator[Row | Problem]:
                 yield _decoded(content, number)
 
 
-def _decoded(content: bytes, number: int) -> Row | Problem:
+def _decoded(content: bytes, number: int, decode: Callable[[str], Any] = msgspec.json.decode) -> Row | Problem:
     name = f"ROW-{number}"
     try:
-        return _as_row(msgspec.json.decode(content.decode()), number)
+        return _as_row(decode(content.decode()), number)
     except UnicodeDecodeError:
         return Problem(number, "not UTF-8", "is not UTF-8", name)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, ValueError) as error:
         return Problem(number, "invalid JSON", f"is no valid JSON: {error}", name)
     except RecursionError:
         return Problem(number, "invalid JSON", "is nested too deeply", name)
@@ -53,8 +54,8 @@ def json_rows(path: Path) -> Iterator[Row | Problem]:
     """A list of conversations, or the samples of an Inspect log, from one JSON document."""
     place = Place(str(path))
     try:
-        content: Any = msgspec.json.decode(path.read_text(encoding="utf-8-sig"))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        content: Any = json.loads(path.read_text(encoding="utf-8-sig"))  # takes the NaN of Inspect's scores
+    except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InputError(f"is no valid JSON: {reason}", place=place) from None
     if isinstance(content, dict) and isinstance(content.get("samples"), list) and "eval" in content:
@@ -75,7 +76,8 @@ def inspect_rows(path: Path) -> Iterator[Row | Problem]:
             members = [member for member in archive.infolist() if _SAMPLE.fullmatch(member.filename)]
             for number, member in enumerate(members, start=1):
                 is_zstd = member.compress_type == _ZSTD
-                row = _decoded(_unpacked(file, member) if is_zstd else archive.read(member), number)
+                content = _unpacked(file, member) if is_zstd else archive.read(member)
+                row = _decoded(content, number, json.loads)
                 yield _sample(row.fields, number) if isinstance(row, Row) else row
     except (zipfile.BadZipFile, EOFError):
         raise InputError("is no Inspect log", place=Place(str(path)), hint="Give a .eval or .json log.") from None

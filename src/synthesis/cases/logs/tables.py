@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 from synthesis.cases.logs.conversion import Row
 from synthesis.cases.logs.options import LogOptions
+from synthesis.cases.messages import is_unicode
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
 
 _LONGEST_CELL = 2**31 - 1  # Python's own limit of 131,072 characters is less than a long conversation
@@ -72,17 +73,9 @@ def _csv_row(cells: list[str], header: list[str], number: int, line: int) -> Row
     name = f"ROW-{number}"
     if len(cells) > len(header):
         return Problem(line, "invalid CSV", f"has {len(cells)} cells, the header has {len(header)}", name)
-    if not all(cell.isascii() or _is_text(cell) for cell in cells):
+    if not all(map(is_unicode, cells)):
         return Problem(line, "not UTF-8", "is not UTF-8", name)
     return Row(number, line, dict(zip(header, cells, strict=False)))
-
-
-def _is_text(cell: str) -> bool:
-    try:
-        cell.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def parquet_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
