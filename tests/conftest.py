@@ -3,9 +3,13 @@ from pathlib import Path
 
 import pytest
 from helpers import CommandLine
+from hypothesis import settings
 
 from synthesis import set_embedding_adapter
 from synthesis.runner.kernel import Kernel
+
+settings.register_profile("shared machine", deadline=None)  # no timed assertions
+settings.load_profile("shared machine")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|console|json) ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -39,9 +39,14 @@ def test_links_lead_to_files_that_exist(path: Path) -> None:
 
 @pytest.mark.parametrize("path", with_blocks(), ids=name_of)
 def test_examples_run_and_print_what_they_show(path: Path, tmp_path: Path) -> None:
-    """The blocks of one document run in order in one empty folder; `...` stands for any text."""
-    for kind, block in BLOCK.findall(path.read_text(encoding="utf-8")):
-        if kind == "python":
+    """The blocks of one document run in order in one empty folder; `...` stands for any text.
+
+    A JSON block with a file's name behind its mark becomes that file.
+    """
+    for kind, name, block in BLOCK.findall(path.read_text(encoding="utf-8")):
+        if kind == "json":
+            (tmp_path / (name or "unnamed.json")).write_text(block, encoding="utf-8")
+        elif kind == "python":
             done = _run([sys.executable, "-c", block], tmp_path)
             assert done.returncode == 0, f"{block}\n{done.stderr}"
         else:
@@ -58,9 +63,16 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _commands(block: str) -> list[tuple[str, str]]:
-    """The commands of a block (after `$`, going on after a backslash), each with what is shown below it."""
-    parts = re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)[1:]
-    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
+    """The commands of a block (after `$`, with the text that follows `<<'END'`), each with what is shown below it."""
+    return [_split(part) for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+
+
+def _split(part: str) -> tuple[str, str]:
+    first, _, rest = part.partition("\n")
+    if "<<'END'" not in first:
+        return first, rest
+    document, _, shown = rest.partition("\nEND\n")
+    return f"{first}\n{document}\nEND", shown
 
 
 def _fits(shown: str, printed: str) -> bool:

@@ -1,6 +1,5 @@
-"""Every command of the handbook's chapter runs, in order, and says what the chapter says it does."""
+"""The handbook's chapter on the judge: its program prints what it says, and every option it names exists."""
 
-import doctest
 import re
 import subprocess
 import sys
@@ -20,19 +19,6 @@ def run(folder, *args):
     return subprocess.run(
         [sys.executable, *args], cwd=folder, capture_output=True, text=True, env=environment(), check=True
     ).stdout
-
-
-def test_the_worked_example_works(tmp_path):
-    ran = 0
-    for kind, name, content in blocks():
-        if kind == "json":
-            (tmp_path / name).write_text(content)
-        elif kind == "console":
-            command, _, expected = content.partition("\n")
-            said = run(tmp_path, "-m", *command.removeprefix("$ ").split())
-            assert doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS), said
-            ran += 1
-    assert ran == 6
 
 
 def test_the_python_example_prints_what_it_says(tmp_path):

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import accumulate
+from sys import intern
 
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
@@ -78,7 +79,7 @@ class Exchange:
             start=start,
             end=end,
             text=text.original[start:end],
-            severity=hit.rule.severity,
+            severity=intern(hit.rule.severity),  # a default is left out of the report only if it is the very object
         )
 
     @cached_property

@@ -11,6 +11,8 @@ from synthesis.rules.language import WORD_CHARACTERS
 from synthesis.rules.text import Text
 
 _WORD = re.compile(f"[{WORD_CHARACTERS}]+")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\u3040-\u30ff\u3400-\u9fff]+")
 
 
 @runtime_checkable
@@ -21,7 +23,10 @@ class EmbeddingAdapter(Protocol):
 
 
 class TokenCosine:
-    """Cosine over counts of words and pairs of neighbouring words; 0 when either side has no words."""
+    """Cosine over counts of words and pairs of neighbouring words; 0 when either side has no words.
+
+    In Japanese and Chinese, which put no space between words, pairs of characters take their place.
+    """
 
     name = "token-cosine"
 
@@ -63,10 +68,18 @@ def similarity_of(user: Text, assistant: Text) -> float:
 
 
 def _counts(lowered: str) -> Counter[str]:
+    """Words and pairs of words; of scripts without spaces between words, pairs of characters."""
     words = _WORD.findall(lowered)
+    if not lowered.isascii() and _UNSPACED.search(lowered):
+        words = [token for word in words for token in _UNSPACED_RUN.findall(word)]
+        return Counter(token for word in words for token in (_character_pairs(word) or [word]))
     counts = Counter(words)
     counts.update(f"{first} {second}" for first, second in pairwise(words))
     return counts
+
+
+def _character_pairs(word: str) -> list[str]:
+    return [first + second for first, second in pairwise(word)] if _UNSPACED.match(word) else []
 
 
 def _cosine(left: Counter[str], right: Counter[str]) -> float:

@@ -93,12 +93,18 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
 def test(path: str | None, folders: tuple[str, ...]) -> int:
     """Run every example of every rule; with PATH, of the packs in that folder on top of the bundled ones."""
     from synthesis.checks.registry import signals
+    from synthesis.rules.concepts import missing_concepts
     from synthesis.rules.selftest import example_count, example_failures
 
     loaded = _load((*folders, path) if path else folders)
     failures = list(example_failures(loaded, signals()))
     for failure in failures:
         click.echo(safe(str(failure)), err=True)
+    for code in loaded.languages:
+        if gaps := missing_concepts(loaded, code):
+            click.echo(
+                f"{code} has no rule for {len(gaps)} concepts that English covers; `synthesis rules lint` lists them"
+            )
     click.echo(f"{len(loaded.rules)} rules, {example_count(loaded)} examples, {len(failures)} failed")
     return exits.UNMET if failures else exits.OK
 
@@ -107,12 +113,30 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
 @click.argument("path", required=False)
 @_folders
 def lint(path: str | None, folders: tuple[str, ...]) -> int:
-    """Look for weak rules: too few examples, repeated wordings, patterns that are slow."""
+    """Look for weak rules, concepts without a rule, and helplines past their date."""
+    from datetime import date
+
+    from synthesis.checks.helplines import expired_lines
+    from synthesis.rules.concepts import missing_concepts
     from synthesis.rules.lint import lint as remarks_on
 
     loaded = _load((*folders, path) if path else folders)
-    remarks = list(remarks_on(loaded))
+    expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
+    gaps = [f"{code}: no rule for {concept}" for code in loaded.languages for concept in missing_concepts(loaded, code)]
+    remarks = [*map(str, remarks_on(loaded)), *gaps, *expired]
     for remark in remarks:
-        click.echo(safe(str(remark)), err=True)
+        click.echo(safe(remark), err=True)
     click.echo(f"{len(loaded.rules)} rules, {len(remarks)} remarks")
     return exits.UNMET if remarks else exits.OK
+
+
+@rules.command("new-language")
+@click.argument("language", metavar="CODE")
+@click.option("--folder", default="rules", show_default=True, metavar="DIR", help="Where the pack's folder is made.")
+def new_language(language: str, folder: str) -> None:
+    """Begin a pack for a new language: files to fill in, with the concepts that English covers."""
+    from synthesis.rules.scaffold import scaffold
+
+    for path in scaffold(language, Path(folder), _load(())):
+        click.echo(path)
+    click.echo(f"Fill them in, then: synthesis rules test {folder}; synthesis rules lint {folder}")

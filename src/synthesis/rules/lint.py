@@ -74,5 +74,5 @@ def _slow(rule: Rule, rules: RuleSet) -> Iterator[str]:
     shortest = SHORTEST_LITERAL if language_of(rule.language).spaced else 1
     for source in rule.patterns:
         literals = prepared[source].literals
-        if literals is None or min(map(len, literals.texts)) < shortest:
+        if literals is None or any(text.isalpha() and len(text) < shortest for text in literals.texts):
             yield f"the pattern '{source}' has no fixed text of {shortest} letters, so it is tried almost everywhere"

@@ -22,6 +22,8 @@ class Literals(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
     least_lead: int
     lead: int
+    begins_word: bool  # none of them can stand in the middle of a word
+    frequency: float  # roughly how often they are met, weighed by what it costs to try
 
 
 def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals | None:
@@ -30,23 +32,51 @@ def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals |
     `common` are the most common words of the language: "promise" tells more than "you will".
     """
     parts = node.parts if isinstance(node, Run) else (node,)
-    best: tuple[float, Literals] | None = None
+    best: Literals | None = None
     for index in range(len(parts)):
         texts = _shortest_only(_beginnings(Run(parts[index:])))
         if "" in texts:
             continue
         least, most = width(Run(parts[:index]))
-        cost = sum(_frequency(text, common) for text in texts) * (1 + most / 8)  # a long lead is a long search
-        if best is None or cost < best[0]:
-            best = (cost, Literals(texts, least, most))
-    return best[1] if best else None
+        begins_word = _follows_space(parts[:index])
+        met = sum(_frequency(text, common, begins_word) for text in texts)
+        cost = met * (1 + most / 8)  # a long lead is a long search
+        if best is None or cost < best.frequency:
+            best = Literals(texts, least, most, begins_word, cost)
+    return best
 
 
-def _frequency(text: str, common: Collection[str]) -> float:
-    """Roughly how often a text is met, per word of other text; without a space behind it, as a beginning too."""
-    rate = 1.0 if text.endswith(" ") else 2.0
+def _follows_space(parts: tuple[Node, ...]) -> bool:
+    """Whether what comes after these parts always stands at the beginning, or behind a space."""
+    for part in reversed(parts):
+        if _ends_with_space(part):
+            return True
+        if not (isinstance(part, Repeat) and part.low == 0 and _ends_with_space(part.part)):
+            return False
+    return True
+
+
+def _ends_with_space(node: Node) -> bool:
+    """Whether every match of a tree ends with a space, or is empty after something that does."""
+    match node:
+        case Char(literal=str(literal)):
+            return literal.endswith(" ")
+        case Run(parts):
+            return bool(parts) and _ends_with_space(parts[-1])
+        case Choice(options):
+            return all(map(_ends_with_space, options))
+        case Repeat(part, low, _):
+            return low > 0 and _ends_with_space(part)
+        case _:
+            return False
+
+
+def _frequency(text: str, common: Collection[str], begins_word: bool) -> float:
+    """Roughly how often a text is met, per word of other text."""
+    letter = 0.05 if begins_word else 0.1
+    rate = 1.0 if text.endswith(" ") else 2.0  # a word's beginning may belong to other words too
     for word in text.split():
-        rate *= 0.02 if word in common else max(0.3 ** len(word), 1e-5)
+        rate *= 0.02 if word in common else max(letter ** len(word), 1e-6)
     return rate
 
 

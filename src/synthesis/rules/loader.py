@@ -56,6 +56,7 @@ def load_pack(folder: Path, signals: Mapping[str, Signal], below: Mapping[str, P
         guards=guards,
         lists=lists,
         patterns=desk.prepared,
+        absent=_absent(manifest),
     )
 
 
@@ -66,11 +67,17 @@ def pack_files(folder: Path) -> list[Path]:
 
 def _manifest(folder: Path) -> dict[str, Field]:
     root = read_yaml(folder / MANIFEST)
-    manifest = root.mapping(("language", "name", "version", "licence", "sources"))
+    manifest = root.mapping(("language", "name", "version", "licence", "sources", "absent"))
     for field in ("language", "name", "version", "licence"):
         if field not in manifest:
             root.fail(f"the manifest lacks '{field}'")
     return manifest
+
+
+def _absent(manifest: Mapping[str, Field]) -> dict[str, str]:
+    if "absent" not in manifest:
+        return {}
+    return {concept: reason.text() for concept, reason in manifest["absent"].mapping().items()}
 
 
 def _read_lists(section: Mapping[str, Field]) -> Lists:

@@ -4,19 +4,17 @@ The literals of all patterns are looked for in one pass; only where they stand a
 where a pattern matches are its guards asked.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import ahocorasick_rs
 
-from synthesis.rules.guards import GuardWords, ReadyGuard, Surroundings
+from synthesis.rules.guards import ReadyGuard
 from synthesis.rules.pattern import Pattern, PreparedPattern
-from synthesis.rules.schema import Guard, Rule, Sentence
+from synthesis.rules.schema import Guard, Rule
+from synthesis.rules.sentences import ReadySentence, Span
 from synthesis.rules.text import Text
-
-Span = tuple[int, int]
 
 
 class Hit(NamedTuple):
@@ -33,21 +31,9 @@ class _Ready(NamedTuple):
 
     rule: Rule
     patterns: tuple[int, ...]
-    sentence: "_ReadySentence | None"
+    sentence: ReadySentence | None
+    triggers: tuple[int, ...]
     guards: tuple[ReadyGuard, ...]
-
-
-class _ReadySentence(NamedTuple):
-    form: str
-    starts: tuple[int, ...]
-    has: tuple[int, ...]
-    also: tuple[int, ...]
-    lacks: tuple[int, ...]
-
-    @property
-    def necessary(self) -> tuple[int, ...]:
-        """Patterns of which one must be found for the sentence to fit."""
-        return self.has or self.starts
 
 
 class Matcher:
@@ -66,7 +52,6 @@ class Matcher:
         self._patterns: list[Pattern] = []
         self._numbers: dict[str, int] = {}
         self._guards: dict[Guard, ReadyGuard] = {}
-        self._guard_words = GuardWords()
         self._rules = [self._ready(rule, guards) for rule in rules]
         self._list_rules = [index for index, ready in enumerate(self._rules) if ready.rule.list_items]
         self._build_automaton()
@@ -75,8 +60,7 @@ class Matcher:
         """Every unguarded hit, in the order of the text."""
         spans = self._spans(text.normal)
         awake = set(self._list_rules).union(*(self._awakened[number] for number in spans))
-        around = Surroundings(text, self._guard_words)
-        hits = [hit for index in awake for hit in self._hits(self._rules[index], spans, around)]
+        hits = [hit for index in awake for hit in self._hits(self._rules[index], spans, text)]
         hits.sort(key=lambda hit: (hit.start, -hit.end, hit.rule.id))
         return hits
 
@@ -84,18 +68,15 @@ class Matcher:
         asked = [guards[name] for name in rule.guards]
         asked += [rule.unless] if rule.unless else []
         ready_guards = tuple(map(self._guard, asked))
-        sentence = self._ready_sentence(rule.sentence) if rule.sentence else None
-        return _Ready(rule, self._number_all(rule.patterns), sentence, ready_guards)
+        sentence = ReadySentence.of(rule.sentence, self._prepared) if rule.sentence else None
+        triggers = self._number_all(sentence.trigger) if sentence else ()
+        return _Ready(rule, self._number_all(rule.patterns), sentence, triggers, ready_guards)
 
     def _guard(self, guard: Guard) -> ReadyGuard:
         """A guard that many rules share is made once."""
         if guard not in self._guards:
-            self._guards[guard] = ReadyGuard(guard, self._prepared, self._guard_words)
+            self._guards[guard] = ReadyGuard(guard, self._prepared)
         return self._guards[guard]
-
-    def _ready_sentence(self, sentence: Sentence) -> _ReadySentence:
-        parts = (sentence.starts, sentence.has, sentence.also, sentence.lacks)
-        return _ReadySentence(sentence.form, *map(self._number_all, parts))
 
     def _number_all(self, sources: Iterable[str]) -> tuple[int, ...]:
         return tuple(self._number(source) for source in sources)
@@ -114,23 +95,24 @@ class Matcher:
             for literal in pattern.literals.texts if pattern.literals else ():
                 owners[literal].append(number)
         self._owners = list(owners.values())
-        self._at_start = [all(map(self._begins_a_word, numbers)) for numbers in self._owners]
+        self._whole_words = [self._spaced and all(map(self._begins_word, numbers)) for numbers in self._owners]
         self._awakened: list[list[int]] = [[] for _ in self._patterns]
         for index, ready in enumerate(self._rules):
-            for number in {*ready.patterns, *(ready.sentence.necessary if ready.sentence else ())}:
+            for number in {*ready.patterns, *ready.triggers}:
                 self._awakened[number].append(index)
         self._automaton = ahocorasick_rs.AhoCorasick(list(owners))
 
-    def _begins_a_word(self, number: int) -> bool:
+    def _begins_word(self, number: int) -> bool:
         literals = self._patterns[number].literals
-        return self._spaced and literals is not None and literals.lead == 0
+        return literals is not None and literals.begins_word
 
     def _spans(self, normal: str) -> dict[int, list[Span]]:
         spans = {number: self._patterns[number].spans(normal, None) for number in self._everywhere}
         places: dict[int, list[int]] = {}
+        whole_words = self._whole_words
         for literal, start, _ in self._automaton.find_matches_as_indexes(normal, overlapping=True):
-            if start and self._at_start[literal] and normal[start - 1].isalnum() and normal[start].isalnum():
-                continue  # inside a word, where none of its patterns can begin
+            if start and whole_words[literal] and normal[start - 1].isalnum() and normal[start].isalnum():
+                continue  # inside a word, where it means nothing
             for number in self._owners[literal]:
                 if number in places:
                     places[number].append(start)
@@ -142,47 +124,22 @@ class Matcher:
                 spans[number] = found
         return spans
 
-    def _hits(self, ready: _Ready, spans: Mapping[int, list[Span]], around: Surroundings) -> list[Hit]:
-        text = around.text
+    def _hits(self, ready: _Ready, spans: Mapping[int, list[Span]], text: Text) -> list[Hit]:
         hits = [
             Hit(ready.rule, start, end, self._patterns[number].source)
             for number in ready.patterns
             for start, end in spans.get(number, ())
         ]
         if ready.sentence:
-            found = _sentences(ready.sentence, spans, text)
+            triggers = (span for number in ready.triggers for span in spans.get(number, ()))
+            found = ready.sentence.found(text, triggers)
             hits += [Hit(ready.rule, start, end, ready.rule.source) for start, end in found]
         if ready.rule.list_items and len(text.list_items) >= ready.rule.list_items:
             hits.append(Hit(ready.rule, text.list_items[0][0], text.list_items[-1][1], ready.rule.source))
         if not hits:
             return hits
-        free = [hit for hit in hits if not any(guard.holds(around, hit.start, hit.end) for guard in ready.guards)]
+        free = [hit for hit in hits if not any(guard.holds(text, hit.start, hit.end) for guard in ready.guards)]
         return _outermost(free)
-
-
-def _sentences(wanted: _ReadySentence, spans: Mapping[int, list[Span]], text: Text) -> list[Span]:
-    return [(start, end) for start, end in text.sentences if _fits(wanted, spans, text.normal, start, end)]
-
-
-def _fits(wanted: _ReadySentence, spans: Mapping[int, list[Span]], normal: str, start: int, end: int) -> bool:
-    def within(numbers: tuple[int, ...]) -> bool:
-        return any(_one_within(spans[number], start, end) for number in numbers if number in spans)
-
-    if wanted.form != "any" and (wanted.form == "question") != normal[start:end].rstrip("\"')").endswith("?"):
-        return False
-    if wanted.starts and not any(_one_at(spans[n], start) for n in wanted.starts if n in spans):
-        return False
-    return all(within(group) for group in (wanted.has, wanted.also) if group) and not within(wanted.lacks)
-
-
-def _one_within(ordered: list[Span], start: int, end: int) -> bool:
-    first = bisect_left(ordered, (start, 0))
-    return first < len(ordered) and ordered[first][1] <= end
-
-
-def _one_at(ordered: list[Span], start: int) -> bool:
-    first = bisect_left(ordered, (start, 0))
-    return first < len(ordered) and ordered[first][0] == start
 
 
 def _outermost(hits: list[Hit]) -> list[Hit]:

@@ -26,6 +26,11 @@ class PreparedPattern(msgspec.Struct, frozen=True):
     longest: int
     literals: Literals | None
 
+    @property
+    def frequency(self) -> float:
+        """Roughly how often its literals are met; without any it must be tried everywhere."""
+        return self.literals.frequency if self.literals else 1.0
+
 
 def prepare(source: str, language: Language, lists: WordLists) -> PreparedPattern:
     """A pattern that is sure to take linear time; PatternError for any other."""
@@ -59,6 +64,10 @@ class Pattern:
     def at_end(self) -> re.Pattern[str]:
         """The same, but only at the end of what it is given: for words that stand before a hit."""
         return re.compile(rf"{self._expression}[ ,:\"']{{0,2}}\Z")
+
+    def may_be_in(self, words: str) -> bool:
+        """Whether one of its literals stands in a short text; quicker than a search, and mostly false."""
+        return self.literals is None or any(map(words.__contains__, self.literals.texts))
 
     def spans(self, text: str, places: list[int] | None) -> list[tuple[int, int]]:
         """Every match from left to right, none overlapping; `places` are where its literals stand."""

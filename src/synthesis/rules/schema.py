@@ -83,6 +83,7 @@ class Pack(msgspec.Struct, frozen=True):
     guards: dict[str, Guard] = {}
     lists: dict[str, tuple[str, ...]] = {}
     patterns: dict[str, PreparedPattern] = {}  # every pattern of rules and guards, by its source
+    absent: dict[str, str] = {}  # concepts that the language has no words for: signal/group -> why
 
 
 SEVERITIES = ("fail", "warning")

@@ -19,7 +19,8 @@ from typing import NoReturn
 from synthesis.rules.text import normalise_pattern
 
 MOST_REPEATS = 200
-_CLASSES = {"w": r"\w", "d": r"\d", "s": " "}
+_DIGITS = "0123456789"
+_CLASSES = {"w": (r"\w", ""), "d": (f"[{_DIGITS}]", _DIGITS), "s": (" ", "")}
 
 
 class PatternError(ValueError):
@@ -215,7 +216,7 @@ class _Parser:
         if char == "b":
             return Edge()
         if char in _CLASSES:
-            return Char(None, _CLASSES[char])
+            return Char(None, *_CLASSES[char])
         if char.isdigit():
             self.fail("back-references are not supported: their time is not bounded", 2)
         if char == "" or char.isalnum():

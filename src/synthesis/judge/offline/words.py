@@ -7,6 +7,7 @@ def _words(text: str) -> frozenset[str]:
 
 FUNCTION_WORDS = _words(
     """
+    whether however itself himself herself themselves because since although though while still yes no okay
     a an the and or but nor so if then than that this these those of in on at by for from to into
     onto over under with without about as is are was were be been being am do does did have has had
     having it its he she they them their his her him i me my we our us you your who whom whose which
@@ -61,7 +62,8 @@ FRAME_WORDS = _words(
 # Words by which an answer ties what it says to what the reader wants, by language.
 REASON_WORDS: dict[str, tuple[str, ...]] = {
     "en": (
-        "because", "since", "so that", "in order to", "therefore", "which means", "this means",
+        "because", "since",
+        "so that", "so you", "so your", "so this", "in order to", "therefore", "which means", "this means",
         "that means", "as you", "if you", "so you", "helps you", "help you", "helping you",
         "lets you", "allows you", "enables you", "enable you", "allow you", "prepares you",
         "prepare you", "gives you", "give you", "you will need", "you need", "you want",
