@@ -17,7 +17,9 @@ LAYERS = [
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],
     ["runner"],
-    ["api"],
+    ["remarks"],
+    ["api", "guard"],
+    ["integrations", "mcp_server", "pytest_plugin"],
     ["cli"],
     ["__main__"],
 ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from synthesis.checks.registry import check
     from synthesis.checks.similarity import EmbeddingAdapter, set_embedding_adapter
     from synthesis.errors import SynthesisError
+    from synthesis.guard import Guard
     from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn
     from synthesis.model.report import Report
     from synthesis.report.files import write_report
@@ -34,6 +35,7 @@ __all__ = [
     "EmbeddingAdapter",
     "Exchange",
     "Finding",
+    "Guard",
     "Report",
     "Signal",
     "SynthesisError",
@@ -60,6 +62,7 @@ _HOMES = {
     "synthesis.checks.registry": ("check",),
     "synthesis.checks.similarity": ("EmbeddingAdapter", "set_embedding_adapter"),
     "synthesis.errors": ("SynthesisError",),
+    "synthesis.guard": ("Guard",),
     "synthesis.model": ("Case", "CaseResult", "CheckResult", "Finding", "Turn"),
     "synthesis.model.report": ("Report",),
     "synthesis.report.files": ("write_report",),

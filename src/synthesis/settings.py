@@ -14,6 +14,9 @@ from synthesis.errors import Place, SettingsError, did_you_mean
 # key -> the type of its value
 KEYS: Mapping[str, type[Any]] = {
     "cases": list,
+    "map": str,
+    "checks": str,
+    "on-bad-row": str,
     "schema": str,
     "out": str,
     "fail-on": int,

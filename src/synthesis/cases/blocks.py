@@ -30,6 +30,7 @@ class Block(msgspec.Struct, frozen=True):
     path: str = ""
     start: int = 0
     content: bytes | None = None
+    ready: bool = False  # `content` is a list of cases, already made of the rows of a log
 
     def read(self) -> bytes:
         if self.content is not None:

@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 
 from synthesis.cases.blocks import Block, blocks
+from synthesis.cases.messages import with_joined_parts
 from synthesis.cases.schema import CaseValidator
 from synthesis.errors import CaseError, InputError, Place, Problem
 from synthesis.model import Case
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OURS = {"source", "problem"}  # fields of a case that no file can set
+_decode_ready = msgspec.json.Decoder(list[Case]).decode
 
 
 def load_cases(path: Path, validator: CaseValidator) -> list[Case]:
@@ -46,6 +49,8 @@ def parse_block(block: Block, validator: CaseValidator) -> tuple[list[Case], lis
     cases: list[Case] = []
     problems: list[Problem] = []
     content = block.read()
+    if block.ready:
+        return _decode_ready(content), problems
     if block.first_line == 1:
         content = content.removeprefix(_BYTE_ORDER_MARK)
     for number, line in enumerate(content.split(b"\n"), start=block.first_line):
@@ -86,7 +91,9 @@ def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -
 
 def to_case(value: dict[str, Any], line: int, file: str) -> Case | Sequence[Problem]:
     """A validated object as a case; a schema of the user's own may let through what cannot be evaluated."""
-    known = {key: value[key] for key in Case.__struct_fields__ if key in value and key != "source"}
+    known = {key: value[key] for key in Case.__struct_fields__ if key in value and key not in _OURS}
+    if "messages" in known:
+        known["messages"] = with_joined_parts(known["messages"])
     try:
         case = msgspec.convert({**known, "source": {"file": file, "line": line}}, Case)
     except msgspec.ValidationError as error:

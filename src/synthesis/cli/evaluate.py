@@ -12,7 +12,16 @@ import click
     "--cases",
     multiple=True,
     metavar="PATH",
-    help="JSONL cases. [default: data/evals.jsonl, else the bundled cases]",
+    help="JSONL cases, a chat log or a table. [default: data/evals.jsonl, else the bundled cases]",
+)
+@click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,assistant=reply.")
+@click.option(
+    "--checks", metavar="NAME,..", help="Checks for rows that name none, or 'all'. [default: the three built-in ones]"
+)
+@click.option(
+    "--on-bad-row",
+    type=click.Choice(["stop", "error"]),
+    help="Stop at a bad row, or count it as an error. [default: stop for cases, error for logs]",
 )
 @click.option(
     "--schema",

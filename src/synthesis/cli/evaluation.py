@@ -65,6 +65,7 @@ def _order(request: Request, parts: Path, files: Sequence[CaseFile]) -> WorkOrde
         keep_text=request.keep_text,
         failures_only=request.failures_only,
         filters=request.filters,
+        rows=request.rows,
     )
     if not request.filters.choose:
         return order
@@ -97,6 +98,7 @@ def _header(request: Request, outcome: Outcome) -> dict[str, Any]:
             "failures_only": request.failures_only,
             "rules": list(request.folders),
             "disable": list(request.disabled),
+            **request.rows.shown(),
             "settings": [Path(os.path.relpath(file)).as_posix() for file in request.settings_files],
         },
     }

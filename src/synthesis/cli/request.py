@@ -7,7 +7,9 @@ import msgspec
 
 from synthesis import bundled
 from synthesis.cases.blocks import MOST_LINE
+from synthesis.cases.logs.options import RowOptions
 from synthesis.checks.registry import get_check
+from synthesis.cli.rows import row_options
 from synthesis.errors import OptionError
 from synthesis.runner.filters import Filters
 from synthesis.runner.stream import available_cores
@@ -37,6 +39,7 @@ class Request(msgspec.Struct, frozen=True):
     failures_only: bool = False
     workers: int = 1
     most_line: int = MOST_LINE
+    rows: RowOptions = RowOptions()
 
     @classmethod
     def of(cls, options: dict[str, Any], settings: Settings) -> "Request":
@@ -65,6 +68,7 @@ class Request(msgspec.Struct, frozen=True):
             failures_only=options["failures_only"],
             workers=options["workers"] or available_cores(),
             most_line=options["max_line"],
+            rows=row_options(options, values),
         )
 
 

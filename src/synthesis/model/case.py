@@ -37,6 +37,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True):
     lang: str | None = None
     messages: tuple[Turn, ...] = ()
     source: Source | None = None
+    problem: str | None = None  # why a row of a log could not be read; such a case ends in error
 
     @property
     def is_negative_example(self) -> bool:
@@ -52,10 +53,10 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def _joined(messages: tuple[Turn, ...]) -> list[Turn]:
-    """Messages of the two sides, neighbours of one side joined; others (system, tool) are left out."""
+    """Messages of the two sides, neighbours of one side joined; others (system, tool) and silent ones are left out."""
     joined: list[Turn] = []
     for turn in messages:
-        if turn.role not in {"user", "assistant"}:
+        if turn.role not in {"user", "assistant"} or not turn.content.strip():
             continue
         if joined and joined[-1].role == turn.role:
             joined[-1] = Turn(turn.role, f"{joined[-1].content}\n\n{turn.content}")

@@ -1,7 +1,7 @@
 """All rules in force: the bundled packs, the user's own on top, less what was switched off."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -27,6 +27,16 @@ class RuleSet:
     @property
     def languages(self) -> list[str]:
         return sorted(self.packs)
+
+    def with_signals(self, names: Collection[str]) -> "RuleSet":
+        """Only the rules of these signals: quicker, where nothing else is read."""
+        return RuleSet(
+            [
+                msgspec.structs.replace(pack, rules=tuple(rule for rule in pack.rules if rule.signal in names))
+                for pack in self.packs.values()
+            ],
+            self._signals,
+        )
 
     @cached_property
     def rules(self) -> list[Rule]:

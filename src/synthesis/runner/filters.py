@@ -46,7 +46,8 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def _wanted(self, case: Case) -> bool:
         return (
-            (not self.tags or not set(self.tags).isdisjoint(case.tags))
+            # Nobody knows the tags of a row that could not be read.
+            (not self.tags or case.problem is not None or not set(self.tags).isdisjoint(case.tags))
             and (not self.ids or case.id in self.ids)
             and (self.places is None or (case.source is not None and case.source.place in self.places))
         )

@@ -39,6 +39,8 @@ class Kernel:
         return [self._case(case) for case in cases]
 
     def _case(self, case: Case) -> CaseResult:
+        if case.problem is not None:
+            return _without_conversation(case, case.problem)
         exchanges = [self._exchange(user, reply, case, turn) for turn, (user, reply) in enumerate(case.exchanges)]
         results = {name: self._check(get_check(name), exchanges) for name in case.checks}
         return CaseResult(
@@ -77,6 +79,12 @@ class Kernel:
             return _not_applicable(check.name, "the conversation holds no reply of the assistant")
         turns = [_guarded(check, exchange) for exchange in exchanges]
         return turns[0] if len(turns) == 1 else _worst(turns)
+
+
+def _without_conversation(case: Case, problem: str) -> CaseResult:
+    """A row that could not be read is an error of every check that was asked for."""
+    results = {name: CheckResult(name, passed=False, error=problem) for name in case.checks}
+    return CaseResult(case.id, ERROR, False, results, languages=_languages([]), source=case.source)
 
 
 def _guarded(check: Check, exchange: Exchange) -> CheckResult:

@@ -15,8 +15,11 @@ from types import TracebackType
 
 import msgspec
 
-from synthesis.cases.blocks import Block, blocks, input_size
+from synthesis.cases.blocks import Block, Seen, blocks, input_size
 from synthesis.cases.jsonl import no_cases, parse_block
+from synthesis.cases.logs import is_log
+from synthesis.cases.logs.options import ERROR, STOP
+from synthesis.cases.logs.rows import errors_as_blocks, log_blocks
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks
 from synthesis.errors import SHOWN_PROBLEMS, CaseError, Problem
@@ -24,11 +27,22 @@ from synthesis.model import Case, CaseResult
 from synthesis.runner.duplicates import DuplicateIds
 from synthesis.runner.filters import Filters
 from synthesis.runner.tally import Tally
-from synthesis.runner.work import EXAMPLES, Part, Worker, WorkOrder
+from synthesis.runner.work import EXAMPLES, Part, Worker, WorkOrder, is_alike
 
 BLOCK = 2 << 20  # bytes that one worker takes at a time
 SMALL = 1 << 20  # bytes: below that, one process is quicker than starting several
 Progress = Callable[[int, int, int], None]  # cases so far, bytes so far, bytes in all (0: unknown)
+
+
+def file_blocks(
+    file: "CaseFile", order: WorkOrder, most_line: int, seen: Seen = lambda _: None
+) -> Iterator[Block | Problem]:
+    """The blocks of a file of cases, or of what a log or a table gives."""
+    if not is_log(file.path, mapped=order.rows.asks_for_log):
+        found = blocks(file.path, file.shown, size=BLOCK, most_line=most_line, seen=seen)
+        return errors_as_blocks(found, order.rows, file.shown) if order.rows.on_bad_row == ERROR else found
+    options = order.rows.for_logs(CaseValidator(checks(), Path(order.schema) if order.schema else None))
+    return log_blocks(file.path, file.shown, options, stop=order.rows.on_bad_row == STOP, seen=seen)
 
 
 class CaseFile(msgspec.Struct, frozen=True):
@@ -59,8 +73,7 @@ def run_files(
     with _Crew(order, workers if total == 0 or total >= SMALL else 1) as crew:
         for file in files:
             run = _FileRun(file, crew, outcome)
-            found = blocks(file.path, file.shown, size=BLOCK, most_line=most_line, seen=digest.update)
-            run.perform(found, progress, total)
+            run.perform(file_blocks(file, order, most_line, digest.update), progress, total)
     outcome.input_hash = digest.hexdigest()
     outcome.examples.sort(key=lambda example: example.is_negative_example)
     return outcome
@@ -111,8 +124,7 @@ class _FileRun:
         outcome.warned += part.warned
         outcome.warnings += part.warnings[: SHOWN_PROBLEMS - len(outcome.warnings)]
         for example in part.examples:
-            alike = sum(e.is_negative_example == example.is_negative_example for e in outcome.examples)
-            if alike < EXAMPLES:
+            if sum(is_alike(example, earlier) for earlier in outcome.examples) < EXAMPLES:
                 outcome.examples.append(example)
         self._kinds += part.kinds
         self._problems += part.problems[: SHOWN_PROBLEMS - len(self._problems)]
@@ -186,7 +198,7 @@ def with_chosen(filters: Filters, files: Sequence[CaseFile], order: WorkOrder, m
 
     def wanted() -> Iterator[Case]:
         for file in files:
-            for block in blocks(file.path, file.shown, most_line=most_line):
+            for block in file_blocks(file, order, most_line):
                 if isinstance(block, Block):
                     yield from filters.wanted(parse_block(block, validator)[0])
 

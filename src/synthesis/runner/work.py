@@ -16,6 +16,8 @@ import msgspec
 
 from synthesis.cases.blocks import Block
 from synthesis.cases.jsonl import parse_block
+from synthesis.cases.logs.options import RowOptions
+from synthesis.cases.logs.rows import with_errors
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.errors import SHOWN_PROBLEMS, Problem
@@ -43,6 +45,7 @@ class WorkOrder(msgspec.Struct, frozen=True):
     keep_text: bool = True
     failures_only: bool = False
     filters: Filters = Filters()
+    rows: RowOptions = RowOptions()
 
 
 @dataclass(slots=True)
@@ -81,6 +84,8 @@ class Worker:
     def work(self, number: int, block: Block) -> Part:
         """Evaluate the cases of a block and write their results; with problems, only tell these."""
         cases, problems = parse_block(block, self._validator)
+        if self._order.rows.on_bad_row == ERROR:
+            cases, problems = with_errors(cases, problems, self._order.rows, block.file), []
         part = _empty_part(number, block.size, problems)
         part.id_hashes = array("q", [_hash(case.id) for case in cases])
         part.id_lines = array("q", [case.source.line if case.source else 0 for case in cases])
@@ -122,12 +127,14 @@ def _warn(part: Part, warnings: Iterable[Any]) -> None:
 
 
 def _remember(part: Part, result: CaseResult) -> None:
-    """The first failures of each kind, to be shown on the console."""
-    if result.outcome != FAIL:
-        return
-    alike = sum(example.is_negative_example == result.is_negative_example for example in part.examples)
-    if alike < EXAMPLES:
+    """The first failures of each kind and the first errors, to be shown on the console."""
+    if result.outcome in {FAIL, ERROR} and sum(is_alike(result, example) for example in part.examples) < EXAMPLES:
         part.examples.append(result)
+
+
+def is_alike(one: CaseResult, other: CaseResult) -> bool:
+    """Whether two examples are of one kind: an error, an expected failure, an unexpected one."""
+    return (one.outcome, one.is_negative_example) == (other.outcome, other.is_negative_example)
 
 
 def _hash(case_id: str) -> int:

@@ -1,0 +1,85 @@
+"""Which kind of file it is, by its ending and by its first row; each kind has its own reader."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synthesis.cases.logs.conversion import CASE_ID, Row
+from synthesis.cases.logs.options import LogOptions
+from synthesis.compression import open_binary
+from synthesis.errors import InputError, Place, Problem
+
+CASES, LINES, JSON, TABLE, PARQUET, INSPECT = "cases", "lines", "json", "table", "parquet", "inspect"
+_ENDINGS = {
+    ".csv": TABLE,
+    ".tsv": TABLE,
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".eval": INSPECT,
+    ".json": JSON,
+}
+
+
+def format_of(path: Path, *, mapped: bool = False) -> str:
+    """`cases` for a file of JSON Lines cases, else the kind of log; `mapped` says that --map or --checks was given."""
+    by_ending = _ENDINGS.get(path.suffix.lower())
+    if by_ending:
+        return by_ending
+    return LINES if mapped or _is_chat(_first_object(path)) else CASES
+
+
+def is_log(path: Path, *, mapped: bool = False) -> bool:
+    """Whether a file is a log or a table, and no file of cases."""
+    return format_of(path, mapped=mapped) != CASES
+
+
+def rows_of(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
+    """The rows of a log as they stand in the file."""
+    kind = format_of(path, mapped=True)
+    if kind != LINES and not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "there is no such file"
+        raise InputError(what, place=Place(str(path)), hint="Check the path.")
+    try:
+        yield from _reader(kind, path, options)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", place=Place(str(path))) from None
+
+
+def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[Row | Problem]:
+    """Each reader is imported when a file asks for it."""
+    if kind == TABLE:
+        from synthesis.cases.logs.tables import csv_rows
+
+        return csv_rows(path, options)
+    if kind == PARQUET:
+        from synthesis.cases.logs.tables import parquet_rows
+
+        return parquet_rows(path, options)
+    from synthesis.cases.logs import json_logs
+
+    if kind == INSPECT:
+        return json_logs.inspect_rows(path)
+    return json_logs.line_rows(path) if kind == LINES else json_logs.json_rows(path)
+
+
+def _is_chat(first: Any) -> bool:
+    """A row of a chat log: messages without the id and the checks that make a case."""
+    if not isinstance(first, dict):
+        return False
+    if isinstance(first.get("conversations"), list):
+        return True
+    name = first.get("id")
+    is_case = "checks" in first or (isinstance(name, str) and CASE_ID.fullmatch(name) is not None)
+    return isinstance(first.get("messages"), list) and not is_case
+
+
+def _first_object(path: Path) -> Any:
+    """What the first line that is not blank holds; None where that cannot be told."""
+    try:
+        with open_binary(path, "rb") as file:
+            line = next((line for line in file if line.strip()), b"")
+        return msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf"))
+    except (OSError, EOFError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

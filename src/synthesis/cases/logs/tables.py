@@ -1,0 +1,98 @@
+"""Tables: CSV row by row, Parquet batch by batch."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from synthesis.cases.logs.conversion import Row
+from synthesis.cases.logs.options import LogOptions
+from synthesis.cases.messages import is_unicode
+from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
+
+_LONGEST_CELL = 2**31 - 1  # Python's own limit of 131,072 characters is less than a long conversation
+_BATCH = 1024
+
+
+def csv_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
+    """The rows below the header; the separator is the one that the header uses most."""
+    csv.field_size_limit(_LONGEST_CELL)
+    # Bytes that are no UTF-8 become lone surrogates, so that one bad row does not end the reading.
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        reader = csv.reader(file, delimiter=_separator(file), strict=True)
+        header = _header(reader, path)
+        _require_columns(header, options, path)
+        number = 0
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                number += 1
+                yield Problem(line, "invalid CSV", f"is no valid CSV: {error}", f"ROW-{number}")
+                continue
+            if cells is None:
+                return
+            if cells:
+                number += 1
+                yield _csv_row(cells, header, number, line)
+
+
+def _separator(file: TextIO) -> str:
+    header = file.readline()
+    file.seek(0)
+    return max(",;\t", key=header.count)
+
+
+def _header(reader: Any, path: Path) -> list[str]:
+    try:
+        header: list[str] = next(reader, [])
+    except csv.Error as error:
+        hint = "Save the file as CSV in UTF-8."
+        raise InputError(f"its header cannot be read: {error}", place=Place(str(path), 1), hint=hint) from None
+    twice = [name for name in header if header.count(name) > 1]
+    if twice:
+        raise InputError(f"two columns are called '{twice[0]}'", place=Place(str(path), 1), hint="Rename one of them.")
+    return [name.strip() for name in header]
+
+
+def _require_columns(header: list[str], options: LogOptions, path: Path) -> None:
+    """A table without the columns that were named could only give errors, so it is refused as a whole."""
+    columns = options.columns
+    wanted = [*columns.values()]
+    if not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
+        wanted += [side for side in ("user", "assistant") if side not in columns]
+    for name in wanted:
+        if name not in header:
+            known = did_you_mean(name, filter(None, header))
+            hint = f"Name the columns with --map user=NAME,assistant=NAME. {known}"
+            raise OptionError(f"{path} has no column '{name}'", hint=hint)
+
+
+def _csv_row(cells: list[str], header: list[str], number: int, line: int) -> Row | Problem:
+    name = f"ROW-{number}"
+    if len(cells) > len(header):
+        return Problem(line, "invalid CSV", f"has {len(cells)} cells, the header has {len(header)}", name)
+    if not all(map(is_unicode, cells)):
+        return Problem(line, "not UTF-8", "is not UTF-8", name)
+    return Row(number, line, dict(zip(header, cells, strict=False)))
+
+
+def parquet_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
+    """The rows of a Parquet file, a batch at a time."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("parquet", "reading Parquet files") from None
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            _require_columns(file.schema_arrow.names, options, path)
+            for batch in file.iter_batches(batch_size=_BATCH):
+                for fields in batch.to_pylist():
+                    number += 1
+                    yield Row(number, number, fields)
+    except pyarrow.ArrowException as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"is no readable Parquet file: {reason}", place=Place(str(path))) from None

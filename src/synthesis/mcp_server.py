@@ -1,0 +1,268 @@
+"""The tools of `synthesis mcp`: the same functions as everywhere, for a client that speaks the Model Context Protocol.
+
+Results are typed, so that a client gets their schema. A tool that cannot do what it was asked answers with an error in
+words. Files are read only below the folder that the server was started for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synthesis._version import __version__
+from synthesis.api import load_cases
+from synthesis.checks.registry import checks, get_check, rules_in_force
+from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
+from synthesis.model import Case, CaseResult
+from synthesis.remarks import Remarks
+from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.kernel import Kernel
+from synthesis.runner.run import run_cases
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+SHOWN_FAILURES = 50
+THREE = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
+LIMITS = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
+
+
+@dataclass(frozen=True)
+class RemarkOnReply:
+    """One reason against a reply; without a rule it is about something that is missing."""
+
+    check: str
+    why: str
+    instead: str
+    rule: str
+    words: str
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    check: str
+    outcome: str
+    evidence: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReplyEvaluation:
+    """Outcome pass, fail, not_applicable or error; the evidence of each check; what speaks against the reply."""
+
+    outcome: str
+    language: str
+    checks: list[CheckOutcome]
+    remarks: list[RemarkOnReply]
+    limits: str = LIMITS
+
+
+@dataclass(frozen=True)
+class FailedCase:
+    id: str
+    failed: list[str]
+    expected_failure: bool
+    remarks: list[RemarkOnReply]
+
+
+@dataclass(frozen=True)
+class FileEvaluation:
+    """The figures of a case file and its first failures, unexpected ones first."""
+
+    summary: dict[str, Any]
+    failures: list[FailedCase]
+    failures_left_out: int
+    limits: str = LIMITS
+
+
+@dataclass(frozen=True)
+class RuleExplanation:
+    id: str
+    language: str
+    signal: str
+    group: str
+    severity: str
+    why: str
+    instead: str
+    finds: list[str]
+    match: list[str]
+    miss: list[str]
+
+
+@dataclass(frozen=True)
+class CheckDescription:
+    name: str
+    title: str
+    tag: str
+    signals: list[str]
+
+
+@dataclass(frozen=True)
+class PackDescription:
+    language: str
+    name: str
+    version: str
+    licence: str
+    rules: int
+
+
+@dataclass(frozen=True)
+class AxisScore:
+    axis: str
+    score: int
+    reasoning: str
+
+
+@dataclass(frozen=True)
+class OfflineVerdict:
+    """Scores from 1 to 5 by comparing words; no understanding of them."""
+
+    passed: bool
+    overall_score: float
+    axes: list[AxisScore]
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Tools:
+    """What the server can do. Each public method is a tool; its docstring is what a client reads."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    @cached_property
+    def _rules(self) -> RuleSet:
+        return rules_in_force()
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return Kernel(self._rules)
+
+    @cached_property
+    def _remarks(self) -> Remarks:
+        return Remarks(self._rules)
+
+    def evaluate_reply(
+        self, user: str, assistant: str, checks: list[str] = THREE, lang: str | None = None
+    ) -> ReplyEvaluation:
+        """Evaluate an assistant's reply to a user's message, without a model: verdicts with the exact evidence."""
+        names = tuple(dict.fromkeys(get_check(name).name for name in checks))
+        result = self._kernel.evaluate([Case("", names, user, assistant, lang=lang)])[0]
+        found = [CheckOutcome(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
+        return ReplyEvaluation(result.outcome, result.language, found, self._remarks_on(result))
+
+    def evaluate_case_file(self, path: str) -> FileEvaluation:
+        """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the first failures."""
+        report = run_cases(load_cases(self._inside(path)), self._kernel)
+        failed = sorted(
+            (result for result in report.results if result.failed_checks), key=lambda result: result.is_negative_example
+        )
+        shown = [
+            FailedCase(result.id, result.failed_checks, result.is_negative_example, self._remarks_on(result))
+            for result in failed[:SHOWN_FAILURES]
+        ]
+        return FileEvaluation(report.summary, shown, len(failed) - len(shown))
+
+    def explain_rule(self, rule_id: str) -> list[RuleExplanation]:
+        """Explain a rule by its id: why it exists, what would be better, and the sentences that prove it."""
+        found = [rule for rule in self._rules.rules if rule.id == rule_id]
+        if not found:
+            known = did_you_mean(rule_id, {rule.id for rule in self._rules.rules}).partition(" Known:")[0]
+            raise OptionError(f"no rule is called '{rule_id}'", hint=known)
+        return [
+            RuleExplanation(
+                rule.id,
+                rule.language,
+                rule.signal,
+                rule.group,
+                rule.severity,
+                rule.text("why", rule.language),
+                rule.text("instead", rule.language),
+                list(rule.patterns or (rule.source,)),
+                list(rule.match),
+                list(rule.miss),
+            )
+            for rule in found
+        ]
+
+    def list_checks(self) -> list[CheckDescription]:
+        """The checks there are, and the signals that each reads."""
+        return [
+            CheckDescription(check.name, check.title, check.tag, [signal.name for signal in check.signals])
+            for check in checks().values()
+        ]
+
+    def list_packs(self) -> list[PackDescription]:
+        """The rule packs in force, one per language."""
+        return [
+            PackDescription(pack.language, pack.name, pack.version, pack.licence, len(pack.rules))
+            for _, pack in sorted(self._rules.packs.items())
+        ]
+
+    def judge_answer_offline(
+        self, question: str, answer: str, context: list[str] | list[dict[str, Any]]
+    ) -> OfflineVerdict:
+        """Score an answer's faithfulness to its context (passages or courses) and its completeness, comparing words."""
+        from synthesis.judge.offline import OfflineJudge
+        from synthesis.judge.rubric import default_rubric
+        from synthesis.judge.testset import parse_test_cases
+
+        fields = {"queryLogId": "answer", "question": question, "answer": answer, "context": context}
+        (case,) = parse_test_cases([fields], "judge_answer_offline")
+        rubric = default_rubric([case])
+        verdict = OfflineJudge().judge(case, rubric)
+        axes = [AxisScore(name, axis.score, axis.reasoning) for name, axis in verdict.axes.items()]
+        return OfflineVerdict(rubric.passed(verdict), rubric.overall(verdict), axes, verdict.details)
+
+    def _inside(self, path: str) -> Path:
+        found = (self._root / path).resolve()
+        if not found.is_relative_to(self._root):
+            hint = "Start the server with --root for another folder."
+            raise InputError("lies outside of the server's folder", place=Place(path), hint=hint)
+        return found
+
+    def _remarks_on(self, result: CaseResult) -> list[RemarkOnReply]:
+        return [
+            RemarkOnReply(remark.check, remark.why, remark.instead, remark.rule, remark.words)
+            for remark in self._remarks.on(result)
+        ]
+
+
+def build_server(root: Path) -> "MCPServer[Any]":
+    """The server with all tools, ready to be run."""
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp_types import ToolAnnotations
+    except ImportError:
+        raise MissingExtraError("mcp", "the MCP server") from None
+    server: MCPServer[Any] = MCPServer(
+        "synthesis",
+        version=__version__,
+        instructions=f"Checks of what an assistant says to people. {LIMITS}",
+        log_level="WARNING",
+    )
+    tools = Tools(root)
+    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    for tool in (
+        tools.evaluate_reply,
+        tools.evaluate_case_file,
+        tools.explain_rule,
+        tools.list_checks,
+        tools.list_packs,
+        tools.judge_answer_offline,
+    ):
+        server.tool(annotations=reads)(_answering_in_words(tool, ToolError))
+    return server
+
+
+def _answering_in_words(tool: Callable[..., Any], tool_error: type[Exception]) -> Callable[..., Any]:
+    """The server keeps the message of its own kind of error alone; of any other a client would see nothing."""
+
+    @wraps(tool)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return tool(*args, **kwargs)
+        except SynthesisError as error:
+            raise tool_error(str(error)) from None
+
+    return call

@@ -1,0 +1,218 @@
+"""pytest: case files as tests, and a fixture whose failures show the words, the rule and the better way.
+
+Loaded by pytest in every project that has Synthesis installed, so nothing heavy is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from synthesis.model import Case, CaseResult
+    from synthesis.remarks import Remark, Remarks
+    from synthesis.runner.kernel import Kernel
+
+ENDING = ".synthesis.jsonl"
+MARKER = "synthesis"
+PROFILES = ("default", "audit")
+CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
+_ENGINE = pytest.StashKey["Engine"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("synthesis_cases", "Case files or folders of them, apart from *.synthesis.jsonl.", "paths", [])
+    parser.addini("synthesis_rules", "Folders with rule packs on top of the bundled ones.", "paths", [])
+    parser.addini("synthesis_profile", "How verdicts are weighed: default or audit.", default="default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{MARKER}: a check of a case, by Synthesis")
+    config.stash[_ENGINE] = Engine(config)
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args += [str(path) for path in _named(config) if not _is_within(path, config)]
+
+
+def _named(config: pytest.Config) -> list[Path]:
+    """The paths of `synthesis_cases`, each of which must be there."""
+    paths: list[Path] = config.getini("synthesis_cases")
+    for path in paths:
+        if not path.exists():
+            raise pytest.UsageError(f"synthesis_cases: there is no {path}")
+    return paths
+
+
+def _is_within(path: Path, config: pytest.Config) -> bool:
+    """Whether pytest comes by a path on its own way."""
+    starts = [(config.invocation_params.dir / arg).resolve() for arg in config.args]
+    return any(path.resolve().is_relative_to(start) for start in starts)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
+    named: list[Path] = parent.config.getini("synthesis_cases")
+    is_named = file_path.suffix == ".jsonl" and any(file_path.is_relative_to(path) for path in named)
+    if not (is_named or file_path.name.endswith(ENDING)):
+        return None
+    found: CaseFile = CaseFile.from_parent(parent, path=file_path)
+    return found
+
+
+@pytest.fixture(scope="session")
+def synthesis(pytestconfig: pytest.Config) -> Checker:
+    """Checks replies: `synthesis.check(user, assistant).assert_passes()`."""
+    return Checker(pytestconfig.stash[_ENGINE])
+
+
+class Engine:
+    """The kernel and the words for its results, made when the first case needs them."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._folders = [str(path) for path in config.getini("synthesis_rules")]
+        self._profile = config.getini("synthesis_profile")
+        if self._profile not in PROFILES:
+            raise pytest.UsageError(f"synthesis_profile must be one of {', '.join(PROFILES)}, not '{self._profile}'")
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        from synthesis.checks.registry import rules_in_force
+        from synthesis.runner.kernel import Kernel
+
+        return Kernel(rules_in_force(self._folders), profile=self._profile)
+
+    @cached_property
+    def remarks(self) -> Remarks:
+        from synthesis.remarks import Remarks
+
+        return Remarks(self.kernel.rules)
+
+    def evaluate(self, case: Case) -> CaseResult:
+        return self.kernel.evaluate([case])[0]
+
+
+class CaseFile(pytest.File):
+    """A case file: one test per case and check."""
+
+    def collect(self) -> Iterator[CaseItem]:
+        from synthesis import load_cases
+        from synthesis.errors import SynthesisError
+
+        try:
+            cases = load_cases(self.path)
+        except SynthesisError as error:
+            raise self.CollectError(str(error)) from None
+        for case in cases:
+            for name in case.checks:
+                yield CaseItem.from_parent(self, name=f"{case.id}[{name}]", case=case, check=name)
+
+
+class CaseFailedError(Exception):
+    """A check of a case did not come out as it should; the message tells the story."""
+
+
+class CaseItem(pytest.Item):
+    """One check of one case; `-k` knows it by id, check and tags, `-m` by the marker `synthesis`.
+
+    A labelled check passes when the verdict is the label. Without a label the reply must pass, and a negative example
+    that fails is an expected failure.
+    """
+
+    def __init__(self, *, case: Case, check: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._case = case
+        self._check = check
+        self.add_marker(MARKER)
+        self.extra_keyword_matches.update((case.id, check, *case.tags))
+
+    def runtest(self) -> None:
+        import msgspec
+
+        engine = self.config.stash[_ENGINE]
+        result = engine.evaluate(msgspec.structs.replace(self._case, checks=(self._check,)))
+        check = result.checks[self._check]
+        label = (self._case.expected or {}).get(self._check)
+        if check.error is not None:
+            raise CaseFailedError(f"{self._check} gave no verdict: {check.error}")
+        if not check.applicable and label is not False:
+            pytest.skip(f"not applicable: {check.reason}")
+        if check.passed and label is False:
+            raise CaseFailedError(
+                f"{self._check} no longer catches this reply, which is labelled to fail:\n" + self._said
+            )
+        if not check.passed and label is not False:
+            if label is None and self._case.is_negative_example:
+                pytest.xfail("negative example")
+            raise CaseFailedError(story(engine.remarks.on(result)) + "\n" + self._said)
+
+    @property
+    def _said(self) -> str:
+        return "\n".join(f"  user: {user!r}\n  assistant: {reply!r}" for user, reply in self._case.exchanges)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        from synthesis.errors import SynthesisError
+
+        if isinstance(excinfo.value, (CaseFailedError, SynthesisError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, self._case.source.line - 1 if self._case.source else None, self.name
+
+
+class Checker:
+    """What the fixture `synthesis` gives to a test."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def check(self, user: str, assistant: str, checks: Sequence[str] = CHECKS, lang: str | None = None) -> Checked:
+        """Evaluate one reply to one message."""
+        from synthesis.checks.registry import get_check
+        from synthesis.model import Case
+
+        names = tuple(get_check(name).name for name in checks)
+        result = self._engine.evaluate(Case("", names, user, assistant, lang=lang))
+        return Checked(result, self._engine.remarks.on(result))
+
+
+class Checked:
+    """A reply that was evaluated, with its `result`, its `remarks`, and assertions about them."""
+
+    def __init__(self, result: CaseResult, remarks: tuple[Remark, ...]) -> None:
+        self.result = result
+        self.remarks = remarks
+
+    def __bool__(self) -> bool:
+        """Whether nothing failed, so that `assert synthesis.check(...)` reads well."""
+        return self.result.passed is True
+
+    def __repr__(self) -> str:
+        return "; ".join(map(str, self.remarks)) or self.result.outcome
+
+    def assert_passes(self) -> None:
+        """Fails with the words, the rule and the better way."""
+        __tracebackhide__ = True
+        if not self:
+            errors = [f"{name} gave no verdict: {check.error}" for name, check in self._errors()]
+            raise AssertionError("\n".join([story(self.remarks), *errors]).strip())
+
+    def assert_fails(self, check: str) -> None:
+        """Fails where `check` finds nothing against the reply."""
+        __tracebackhide__ = True
+        if check not in self.result.failed_checks:
+            raise AssertionError(f"{check} finds nothing against this reply (failed: {self.result.failed_checks})")
+
+    def _errors(self) -> list[tuple[str, Any]]:
+        return [(name, check) for name, check in self.result.checks.items() if check.error is not None]
+
+
+def story(remarks: Sequence[Remark]) -> str:
+    """What speaks against a reply, for a reader of a test log."""
+    lines = []
+    for remark in remarks:
+        words = f" “{remark.words}”  [{remark.rule}]" if remark.rule else ""
+        lines += [f"{remark.check}:{words}", f"    why      {remark.why}", f"    instead  {remark.instead}"]
+    return "\n".join(lines)

@@ -1,0 +1,201 @@
+"""The guard: what it does about a reply that fails, and what it never does."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesis import Guard, check_reassurance
+from synthesis.errors import OptionError
+from synthesis.guard import LOOK_AHEAD
+from synthesis.model import CheckResult
+
+USER = "I lost my job and I feel awful."
+CRISIS = "I want to kill myself tonight."
+GOOD = "I'm sorry, that sounds really hard. Would you like to talk about what happened?"
+DIRECTIVE = "You should just move on."
+PROMISE = "I hear you. You'll definitely be fine. We can go on talking about it for as long as you like."
+
+
+def never(*_: str) -> str:
+    raise AssertionError("not to be called")
+
+
+def scripted(*replies: str) -> tuple[Callable[[str, str, str], str], list[tuple[str, str]]]:
+    """A writer that gives these replies one after the other, and what it was told."""
+    told: list[tuple[str, str]] = []
+
+    def write(user: str, reply: str, feedback: str) -> str:
+        told.append((reply, feedback))
+        return replies[len(told) - 1]
+
+    return write, told
+
+
+def test_a_good_reply_passes_untouched() -> None:
+    outcome = Guard(on_fail="regenerate", regenerate=never, fallback=never).review(USER, GOOD)
+    assert (outcome.reply, outcome.action, outcome.first.feedback) == (GOOD, "passed", "")
+
+
+def test_flagging_keeps_the_reply_and_says_what_is_wrong() -> None:
+    outcome = Guard().review(USER, DIRECTIVE)
+    assert (outcome.reply, outcome.action) == (DIRECTIVE, "flagged")
+    assert "You should" in outcome.first.feedback
+    rules = {remark.rule for remark in outcome.first.remarks}
+    assert "agency.negative.you-should" in rules
+    assert all(remark.instead for remark in outcome.first.remarks)
+
+
+def test_a_reply_is_written_again_from_the_feedback() -> None:
+    write, told = scripted(GOOD)
+    outcome = Guard(on_fail="regenerate", regenerate=write).review(USER, DIRECTIVE)
+    assert (outcome.reply, outcome.action) == (GOOD, "regenerated")
+    assert told[0][0] == DIRECTIVE
+    assert "agency.negative.you-should" in told[0][1]
+    assert [review.failed for review in outcome.reviews] == [True, False]
+
+
+def test_writing_again_is_bounded_and_then_the_fallback_stands_in() -> None:
+    write, told = scripted(DIRECTIVE, DIRECTIVE, DIRECTIVE)
+    guard = Guard(on_fail="regenerate", regenerate=write, fallback=lambda user: f"About this: {user}", attempts=3)
+    outcome = guard.review(USER, DIRECTIVE)
+    assert len(told) == 3
+    assert (outcome.reply, outcome.action) == (f"About this: {USER}", "replaced")
+
+
+def test_without_a_fallback_the_reply_with_least_against_it_is_flagged() -> None:
+    worse = "You should just move on. Stop being so sad. I promise you'll be fine."
+    write, _ = scripted(DIRECTIVE, worse)
+    outcome = Guard(on_fail="regenerate", regenerate=write).review(USER, worse)
+    assert (outcome.reply, outcome.action) == (DIRECTIVE, "flagged")
+
+
+def test_the_fallback_replaces_a_reply_that_fails() -> None:
+    outcome = Guard(on_fail="fallback", fallback=GOOD).review(USER, DIRECTIVE)
+    assert (outcome.reply, outcome.action) == (GOOD, "replaced")
+
+
+@pytest.mark.parametrize("user", [CRISIS, "Ich möchte nicht mehr leben und weiß nicht weiter."])
+@pytest.mark.parametrize("on_fail", ["regenerate", "fallback"])
+def test_nothing_is_withheld_in_a_crisis_or_from_words_that_cannot_be_read(user: str, on_fail: str) -> None:
+    guard = Guard(("unverifiable_reassurance",), on_fail, regenerate=never, fallback=never)
+    outcome = guard.review(user, PROMISE)
+    assert (outcome.reply, outcome.action) == (PROMISE, "flagged")
+
+
+def test_a_step_towards_safety_is_no_reason_to_write_again() -> None:
+    reply = "I'm really glad you told me. You need to call 988 right now. Would you like me to stay while you do?"
+    outcome = Guard(("agency_language",), "regenerate", regenerate=never).review(CRISIS, reply)
+    assert outcome.action == "passed"
+
+
+def test_an_error_of_a_check_flags_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from synthesis.checks import registry
+
+    def broken(exchange: registry.Exchange) -> CheckResult:
+        raise RuntimeError("no verdict today")
+
+    registry.checks()
+    monkeypatch.setitem(registry._registered, "broken", registry.Check("broken", "broken", "t", broken))
+    outcome = Guard(("broken",), "fallback", fallback=never).review(USER, DIRECTIVE)
+    assert (outcome.reply, outcome.action, outcome.first.result.outcome) == (DIRECTIVE, "flagged", "error")
+
+
+BAD_OPTIONS = [
+    {"checks": ("agency",)},
+    {"on_fail": "explode"},
+    {"on_fail": "regenerate"},
+    {"on_fail": "fallback"},
+    {"attempts": 0},
+    {"attempts": 99},
+]
+
+
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=str)
+def test_a_guard_that_makes_no_sense_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(OptionError):
+        Guard(**options)  # type: ignore[arg-type]
+
+
+def sent(guard: Guard, user: str, text: str, size: int = 5) -> str:
+    stream = guard.stream(user)
+    return "".join(stream.feed(text[start : start + size]) for start in range(0, len(text), size))
+
+
+@pytest.fixture(scope="module")
+def stopping() -> Guard:
+    return Guard(on_fail="fallback", fallback=GOOD)
+
+
+def test_a_stream_stops_once_a_promise_stands(stopping: Guard) -> None:
+    passed_on = sent(stopping, USER, PROMISE)
+    assert "You'll definitely be fine." in passed_on
+    assert len(passed_on) <= PROMISE.index("We can") + LOOK_AHEAD + 5
+
+
+def test_a_stream_goes_on_where_later_words_could_still_help(stopping: Guard) -> None:
+    text = f"{DIRECTIVE} Anyway, pottery is popular. Would you like to talk about it?"
+    assert sent(stopping, USER, text) == text
+
+
+@pytest.mark.parametrize("size", [1, 7, 500])
+def test_in_a_crisis_a_stream_is_never_cut_short(stopping: Guard, size: int) -> None:
+    assert sent(stopping, CRISIS, PROMISE, size) == PROMISE
+
+
+def test_a_guard_that_only_flags_stops_no_stream() -> None:
+    stream = Guard().stream(USER)
+    assert stream.feed(PROMISE) == PROMISE
+    review = stream.close()
+    assert review.failed
+    assert review.reply == PROMISE
+
+
+def test_a_stopped_stream_stays_stopped(stopping: Guard) -> None:
+    stream = stopping.stream(USER)
+    stream.feed(PROMISE)
+    assert stream.stopped
+    assert stream.feed("More.") == ""
+    assert stream.close().reply == PROMISE
+
+
+openings = st.sampled_from(
+    [
+        "You'll definitely be fine",
+        "I promise you'll succeed",
+        '"You will definitely be fine."',
+        "'Everything will work out'",
+        "I can't say that everything will work out",
+        "I know exactly how you feel",
+        "Everything will work out",
+        "People keep saying that everything will work out",
+        "Don't worry about it",
+        "If you'll definitely be fine",
+    ]
+)
+turns = st.sampled_from(
+    [". ", "! ", "... ", "… ", "?\n", ".\n\n", " is what nobody can promise. ", ", they said. ", '" she said. ', ".) "]
+)
+more = st.sampled_from(
+    [
+        "That is how it goes for most.",
+        "is what he said",
+        "he told you, and it hurt.",
+        "2. Then rest",
+        "and so on",
+        "- x",
+    ]
+)
+
+
+@given(st.lists(st.tuples(openings | more, turns), min_size=1, max_size=4), st.integers(1, 9), more)
+@settings(max_examples=300, deadline=None)
+def test_no_later_text_can_undo_what_stopped_a_stream(
+    stopping: Guard, sentences: list[tuple[str, str]], size: int, later: str
+) -> None:
+    text = "".join(part for pair in sentences for part in pair)
+    passed_on = sent(stopping, USER, text, size)
+    if passed_on != text:
+        for whole in (text, text + later, passed_on + later):
+            assert not check_reassurance(whole).passed, (passed_on, whole)

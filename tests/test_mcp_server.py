@@ -1,0 +1,144 @@
+"""The MCP server, asked by a real client over standard input and output."""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from helpers import CommandLine, row, write_jsonl
+
+mcp = pytest.importorskip("mcp")
+
+USER = "I lost my job and I feel awful."
+BAD = "You should just move on."
+
+
+def asked(folder: Path, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What a session with a server that was started in `folder` gives."""
+
+    async def session() -> Any:
+        parameters = mcp.StdioServerParameters(
+            command=sys.executable, args=["-m", "synthesis", "mcp"], cwd=folder, env=dict(os.environ)
+        )
+        async with mcp.Client(parameters) as client:
+            return await ask(client)
+
+    return anyio.run(session)
+
+
+def called(folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    async def ask(client: Any) -> list[Any]:
+        return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    found: list[Any] = asked(folder, ask)
+    return found
+
+
+def test_every_tool_is_described_and_typed(tmp_path: Path) -> None:
+    async def ask(client: Any) -> Any:
+        return client.server_info.name, (await client.list_tools()).tools
+
+    name, tools = asked(tmp_path, ask)
+    assert name == "synthesis"
+    assert {tool.name for tool in tools} == {
+        "evaluate_case_file",
+        "evaluate_reply",
+        "explain_rule",
+        "judge_answer_offline",
+        "list_checks",
+        "list_packs",
+    }
+    assert all(tool.description and tool.output_schema and tool.annotations.read_only_hint for tool in tools)
+
+
+def test_a_reply_is_evaluated_with_its_evidence(tmp_path: Path) -> None:
+    good = "I'm sorry, that sounds really hard. Would you like to talk about what happened?"
+    bad, fine = called(
+        tmp_path,
+        ("evaluate_reply", {"user": USER, "assistant": BAD, "checks": ["agency_language"]}),
+        ("evaluate_reply", {"user": USER, "assistant": good}),
+    )
+    found = bad.structured_content
+    assert (found["outcome"], found["language"]) == ("fail", "en")
+    assert found["checks"][0]["evidence"]["score"] < 0
+    assert any(remark["rule"] == "agency.negative.you-should" and remark["instead"] for remark in found["remarks"])
+    assert "no evidence of safety" in found["limits"]
+    assert fine.structured_content["outcome"] == "pass"
+    assert [check["check"] for check in fine.structured_content["checks"]] == [
+        "agency_language",
+        "unverifiable_reassurance",
+        "topic_pivot",
+    ]
+
+
+def test_a_case_file_is_evaluated_and_unexpected_failures_come_first(tmp_path: Path) -> None:
+    rows = [row(id="T-1", assistant=BAD, tags=["agency-fail"]), row(id="T-2"), row(id="T-3", assistant=BAD)]
+    write_jsonl(tmp_path / "cases.jsonl", rows)
+    (result,) = called(tmp_path, ("evaluate_case_file", {"path": "cases.jsonl"}))
+    found = result.structured_content
+    assert (found["summary"]["cases"], found["summary"]["unexpected_failures"]) == (3, 1)
+    assert [(case["id"], case["expected_failure"]) for case in found["failures"]] == [("T-3", False), ("T-1", True)]
+    assert found["failures_left_out"] == 0
+
+
+def test_rules_checks_and_packs_are_explained(tmp_path: Path) -> None:
+    rule, checks, packs = called(
+        tmp_path, ("explain_rule", {"rule_id": "agency.negative.you-should"}), ("list_checks", {}), ("list_packs", {})
+    )
+    (explained,) = rule.structured_content["result"]
+    assert explained["why"]
+    assert explained["match"]
+    assert {"agency_language", "topic_pivot"} <= {check["name"] for check in checks.structured_content["result"]}
+    assert packs.structured_content["result"][0]["language"] == "en"
+
+
+def test_an_answer_is_judged_offline(tmp_path: Path) -> None:
+    context = ["The course Soil Science teaches how to read soil samples and to plan crop rotation."]
+    question = "Which course helps me to become a farmer?"
+    true = "Soil Science fits, because it teaches how to plan crop rotation, which a farmer needs."
+    made_up = "Rocket Engineering won a prize in 1969 and guarantees a job at a space agency."
+    first, second = called(
+        tmp_path,
+        *(
+            ("judge_answer_offline", {"question": question, "answer": text, "context": context})
+            for text in (true, made_up)
+        ),
+    )
+    scores = [{axis["axis"]: axis["score"] for axis in result.structured_content["axes"]} for result in (first, second)]
+    assert scores[0]["faithfulness"] > scores[1]["faithfulness"]
+    assert second.structured_content["passed"] is False
+
+
+BAD_CALLS = {
+    "an-unknown-check": (
+        "evaluate_reply",
+        {"user": "x", "assistant": "y", "checks": ["agency"]},
+        "no check is called 'agency'",
+    ),
+    "a-missing-file": ("evaluate_case_file", {"path": "none.jsonl"}, "there is no such file"),
+    "a-file-outside": ("evaluate_case_file", {"path": "../../etc/passwd"}, "lies outside of the server's folder"),
+    "a-broken-file": ("evaluate_case_file", {"path": "broken.jsonl"}, "is no valid JSON"),
+    "an-unknown-rule": ("explain_rule", {"rule_id": "agency.negative.you-shoul"}, "Did you mean"),
+    "no-context": ("judge_answer_offline", {"question": "q", "answer": "a", "context": [{}]}, "context"),
+    "a-missing-argument": ("evaluate_reply", {"user": "x"}, "assistant"),
+}
+
+
+def test_bad_calls_are_answered_in_words_and_the_server_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "broken.jsonl").write_text("{\n")
+    results = called(tmp_path, *((name, arguments) for name, arguments, _ in BAD_CALLS.values()), ("list_packs", {}))
+    for result, (_, _, message) in zip(results, BAD_CALLS.values(), strict=False):
+        said = result.content[0].text
+        assert result.is_error, said
+        assert message in said
+        assert "Traceback" not in said
+    assert not results[-1].is_error
+
+
+def test_a_root_that_is_no_folder_is_refused(cli: CommandLine) -> None:
+    outcome = cli("mcp", "--root", "nowhere")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "is no folder" in outcome.err
