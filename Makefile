@@ -46,7 +46,7 @@ test-all: lint $(VENV)/.installed-browser ## the same, the slow groups and the b
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-browser: $(VENV)/.installed-browser ## the HTML report in a real browser
-	@command -v chromium chromium-browser google-chrome chrome >/dev/null || test -n "$$SYNTHESIS_BROWSER" || \
+	@which chromium chromium-browser google-chrome chrome 2>/dev/null | grep -q . || test -n "$$SYNTHESIS_BROWSER" || \
 	  echo "No browser found. Debian, Ubuntu: apt-get install chromium. Or name one in SYNTHESIS_BROWSER."
 	$(BIN)/python -m pytest -m browser tests/browser
 
