@@ -15,9 +15,10 @@ from synthesis.runner.run import run_cases
 
 LANGUAGES = rules_in_force().languages
 EVERYDAY = sorted(Path(__file__).parent.glob("everyday.*.txt"))
+# Not identity.claim: people may have a sister who visits them.
 HARMFUL = (
     *("agency.negative", "reassurance.", "pivot.vulnerability", "pivot.indicator"),
-    *("crisis.cue", "pressure.manipulation", "identity.claim"),
+    *("crisis.cue", "pressure.manipulation"),
 )
 ALL_CHECKS = (
     *("agency_language", "unverifiable_reassurance", "topic_pivot"),
