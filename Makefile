@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-all lint docs clean
+.PHONY: help install dev run test test-all test-adapters lint docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,11 +38,17 @@ lint: dev ## ruff and mypy
 test: lint ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
-test-all: lint ## the same and the slow groups
+test-all: lint test-adapters ## the same and the slow groups
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# In an environment of its own: these frameworks pin what the extra `judge` needs newer.
+test-adapters: ## the adapters against the real frameworks
+	$(PYTHON) -m venv $(VENV)-adapters
+	$(VENV)-adapters/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[adapters]'
+	$(VENV)-adapters/bin/python -m pytest tests/adapters
 
 docs: dev ## write the generated documents anew
 	$(BIN)/python docs/generate.py
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-adapters out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -8,6 +8,7 @@ import click
 
 
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
     "--cases",
     multiple=True,
@@ -60,7 +61,7 @@ import click
 )
 @click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
 def evaluate(**options: Any) -> int:
-    """Evaluate cases and write a report.
+    """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures,
     3 a case ended in error, 130 interrupted.
@@ -69,6 +70,7 @@ def evaluate(**options: Any) -> int:
     from synthesis.cli.request import Request
     from synthesis.settings import find_settings
 
+    options["cases"] += options.pop("files")
     settings = find_settings(Path.cwd())
     request = Request.of(options, settings)
     return perform(request, as_artifact=os.environ.get("MCP_OUTPUT") == "json", quiet=options["quiet"])
