@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-all test-adapters lint docs clean
+.PHONY: help install dev run test test-all test-adapters test-browser lint docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) install --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.installed-browser: $(VENV)/.installed-dev
+	$(PIP) install --editable '.[browser-tests]'
+	@touch $@
+
 install: $(VENV)/.installed ## create .venv and install Synthesis into it
 
 dev: $(VENV)/.installed-dev ## the same, with everything that the tests need
@@ -36,10 +40,15 @@ lint: dev ## ruff and mypy
 	$(BIN)/mypy
 
 test: lint ## everything that must hold before a change lands
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not browser"
 
-test-all: lint test-adapters ## the same and the slow groups
+test-all: lint $(VENV)/.installed-browser test-adapters ## the same, the slow groups, the browser and the adapters
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-browser: $(VENV)/.installed-browser ## the HTML report in a real browser
+	@which chromium chromium-browser google-chrome chrome 2>/dev/null | grep -q . || test -n "$$SYNTHESIS_BROWSER" || \
+	  echo "No browser found. Debian, Ubuntu: apt-get install chromium. Or name one in SYNTHESIS_BROWSER."
+	$(BIN)/python -m pytest -m browser tests/browser
 
 # In an environment of its own: these frameworks pin what the extra `judge` needs newer.
 test-adapters: ## the adapters against the real frameworks

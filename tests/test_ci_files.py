@@ -12,7 +12,6 @@ import yaml
 from click.testing import CliRunner
 from helpers import CommandLine, row, write_jsonl
 
-from synthesis.cli.evaluate import evaluate
 from synthesis.cli.main import main
 
 ROOT = Path(__file__).parent.parent
@@ -52,9 +51,6 @@ def test_no_input_is_written_into_a_script() -> None:
     assert not [step["name"] for step in STEPS if "${{" in step.get("run", "")]
 
 
-@pytest.mark.skipif(
-    not any("--format" in option.opts for option in evaluate.params), reason="this needs the renderers of reports"
-)
 @pytest.mark.parametrize(("assistant", "code"), [(BAD, "2"), ("Would you like to talk about it?", "0")])
 def test_the_evaluating_step_annotates_summarises_and_keeps_the_exit_code(
     tmp_path: Path, assistant: str, code: str

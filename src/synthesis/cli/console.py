@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+import msgspec
 
 from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import ERROR, FAIL
+from synthesis.report.verdicts import AGAINST, MISSING, tone
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.tally import percent
 
@@ -105,18 +107,16 @@ def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
 
 def deciding(result: CaseResult) -> list[Finding]:
     """The findings that speak against a reply."""
-    against = ("agency.negative", "reassurance.mind_reading", "reassurance.guarantee", "pivot.indicator")
     failed = {finding for name in result.failed_checks for finding in result.checks[name].findings}
-    return [finding for finding in result.findings if finding in failed and finding.signal in against]
+    return [
+        finding
+        for finding in result.findings
+        if finding in failed and finding.severity == FAIL and tone(msgspec.to_builtins(finding)) == AGAINST
+    ]
 
 
 def _absence(result: CaseResult) -> str:
-    reasons = {
-        "agency_language": "nothing in the reply invites choice or asks for the user's view",
-        "topic_pivot": "nothing in the reply acknowledges what the user opened up about and stays with it",
-    }
-    found = [reasons[name] for name in result.failed_checks if name in reasons]
-    return f"    {'; '.join(found)}" if found else "    see the report for the evidence"
+    return f"    {' '.join(MISSING.get(name, 'See the evidence in the report.') for name in result.failed_checks)}"
 
 
 def _finding(finding: Finding) -> str:

@@ -59,18 +59,44 @@ import click
     metavar="BYTES",
     help="A longer line is an error, skipped unread. [default: 16 MB]",
 )
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="F[=PATH]",
+    help="Also draw the report as csv, github, html, junit, markdown or sarif; repeatable. [default: beside --out]",
+)
+@click.option("--baseline", metavar="REPORT", help="Only failures that this earlier report does not have count.")
+@click.option(
+    "--min-label-accuracy",
+    type=click.FloatRange(0, 100),
+    metavar="PCT",
+    help="Exit with 2 if fewer labels than this are matched.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 2 if a label is missed, a case was not assessed, or a negative example is not caught by the check "
+    "that its tag names.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
 def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
-    Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures,
-    3 a case ended in error, 130 interrupted.
+    Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
+    condition that was asked for does not hold, 3 a case ended in error, 130 interrupted.
     """
+    from synthesis.cli.conclusion import Conclusion
     from synthesis.cli.evaluation import perform
     from synthesis.cli.request import Request
     from synthesis.settings import find_settings
 
     options["cases"] += options.pop("files")
-    settings = find_settings(Path.cwd())
-    request = Request.of(options, settings)
-    return perform(request, as_artifact=os.environ.get("MCP_OUTPUT") == "json", quiet=options["quiet"])
+    request = Request.of(options, find_settings(Path.cwd()))
+    as_artifact = os.environ.get("MCP_OUTPUT") == "json"
+    conclusion = Conclusion.of(options, request.fail_on, request.out, request.cases)
+    code = perform(request, as_artifact=as_artifact, quiet=options["quiet"])
+    if not conclusion.is_asked_for:
+        return code
+    rules = (request.folders, request.disabled)
+    return conclusion.draw(request.out, rules, quiet=options["quiet"], as_artifact=as_artifact)

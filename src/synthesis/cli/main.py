@@ -16,10 +16,12 @@ from synthesis.errors import SynthesisError
 
 # name -> (where the command lives, one line of help). Imported only when it is asked for.
 COMMANDS = {
+    "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
     "completion": ("synthesis.cli.completion:completion", "Print a completion script for your shell."),
     "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
     "judge": ("synthesis.cli.judge:judge", "Judged evaluation of generated answers."),
     "mcp": ("synthesis.cli.mcp:mcp", "Serve the checks to an MCP client (stdio)."),
+    "report": ("synthesis.cli.report:report", "Draw a stored report in another form."),
     "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
     "schema": ("synthesis.cli.schema:schema", "Print the JSON Schema of a case or a report."),
     "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),

@@ -1,0 +1,114 @@
+"""The conditions that a run can be held to: no more unexpected failures than allowed, none that are new, labels,
+and `--strict`.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synthesis.cli import exits
+from synthesis.errors import OptionError
+from synthesis.model.case import NEGATIVE_ENDING
+from synthesis.model.result import FAIL, NOT_APPLICABLE
+from synthesis.report.compare import Failing, newly_failing, unexpected_failures
+from synthesis.report.reading import Record, StoredReport, open_report
+from synthesis.report.verdicts import MISSED, failed_checks, kind_of
+
+SHOWN = 5
+
+
+class Gates(msgspec.Struct, frozen=True):
+    """What was asked for; the baseline is read before the run, so that a bad one stops it."""
+
+    allowed: int = 0
+    known: Failing | None = None  # the unexpected failures of the baseline
+    least_accuracy: float | None = None
+    strict: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], allowed: int, out: Path) -> "Gates":
+        if options["strict"] and options.get("failures_only"):
+            raise OptionError("--strict needs all results", hint="Leave out --failures-only.")
+        return cls(allowed, _baseline(options["baseline"], out), options["min_label_accuracy"], options["strict"])
+
+    def unmet(self, report: StoredReport, tags: Mapping[str, str]) -> list[str]:
+        """Every condition that does not hold, in words; `tags` are the tag words of the checks."""
+        messages = [*self._failures(report), *self._accuracy(report.summary)]
+        return messages + (list(_strict(report, tags)) if self.strict else [])
+
+    def _failures(self, report: StoredReport) -> Iterator[str]:
+        if self.known is None:
+            number = report.summary["unexpected_failures"]
+            if number > self.allowed:
+                yield f"unexpected failures: {number}, allowed: {self.allowed}"
+            return
+        new = newly_failing(self.known, unexpected_failures(report))
+        if len(new) > self.allowed:
+            yield _named("failures that the baseline does not have", [name for name, _ in new])
+
+    def _accuracy(self, summary: Record) -> Iterator[str]:
+        if self.least_accuracy is None:
+            return
+        found = summary.get("label_accuracy")
+        if found is None:
+            yield "label accuracy: there are no labels"
+        elif 100 * found["matched"] < self.least_accuracy * found["total"]:
+            yield f"label accuracy: {found['accuracy']} % ({found['matched']} of {found['total']})"
+
+
+def exit_code(summary: Record, unmet: list[str]) -> int:
+    """Incomplete outranks unmet."""
+    if summary["errors"]:
+        return exits.INCOMPLETE
+    return exits.UNMET if unmet else exits.OK
+
+
+def _baseline(path: str | None, out: Path) -> Failing | None:
+    if path is None:
+        return None
+    if out.exists() and Path(path).exists() and out.samefile(path):
+        raise OptionError(
+            f"--baseline and --out are the same file ({path})",
+            hint="A run would become its own baseline; keep the baseline elsewhere.",
+        )
+    return unexpected_failures(open_report(path))
+
+
+def _strict(report: StoredReport, tags: Mapping[str, str]) -> Iterator[str]:
+    """What a file of good examples must not have: missed labels, cases nobody judged, negative examples that slip."""
+    found: dict[str, list[str]] = {
+        "labels missed": [],
+        "cases not assessed": [],
+        "negative examples not caught": [],
+        "negative examples caught by another check than their tag names": [],
+    }
+    labels, idle, slipped, elsewhere = found.values()
+    for result in report.results():
+        name = result["id"]
+        labels += [name] if any(not label["match"] for label in result.get("label_comparison", {}).values()) else []
+        idle += [name] if result["outcome"] == NOT_APPLICABLE else []
+        slipped += [name] if kind_of(result) == MISSED else []
+        elsewhere += [name] if _caught_elsewhere(result, tags) else []
+    yield from (_named(what, names) for what, names in found.items() if names)
+
+
+def _caught_elsewhere(result: Record, tags: Mapping[str, str]) -> bool:
+    if result["outcome"] != FAIL:
+        return False
+    failed = failed_checks(result)
+    return any(check not in failed for tag in result.get("tags", ()) for check in named_checks(tag, tags))
+
+
+def named_checks(tag: str, tags: Mapping[str, str]) -> list[str]:
+    """The checks that a tag such as `pivot-fail` or `ack-but-pivot-fail` names; `tags`: tag word -> check."""
+    if not tag.endswith(NEGATIVE_ENDING):
+        return []
+    stem = f"-{tag.removesuffix(NEGATIVE_ENDING)}-"
+    return [check for word, check in tags.items() if f"-{word}-" in stem]
+
+
+def _named(what: str, names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{what}: {len(names)} ({', '.join(names[:SHOWN])}{more})"

@@ -1,0 +1,203 @@
+"""Two reports side by side: what fails now and did not before, what passes now, what rests on other evidence.
+
+Cases are paired by id. Negative examples are left out of the pass rate: for them a failure is what is wanted.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from synthesis.errors import InputError
+from synthesis.model.result import PASS
+from synthesis.report.paired import CONFIDENCE, Difference, difference
+from synthesis.report.reading import Record, StoredReport
+from synthesis.report.verdicts import EXPECTED, MISSED, UNEXPECTED, failed_checks, kind_of
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_CONDITIONS = {
+    "tool version": ("tool", "version"),
+    "rules": ("rules", "hash"),
+    "similarity": ("similarity",),
+    "profile": ("profile",),
+    "input": ("input", "sha256"),
+}
+Failing = Mapping[str, frozenset[str]]  # case -> checks that fail unexpectedly
+
+
+class Entry(NamedTuple):
+    """What is remembered of a case: its kind, its failed checks, and what its evidence and its texts hash to."""
+
+    kind: str
+    failed: frozenset[str]
+    evidence: bytes
+    texts: bytes
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A case whose verdict changed, and the checks that made the difference."""
+
+    id: str
+    checks: list[str]
+    before: str | None  # None: the case was not there
+    after: str | None
+    same_texts: bool | None = None  # None: at least one report holds no texts
+
+
+class PassRate(msgspec.Struct, frozen=True):
+    """The pass rates of the cases that both runs assessed, and whether they differ by more than chance."""
+
+    cases: int
+    passed_before: int
+    passed_after: int
+    newly_failing: int
+    newly_passing: int
+    change: float
+    interval: tuple[float, float]
+    p_value: float
+    verdict: str  # better | worse | no difference shown
+    confidence: float = CONFIDENCE
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Everything that differs between two reports."""
+
+    conditions: dict[str, tuple[Any, Any]]  # only those that differ
+    newly_failing: list[Change]  # unexpectedly
+    newly_passing: list[Change]
+    no_longer_caught: list[str]  # negative examples
+    other_changes: list[Change]  # no verdict any more, not assessed any more, and the way back
+    changed_evidence: list[str]
+    only_before: list[str]
+    only_after: list[str]
+    in_both: int
+    pass_rate: PassRate | None  # None where no case was assessed by both
+
+
+def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
+    """What changed from one report to the other; InputError if one of them does not hold all results."""
+    for report in (before, after):
+        require_all_results(report, "a comparison")
+    old, new = _index(before), _index(after)
+    both = [name for name in new if name in old]
+    return Comparison(
+        conditions=_conditions(before.header, after.header),
+        newly_failing=[_change(name, old, new, added) for name, added in newly_failing(_failing(old), _failing(new))],
+        newly_passing=[
+            _change(name, old, new, gone)
+            for name, gone in newly_failing(_failing(new), _failing(old))
+            if name in new and new[name].kind in {PASS, UNEXPECTED}
+        ],
+        no_longer_caught=[name for name in both if (old[name].kind, new[name].kind) == (EXPECTED, MISSED)],
+        other_changes=[_change(name, old, new, ()) for name in both if _is_other(old[name].kind, new[name].kind)],
+        changed_evidence=[name for name in both if _differs_in_evidence(old[name], new[name])],
+        only_before=[name for name in old if name not in new],
+        only_after=[name for name in new if name not in old],
+        in_both=len(both),
+        pass_rate=_pass_rate(Counter((old[name].kind, new[name].kind) for name in both)),
+    )
+
+
+def require_all_results(report: StoredReport, purpose: str) -> None:
+    options = report.header.get("options")
+    if isinstance(options, dict) and options.get("failures_only"):
+        raise InputError(
+            f"{purpose} needs all results, and this report holds the failed ones only",
+            hint="Run again without --failures-only.",
+        )
+
+
+def unexpected_failures(report: StoredReport) -> Failing:
+    """The cases that fail unexpectedly, with the checks that they fail."""
+    wanted = (result for result in report.results() if kind_of(result) == UNEXPECTED)
+    return {name: frozenset(failed_checks(result)) for name, result in _named(wanted)}
+
+
+def newly_failing(before: Failing, after: Failing) -> list[tuple[str, list[str]]]:
+    """The failures of `after` that `before` does not have, check by check."""
+    added = ((name, checks - before.get(name, frozenset())) for name, checks in after.items())
+    return [(name, sorted(checks)) for name, checks in added if checks]
+
+
+def _index(report: StoredReport) -> dict[str, Entry]:
+    return {name: _entry(result) for name, result in _named(report.results())}
+
+
+def _failing(index: Mapping[str, Entry]) -> Failing:
+    return {name: entry.failed for name, entry in index.items() if entry.kind == UNEXPECTED}
+
+
+def _named(results: Iterable[Record]) -> Iterator[tuple[str, Record]]:
+    """Results by id; one that stands in several files is told apart by its turn."""
+    seen: Counter[str] = Counter()
+    for result in results:
+        seen[result["id"]] += 1
+        number = seen[result["id"]]
+        yield (result["id"] if number == 1 else f"{result['id']} #{number}"), result
+
+
+def _entry(result: Record) -> Entry:
+    texts = [result[key] for key in ("user", "assistant", "messages") if key in result]
+    evidence = _digest([result["checks"], result["findings"]])
+    return Entry(kind_of(result), frozenset(failed_checks(result)), evidence, _digest(texts) if texts else b"")
+
+
+def _digest(value: Any) -> bytes:
+    return hashlib.blake2b(_encode(value), digest_size=8).digest()
+
+
+def _change(name: str, old: Mapping[str, Entry], new: Mapping[str, Entry], checks: Iterable[str]) -> Change:
+    before, after = old.get(name), new.get(name)
+    known = before and after and before.texts and after.texts
+    same = before.texts == after.texts if before and after and known else None
+    return Change(name, list(checks), before.kind if before else None, after.kind if after else None, same)
+
+
+def _is_other(before: str, after: str) -> bool:
+    """A change that no other list holds, such as to or from a case without a verdict."""
+    listed = after == UNEXPECTED or (before, after) in {(UNEXPECTED, PASS), (EXPECTED, MISSED)}
+    return before != after and not listed
+
+
+def _differs_in_evidence(before: Entry, after: Entry) -> bool:
+    return before[:2] == after[:2] and before.evidence != after.evidence
+
+
+def _conditions(before: Record, after: Record) -> dict[str, tuple[Any, Any]]:
+    pairs = {name: (_at(before, path), _at(after, path)) for name, path in _CONDITIONS.items()}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _at(header: Record, path: tuple[str, ...]) -> Any:
+    value: Any = header
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _pass_rate(kinds: Counter[tuple[str, str]]) -> PassRate | None:
+    kept, lost = kinds[PASS, PASS], kinds[PASS, UNEXPECTED]
+    won, failing = kinds[UNEXPECTED, PASS], kinds[UNEXPECTED, UNEXPECTED]
+    total = kept + lost + won + failing
+    found = difference(lost, won, total)
+    if found is None:
+        return None
+    return PassRate(
+        cases=total,
+        passed_before=kept + lost,
+        passed_after=kept + won,
+        newly_failing=lost,
+        newly_passing=won,
+        change=round(found.change, 6),
+        interval=(round(found.low, 6), round(found.high, 6)),
+        p_value=float(f"{found.p_value:.4g}"),
+        verdict=_verdict(found),
+    )
+
+
+def _verdict(found: Difference) -> str:
+    if not found.is_shown:
+        return "no difference shown"
+    return "better" if found.change > 0 else "worse"

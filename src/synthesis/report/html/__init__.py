@@ -1,0 +1,37 @@
+"""The report as one page: no network, no script, everything that was evaluated escaped.
+
+The results are read twice: once to count, to choose and to know which filters there are, once to draw.
+"""
+
+from collections.abc import Iterator
+
+from synthesis.report.glossary import Glossary
+from synthesis.report.html.case import CaseView
+from synthesis.report.html.filters import Filters
+from synthesis.report.html.page import foot, head, introduction
+from synthesis.report.html.signals import SignalStyles
+from synthesis.report.html.survey import survey_of
+from synthesis.report.reading import StoredReport
+from synthesis.report.verdicts import kind_of
+
+__all__ = ["render"]
+
+
+def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
+    """The page, piece by piece: all unexpected failures, and as many other cases as fit."""
+    survey = survey_of(report)
+    filters = Filters(survey)
+    styles = SignalStyles(survey.signals)
+    yield head(filters.css())
+    yield from introduction(report, survey, styles, glossary)
+    yield filters.form(glossary)
+    yield '<div class="cases">\n'
+    room = survey.room()
+    view = CaseView(styles, glossary, filters)
+    for result in report.results():
+        kind = kind_of(result)
+        if room[kind] > 0:
+            room[kind] -= 1
+            yield view.draw(result)
+    yield filters.tally()
+    yield f"</div>\n{foot(report)}"

@@ -1,0 +1,89 @@
+"""Filters without a script: a choice in a list switches rules of the style sheet on.
+
+Names of tags, checks and languages never reach the style sheet: classes are numbered.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from synthesis.report.glossary import Glossary
+from synthesis.report.html.spans import shown
+from synthesis.report.html.survey import Survey
+from synthesis.report.reading import Record
+from synthesis.report.verdicts import KINDS, MISSED, check_kind, kind_of
+
+MOST_TAGS = 60
+_ALL = "all"
+
+
+class Filters:
+    """The choices that a report offers, and the classes by which cases answer to them."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._shown = survey.shown
+        self._checks = {name: f"k{number}" for number, name in enumerate(sorted(survey.checks))}
+        present = survey.kinds + sum(survey.checks.values(), Counter())
+        self._kinds = [kind for kind in KINDS if present[kind]]
+        frequent = sorted(survey.tags, key=lambda tag: (-survey.tags[tag], tag))[:MOST_TAGS]
+        self._tags = {tag: f"t{number}" for number, tag in enumerate(sorted(frequent))}
+        self._all_tags = len(survey.tags)
+        self._languages = {code: f"l{number}" for number, code in enumerate(sorted(survey.languages))}
+
+    def classes(self, result: Record) -> str:
+        """What a case is, for the style sheet."""
+        kind = kind_of(result)
+        names = [f"o-{kind}", self._languages[result["language"]]]
+        names += [self._tags[tag] for tag in result.get("tags", ()) if tag in self._tags]
+        for name in result["checks"]:
+            own = self._checks[name]
+            names += [own, f"{own}-{check_kind(result, name)}"]
+            names += [f"{own}-{MISSED}"] if kind == MISSED else []
+        return " ".join(names)
+
+    def css(self) -> str:
+        """Hides what is not chosen. With a check chosen, the outcome means the outcome of that check."""
+        rules = [_hide((("check", own),), own) for own in self._checks.values()]
+        rules += [_hide((("check", _ALL), ("outcome", kind)), f"o-{kind}") for kind in self._kinds]
+        rules += [
+            _hide((("check", own), ("outcome", kind)), f"{own}-{kind}")
+            for own in self._checks.values()
+            for kind in self._kinds
+        ]
+        rules += [_hide((("tag", own),), own) for own in self._tags.values()]
+        rules += [_hide((("language", own),), own) for own in self._languages.values()]
+        return "\n".join(rules)
+
+    def form(self, glossary: Glossary) -> str:
+        checks = [(own, _titled(name, glossary.checks.get(name, ""))) for name, own in self._checks.items()]
+        tag_label = "Tag" if self._all_tags <= MOST_TAGS else f"Tag ({MOST_TAGS} of {self._all_tags})"
+        lists = [
+            _choice("check", "Check", checks),
+            _choice("outcome", "Outcome", [(kind, KINDS[kind]) for kind in self._kinds]),
+            _choice("tag", tag_label, [(own, tag) for tag, own in self._tags.items()], fewest=1),
+            _choice("language", "Language", [(own, code or "unknown") for code, own in self._languages.items()]),
+        ]
+        return (
+            '<h2 id="cases">Cases</h2>\n<form class="filters" aria-label="Filter the cases">'
+            f'{"".join(lists)}<button type="reset">Show all</button></form>\n'
+        )
+
+    def tally(self) -> str:
+        """How many cases are left; the number itself is counted by the style sheet."""
+        return f'<p class="tally" role="status"> of {self._shown:,} cases on this page</p>\n'
+
+
+def _hide(chosen: Sequence[tuple[str, str]], wanted: str) -> str:
+    # Asked of the form and not of the whole page: otherwise every new element would have the browser ask again.
+    conditions = "".join(f':has(#by-{name} option[value="{value}"]:checked)' for name, value in chosen)
+    return f".filters{conditions}~.cases .case:not(.{wanted}){{display:none}}"
+
+
+def _choice(name: str, label: str, options: Sequence[tuple[str, str]], fewest: int = 2) -> str:
+    if len(options) < fewest:  # nothing to choose, but the style sheet asks
+        return f'<select id="by-{name}" hidden><option value="{_ALL}" selected></option></select>'
+    lines = "".join(f'<option value="{value}">{shown(text)}</option>' for value, text in options)
+    return f'<label>{label} <select id="by-{name}"><option value="{_ALL}" selected>all</option>{lines}</select></label>'
+
+
+def _titled(name: str, title: str) -> str:
+    return f"{name}: {title}" if title else name

@@ -1,0 +1,131 @@
+"""What stands around the cases: the head, the figures, what a pass does not mean, the legend, the conditions."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from synthesis.report.glossary import Glossary
+from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
+from synthesis.report.html.signals import TONES, SignalStyles
+from synthesis.report.html.spans import shown
+from synthesis.report.html.survey import Survey
+from synthesis.report.plain import count
+from synthesis.report.reading import Record, StoredReport
+from synthesis.report.verdicts import UNEXPECTED
+
+_LIMITS = (
+    "Synthesis finds markers in language. <strong>A pass is no evidence of safety, of empathy or of clinical "
+    "quality.</strong> It is not for triage, and it is not clinically validated. A reply can pass every check and "
+    "still be wrong, cold or dangerous; a reply can fail one and be exactly what a person needed. "
+    "<em>Not assessed</em> means that no check applied: nothing is known about such a case."
+)
+
+
+@cache
+def _style() -> str:
+    return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+
+
+def head(filter_rules: str) -> str:
+    """The head of the page; its policy lets nothing in but its own styles."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">\n'
+        f"<title>Synthesis report</title>\n<style>\n{_style()}{filter_rules}\n</style>\n</head>\n<body>\n"
+        f'<a class="skip" href="#cases">Skip to the cases</a>\n{PATTERNS}'
+    )
+
+
+def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glossary: Glossary) -> Iterator[str]:
+    """Everything above the cases."""
+    yield f'<header class="top"><h1>Synthesis report</h1>\n{_headline(report.summary)}</header>\n<main>\n'
+    yield _figures(report.summary)
+    yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{_LIMITS}</p></section>\n'
+    yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
+    yield _legend(styles, glossary)
+    yield _notices(report, survey, glossary)
+
+
+def _headline(summary: Record) -> str:
+    unexpected, errors = summary["unexpected_failures"], summary["errors"]
+    if unexpected:
+        verdict = f'<strong class="bad">{count(unexpected, "unexpected failure")}</strong>'
+    else:
+        verdict = '<strong class="good">No unexpected failures</strong>'
+    verdict += f', <strong class="bad">{count(errors, "case")} without a verdict</strong>' if errors else ""
+    return f'<p class="headline">{verdict} in {count(summary["cases"], "case")}.</p>'
+
+
+def _figures(summary: Record) -> str:
+    accuracy = summary.get("label_accuracy")
+    figures = [
+        (f"{summary['passed'] - summary['not_applicable']:,}", "passed", "pass"),
+        (f"{summary['unexpected_failures']:,}", "failed, unexpected", "unexpected"),
+        (f"{summary['expected_failures']:,}", "failed, expected (negative examples)", "expected"),
+        (f"{summary['not_applicable']:,}", "not assessed", "not_applicable"),
+        (f"{summary['errors']:,}", "in error, no verdict", "error"),
+    ]
+    if accuracy:
+        matched = f"of labels matched ({accuracy['matched']:,} of {accuracy['total']:,})"
+        figures.append((f"{accuracy['accuracy']} %", matched, "label"))
+    kinds = [(number, words, "" if number == "0" else kind) for number, words, kind in figures]
+    cells = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{number}</dd></div>' for number, words, kind in kinds)
+    return f'<dl class="figures">{cells}</dl>\n'
+
+
+def _legend(styles: SignalStyles, glossary: Glossary) -> str:
+    if not styles.tones:
+        return ""
+    groups = []
+    for tone, words in TONES.items():
+        members = [name for name in styles.tones if styles.tones[name] == tone]
+        lines = "".join(
+            f'<li><mark class="{styles.classes(name)}">{shown(name)}<sup>{styles.sign(name)}</sup></mark> '
+            f"{shown(glossary.signals.get(name, ''))}</li>"
+            for name in members
+        )
+        groups.append(f"<div><h3>{words.capitalize()}</h3><ul>{lines}</ul></div>" if members else "")
+    hint = "Point at marked words, or move to them with the Tab key, to read the rule behind them."
+    return f'<section class="legend"><h2>How to read the marks</h2><p>{hint}</p>{"".join(groups)}</section>\n'
+
+
+def _notices(report: StoredReport, survey: Survey, glossary: Glossary) -> str:
+    """What a reader must know about this page: what is left out, and why."""
+    lines = [_selection(report, survey)]
+    if report.header.get("redacted"):
+        lines.append("Redacted: texts and matched words are replaced by their lengths.")
+    elif survey.without_text:
+        lines.append(
+            f"{count(survey.without_text, 'case')} came without texts (<code>--no-text</code>), so only the evidence "
+            "is shown. <code>synthesis report convert --cases FILE</code> adds the texts."
+        )
+    used = report.header["rules"]["hash"]
+    if glossary.rules_hash and used != glossary.rules_hash:
+        lines.append("The rules have changed since this report was made; explanations are those of today's rules.")
+    lines += [f"Warning: {shown(warning)}" for warning in report.header.get("warnings", ())]
+    return f'<ul class="notices">{"".join(f"<li>{line}</li>" for line in lines)}</ul>\n'
+
+
+def _selection(report: StoredReport, survey: Survey) -> str:
+    unexpected, cases = survey.kinds[UNEXPECTED], report.summary["cases"]
+    others, shown_others = cases - unexpected, survey.shown - unexpected
+    if others == shown_others:
+        return f"This page shows all {count(cases, 'case')}." if cases != 1 else "This page shows the one case."
+    return (
+        f"This page shows all {count(unexpected, 'unexpected failure')} and {shown_others:,} of the {others:,} other "
+        "cases: those that need a look first. The JSON report has the rest."
+    )
+
+
+def foot(report: StoredReport) -> str:
+    """The conditions of the run, and the end of the page."""
+    header = {key: value for key, value in report.header.items() if key != "warnings"}
+    text = json.dumps(header, indent=2, ensure_ascii=False)
+    tool = header["tool"]
+    return (
+        f"</main>\n<footer><details><summary>Conditions of this run</summary><pre>{shown(text)}</pre></details>\n"
+        f"<p>{shown(tool['name'])} {shown(tool['version'])}</p></footer>\n</body>\n</html>\n"
+    )

@@ -1,0 +1,132 @@
+"""Markdown for a pull request comment: the figures, a line per check, and the failures that need a look.
+
+GitHub takes comments of up to 65,536 characters; this one stops well before and says how much is left out. Evaluated
+text stands in code spans only, so that nothing in it can link, mention or format.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from synthesis.model.result import ERROR
+from synthesis.report.glossary import Glossary
+from synthesis.report.plain import count, visible
+from synthesis.report.reading import Record, StoredReport
+from synthesis.report.verdicts import (
+    DISCLAIMER,
+    MISSED,
+    UNEXPECTED,
+    Reason,
+    error_of,
+    failed_checks,
+    kind_of,
+    reasons,
+)
+
+MOST_CHARACTERS = 60_000
+_FOR_THE_REST = 3_000  # kept free for what stands below the failures
+_MOST_WORDS = 200  # characters of one quotation
+_MOST_REASONS = 5  # of one case
+_ORDER = (UNEXPECTED, ERROR, MISSED)
+
+
+def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
+    head = [*_headline(report.summary), "", *_by_check(report.summary), *_labels(report.summary)]
+    details = _details(report, glossary, MOST_CHARACTERS - _FOR_THE_REST - len("\n".join(head)))
+    yield "\n".join([*head, *details, "", *_foot(report)]) + "\n"
+
+
+def _headline(summary: Record) -> list[str]:
+    unexpected = summary["unexpected_failures"]
+    sign = "❌" if unexpected or summary["errors"] else "✅"
+    parts = [
+        f"**{count(unexpected, 'unexpected failure')}**" if unexpected else "no unexpected failures",
+        f"{count(summary['expected_failures'], 'expected failure')} (negative examples)",
+        f"{summary['not_applicable']:,} not assessed",
+    ]
+    if summary["errors"]:
+        parts.append(f"**{count(summary['errors'], 'error')}** (no verdict)")
+    figures = f"{count(summary['cases'], 'case')}: {summary['passed']:,} passed, {summary['failed']:,} failed"
+    return [f"### {sign} Synthesis: {figures}", "", " · ".join(parts)]
+
+
+def _by_check(summary: Record) -> list[str]:
+    lines = ["| check | passed | failed | not applicable | errors |", "| --- | ---: | ---: | ---: | ---: |"]
+    for name, counts in summary["by_check"].items():
+        figures = (counts.get(key, 0) for key in ("passed", "failed", "not_applicable", "errors"))
+        cells = [_code(name).replace("|", "\\|"), *(f"{figure:,}" for figure in figures)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _labels(summary: Record) -> list[str]:
+    accuracy: dict[str, Any] | None = summary.get("label_accuracy")
+    if accuracy is None:
+        return []
+    matched = f"{accuracy['matched']:,} of {accuracy['total']:,}"
+    return ["", f"Label accuracy: {accuracy['accuracy']} % ({matched})"]
+
+
+def _details(report: StoredReport, glossary: Glossary, room: int) -> list[str]:
+    """The cases that need a look, as many as there is room for; the rest is counted."""
+    lines: list[str] = []
+    left_out = 0
+    for wanted in _ORDER:
+        for result in report.results():
+            if kind_of(result) != wanted:
+                continue
+            entry = _entry(result, wanted, glossary)
+            room -= len(entry) + 1
+            if room > 0:
+                lines.append(entry)
+            else:
+                left_out += 1
+    if left_out:
+        lines.append(f"\n… and {count(left_out, 'more case')} in the full report.")
+    return ["", "<details open><summary>What needs a look</summary>", "", *lines, "", "</details>"] if lines else []
+
+
+def _entry(result: Record, kind: str, glossary: Glossary) -> str:
+    head = f"- {_code(result['id'])}{_place(result)}"
+    if kind == MISSED:
+        return f"{head}: a negative example that no check fails"
+    if kind == ERROR:
+        return f"{head}: no verdict: {_code(error_of(result))}"
+    failed = failed_checks(result)
+    found = list(dict.fromkeys(reason for name in failed for reason in reasons(result, name, glossary)))
+    lines = [f"{head} fails {', '.join(map(_code, failed))}", *map(_reason, found[:_MOST_REASONS])]
+    more = len(found) - _MOST_REASONS
+    return "\n".join([*lines, f"  - and {more} more"] if more > 0 else lines)
+
+
+def _place(result: Record) -> str:
+    source = result.get("source")
+    return f" ({_code(source['file'] + ':' + str(source['line']))})" if source else ""
+
+
+def _reason(reason: Reason) -> str:
+    if not reason.words:
+        return f"  - {_plain(reason.why)}"
+    better = f" *Better:* {_plain(reason.instead)}" if reason.instead else ""
+    return f"  - {_code(reason.words)} ({_code(reason.rule)}) {_plain(reason.why)}{better}"
+
+
+def _foot(report: StoredReport) -> list[str]:
+    header = report.header
+    conditions = f"{header['tool']['name']} {header['tool']['version']}, rules {header['rules']['hash']}"
+    return [f"<sub>{DISCLAIMER} {_plain(conditions)}.</sub>"]
+
+
+def _plain(text: str) -> str:
+    """Text of a rule pack, with everything escaped that Markdown, HTML or GitHub would take for more than text."""
+    line = re.sub(r"([\\`*_{}\[\]()<>+!|~&$-])", r"\\\1", " ".join(visible(text, keep="\n").split()))
+    return re.sub("([@#])", "\\1\u200b", line)  # GitHub links names and numbers even where they are escaped
+
+
+def _code(text: str) -> str:
+    """A code span that holds the text whatever is in it."""
+    shown = visible(text)
+    shown = shown if len(shown) <= _MOST_WORDS else f"{shown[: _MOST_WORDS - 1]}…"
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    padding = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
+    return f"{fence}{padding}{shown}{padding}{fence}"

@@ -1,0 +1,114 @@
+"""SARIF 2.1.0, as code scanning reads it: a result for each wording that fails a check, where the case stands.
+
+`why` is the message, `instead` the help; an expected failure is suppressed. Cases without a verdict are notifications
+of the tool, since nothing is known about them.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from synthesis.model.result import ERROR
+from synthesis.report.glossary import Glossary
+from synthesis.report.plain import visible
+from synthesis.report.reading import Record, StoredReport
+from synthesis.report.verdicts import Reason, error_of, failed_checks, is_warning, reason_of, reasons
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_encode = msgspec.json.Encoder().encode
+
+
+def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
+    """The whole log. Results come before the tool, so that its rules can be those that the results name."""
+    rules: dict[str, Record] = {}
+    yield f'{{"$schema":"{SCHEMA}","version":"2.1.0","runs":[{{"columnKind":"unicodeCodePoints","results":['
+    yield from _joined(entry for result in report.results() for entry in _entries(result, glossary, rules))
+    successful = "false" if report.summary["errors"] else "true"
+    yield f'],"invocations":[{{"executionSuccessful":{successful},"toolExecutionNotifications":['
+    yield from _joined(_notification(result) for result in report.results() if result["outcome"] == ERROR)
+    yield f']}}],"tool":{_encode(_tool(report, rules)).decode()}}}]}}\n'
+
+
+def _joined(entries: Iterable[Record]) -> Iterator[str]:
+    separator = "\n"
+    for entry in entries:
+        yield separator + _encode(entry).decode()
+        separator = ",\n"
+
+
+def _entries(result: Record, glossary: Glossary, rules: dict[str, Record]) -> Iterator[Record]:
+    if result["outcome"] != ERROR:
+        for name in failed_checks(result):
+            for reason in reasons(result, name, glossary):
+                entry = _entry(result, reason, "error", rules, glossary)
+                yield entry | ({"suppressions": [_suppression()]} if result["is_negative_example"] else {})
+    for finding in filter(is_warning, result["findings"]):
+        yield _entry(result, reason_of(finding, result["language"], glossary), "warning", rules, glossary)
+
+
+def _entry(result: Record, reason: Reason, level: str, rules: dict[str, Record], glossary: Glossary) -> Record:
+    rules.setdefault(reason.rule, _rule(reason, len(rules), glossary))
+    words = f"“{visible(reason.words)}”: " if reason.words else ""
+    return {
+        "ruleId": reason.rule,
+        "ruleIndex": rules[reason.rule]["index"],
+        "level": level,
+        "message": {"text": _literal(f"{result['id']}: {words}{reason.why or reason.rule}")},
+        "locations": [_location(result)],
+        "partialFingerprints": {"caseRuleWords/v1": _fingerprint(result["id"], *reason[:2])},
+    }
+
+
+def _fingerprint(*parts: str) -> str:
+    """The same for the same words in the same case, wherever its line has moved to."""
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _rule(reason: Reason, index: int, glossary: Glossary) -> Record:
+    is_check = reason.rule in glossary.checks
+    text = glossary.checks[reason.rule] if is_check else reason.why or reason.rule
+    rule: dict[str, Any] = {"id": reason.rule, "index": index, "shortDescription": {"text": text}}
+    return rule | ({"help": {"text": reason.instead}} if reason.instead else {})
+
+
+def _location(result: Record) -> Record:
+    logical = {"logicalLocations": [{"name": result["id"], "kind": "case"}]}
+    if "source" not in result:
+        return logical
+    place = {"artifactLocation": {"uri": _uri(result["source"]["file"])}}
+    return {"physicalLocation": place | {"region": {"startLine": result["source"]["line"]}}} | logical
+
+
+def _uri(file: str) -> str:
+    """A path as a reference: relative where it is, so that a viewer can find it in its own checkout."""
+    if PureWindowsPath(file).drive and "\\" in file:
+        return PureWindowsPath(file).as_uri()
+    if file.startswith("/"):
+        return PurePosixPath(file).as_uri()
+    return quote(visible(file), safe="/:" if file.startswith("bundled:") else "/")
+
+
+def _suppression() -> Record:
+    return {"kind": "inSource", "status": "accepted", "justification": "A negative example: this reply should fail."}
+
+
+def _notification(result: Record) -> Record:
+    text = _literal(f"{result['id']}: {visible(error_of(result))}")
+    return {"level": "error", "message": {"text": text}, "locations": [_location(result)]}
+
+
+def _tool(report: StoredReport, rules: dict[str, Record]) -> Record:
+    tool = report.header["tool"]
+    descriptors = [{key: value for key, value in rule.items() if key != "index"} for rule in rules.values()]
+    return {"driver": {"name": tool["name"], "version": tool["version"], "rules": descriptors}}
+
+
+def _literal(text: str) -> str:
+    """Braces mean placeholders in a SARIF message, and `[a](b)` a link; here they are meant as they stand."""
+    if "](" in text:
+        text = text.replace("[", "\\[").replace("]", "\\]")
+    return text.replace("{", "{{").replace("}", "}}")

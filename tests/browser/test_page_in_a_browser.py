@@ -1,0 +1,233 @@
+"""The page in a real browser: without a script, at phone and desktop width, by mouse, by keyboard and on paper."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_samples import GLOSSARY, realistic, result
+
+from synthesis.report.formats import FORMATS, write_pieces
+from synthesis.report.reading import from_dict
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: `make test-browser` installs it"
+)
+pytestmark = pytest.mark.browser
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+MISSING = "no browser found: install chromium (Debian: apt-get install chromium), or name one in SYNTHESIS_BROWSER"
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+VISIBLE_CASES = ".case:visible"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    path = os.environ.get("SYNTHESIS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.skip(MISSING)
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_pieces(FORMATS["html"].render(from_dict(realistic()), GLOSSARY), path)
+    return path
+
+
+@pytest.fixture(params=["phone", "desktop"])
+def page(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Any]:
+    size = PHONE if request.param == "phone" else DESKTOP
+    context = browser.new_context(viewport=size, java_script_enabled=True)
+    opened = context.new_page()
+    opened.goto(file.as_uri())
+    yield opened
+    context.close()
+
+
+def test_nothing_is_loaded_nothing_is_run_nothing_complains(browser: Any, file: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    heard: list[str] = []
+    page.on("request", lambda request: heard.append(request.url))
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("dialog", lambda dialog: heard.append(dialog.message))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.goto(file.as_uri())
+    assert heard == [file.as_uri()]
+    context.close()
+
+
+def test_it_fits_the_width(page: Any) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_everything_can_be_read_without_a_script(browser: Any, file: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert page.locator(VISIBLE_CASES).count() == 14
+    assert "A pass is no evidence of safety" in page.inner_text("main")
+    page.select_option("#by-outcome", "unexpected")
+    assert page.locator(VISIBLE_CASES).count() == 5
+    context.close()
+
+
+def test_marked_words_explain_themselves_under_the_pointer(page: Any) -> None:
+    mark = page.locator(".case").first.locator("mark", has_text="Stop being so anxious")
+    tip = mark.locator(".tip")
+    assert not tip.is_visible()
+    mark.locator("a").hover()
+    assert tip.is_visible()
+    for words in ("agency.negative.stop-being", "Orders a feeling away.", "Name the feeling and stay with it."):
+        assert words in tip.inner_text()
+    page.mouse.move(1, 1)
+    assert not tip.is_visible()
+
+
+def test_marked_words_explain_themselves_under_the_keyboard(page: Any) -> None:
+    page.locator("#by-language").focus()
+    page.keyboard.press("Tab")  # the button
+    page.keyboard.press("Tab")
+    focused = page.locator("mark:focus-within")
+    assert focused.locator("a").inner_text() == "scared I will fail"
+    tip = focused.locator(".tip")
+    assert "The user speaks of fear." in tip.inner_text()
+    box = tip.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= page.viewport_size["width"]
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
+
+
+def test_where_two_findings_overlap_both_are_explained(page: Any) -> None:
+    mark = page.locator(".case").first.locator("mark.several")
+    mark.hover()
+    tip = mark.locator(".tip").inner_text()
+    assert "agency.negative.you-should" in tip
+    assert "agency.negative.just" in tip
+
+
+def test_a_link_in_the_text_leads_to_its_note(page: Any) -> None:
+    link = page.locator(".case").first.locator("mark a").first
+    link.click()
+    assert page.locator(".notes li:target").count() == 1
+    assert "scared I will fail" in page.locator(".notes li:target").inner_text()
+
+
+def shown_ids(page: Any) -> list[str]:
+    return [text.split()[0] for text in page.locator(f"{VISIBLE_CASES} h3").all_inner_texts()]
+
+
+def test_filters_by_outcome_check_tag_and_language(page: Any) -> None:
+    page.select_option("#by-outcome", "missed")
+    assert shown_ids(page) == ["NEG-7"]
+    page.select_option("#by-outcome", "all")
+    page.select_option("#by-check", label="topic_pivot: Staying with what the user has opened up about")
+    assert shown_ids(page) == ["APP-1", "APP-3", "APP-9", "APP-11", "APP-13"]
+    page.select_option("#by-outcome", "not_applicable")
+    assert shown_ids(page) == ["APP-9", "APP-11"], "with a check chosen, its own outcome decides"
+    page.get_by_role("button", name="Show all").click()
+    page.select_option("#by-tag", label="grief")
+    assert shown_ids(page) == ["NEG-6", "APP-8"]
+    page.select_option("#by-language", label="ar")
+    assert shown_ids(page) == ["APP-8"]
+    page.get_by_role("button", name="Show all").click()
+    assert len(shown_ids(page)) == 14
+
+
+def test_how_many_cases_are_left_is_counted(page: Any) -> None:
+    counted = "getComputedStyle(document.querySelector('.tally'), '::before').content"
+    assert page.evaluate(counted) == "counter(shown)"
+    top = page.locator(".tally").bounding_box()["y"]
+    assert top < page.locator(".case").first.bounding_box()["y"]
+
+
+def test_markup_in_a_reply_is_text(page: Any) -> None:
+    assert page.locator("script, img").count() == 0
+    assert "<script>alert('boo')</script>" in page.locator(".case", has_text="APP-4").inner_text()
+
+
+def test_control_characters_are_seen_and_joined_emoji_stay_whole(page: Any) -> None:
+    text = page.locator(".case", has_text="APP-9").locator(".turn.assistant").inner_text()
+    assert "[U+001B]" in text
+    assert "[U+0000]" in text
+    assert "👩‍👧‍👦" in page.locator(".case", has_text="APP-2").first.inner_text()
+
+
+def test_right_to_left_text_is_set_from_the_right(page: Any) -> None:
+    text = page.locator(".case", has_text="APP-8").locator(".turn.user .text")
+    assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"
+
+
+def test_a_long_reply_has_a_window_of_its_own_and_is_whole_on_paper(page: Any) -> None:
+    long = page.locator(".text.long")
+    assert "5,5" in page.locator(".case", has_text="APP-10").locator(".turn.assistant h4").inner_text()
+    overflows = "element => element.scrollHeight > element.clientHeight + 1"
+    assert long.evaluate(overflows)
+    page.emulate_media(media="print")
+    assert not long.evaluate(overflows)
+    assert not page.locator(".filters").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_ground_in_both_schemes(browser: Any, file: Path, scheme: str) -> None:
+    """The contrast that WCAG asks of text (4.5), for all text that the page shows."""
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    weak = page.evaluate(CONTRAST)
+    assert weak == []
+    context.close()
+
+
+CONTRAST = """() => {
+  const parse = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const weak = new Set();
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    if (!own || !element.checkVisibility() || element.closest('svg')) continue;
+    const [a, b] = [light(parse(getComputedStyle(element).color)), light(ground(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) weak.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
+  }
+  return [...weak];
+}"""
+
+
+def test_a_screen_reader_finds_headings_regions_and_descriptions(page: Any) -> None:
+    tree = page.locator("body").aria_snapshot()
+    for line in ('heading "Synthesis report" [level=1]', 'heading "APP-1" [level=3]', 'article "APP-1"'):
+        assert line in tree
+    assert 'combobox "Check"' in tree
+    link = page.locator(".case").first.locator("mark a").first
+    described = link.get_attribute("aria-describedby")
+    assert "The user speaks of fear." in page.locator(f"#{described}").inner_text()
+
+
+def test_many_cases_stay_usable(browser: Any, tmp_path: Path) -> None:
+    from report_samples import report
+
+    path = tmp_path / "many.html"
+    many = report(*(result(f"A-{number}", tags=[f"t{number % 7}"]) for number in range(1, 2001)))
+    write_pieces(FORMATS["html"].render(from_dict(many), GLOSSARY), path)
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.select_option("#by-tag", label="t3")
+    assert page.locator(VISIBLE_CASES).count() == 286
+    page.close()

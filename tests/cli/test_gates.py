@@ -1,0 +1,156 @@
+"""The conditions that a run can be held to: a baseline, label accuracy, and --strict."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import CommandLine, row, write_jsonl
+from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, report, result
+
+from synthesis.cli.gates import Gates, exit_code, named_checks
+from synthesis.report.reading import from_dict
+
+TAGS = {"agency": "agency_language", "pivot": "topic_pivot", "reassurance": "unverifiable_reassurance"}
+BAD = row(id="T-2", assistant="You should just get over it.")
+WORSE = row(id="T-3", assistant="You should stop.")
+
+
+@pytest.fixture
+def cases(cli: CommandLine) -> Path:
+    return write_jsonl(cli.folder / "cases.jsonl", [BAD])
+
+
+def unmet(gates: Gates, *results: Record) -> list[str]:
+    return gates.unmet(from_dict(report(*results)), TAGS)
+
+
+def test_failures_that_the_baseline_has_do_not_count(cli: CommandLine, cases: Path) -> None:
+    assert cli("--cases", cases, "--out", "base.json").code == 2
+    outcome = cli("--cases", cases, "--baseline", "base.json")
+    assert outcome.code == 0
+
+
+def test_a_failure_that_the_baseline_does_not_have_counts(cli: CommandLine, cases: Path) -> None:
+    cli("--cases", cases, "--out", "base.json")
+    write_jsonl(cases, [BAD, WORSE])
+    outcome = cli("--cases", cases, "--baseline", "base.json")
+    assert outcome.code == 2
+    assert "not met: failures that the baseline does not have: 1 (T-3)" in outcome.err
+    assert cli("--cases", cases, "--baseline", "base.json", "--fail-on", "1").code == 0
+    assert cli("--cases", cases, "--baseline", "base.json", "--quiet").err == ""
+
+
+def test_another_check_of_a_failing_case_counts_as_new() -> None:
+    known = Gates(known={"A-1": frozenset({"agency_language"})})
+    assert unmet(known, result("A-1", checks={"agency_language": FAILED})) == []
+    both = {"agency_language": FAILED, "topic_pivot": FAILED}
+    assert unmet(known, result("A-1", checks=both)) == ["failures that the baseline does not have: 1 (A-1)"]
+
+
+@pytest.mark.parametrize("name", ["none.json", "cases.jsonl", "out/report.json", "."])
+def test_a_baseline_that_is_none_stops_before_the_run(cli: CommandLine, cases: Path, name: str) -> None:
+    cli("--cases", cases)
+    before = (cli.folder / "out" / "report.json").read_bytes()
+    outcome = cli("--cases", cases, "--baseline", name, "--limit", "1")
+    assert outcome.code == 1
+    assert "Traceback" not in outcome.err
+    assert (cli.folder / "out" / "report.json").read_bytes() == before
+
+
+def labelled(*matches: bool) -> list[Record]:
+    label = {"expected": True, "actual": True}
+    return [
+        result(f"A-{number}", label_comparison={"agency_language": {**label, "match": match}})
+        for number, match in enumerate(matches, start=1)
+    ]
+
+
+@pytest.mark.parametrize(("least", "holds"), [(0, True), (66.6, True), (66.7, False), (100, False)])
+def test_label_accuracy_is_weighed_unrounded(least: float, holds: bool) -> None:
+    assert (unmet(Gates(least_accuracy=least), *labelled(True, True, False)) == []) is holds
+
+
+def test_without_labels_there_is_no_accuracy_to_rely_on() -> None:
+    assert unmet(Gates(least_accuracy=1), result("A-1")) == ["label accuracy: there are no labels"]
+
+
+@pytest.mark.parametrize("value", ["-1", "101", "most"])
+def test_an_accuracy_that_is_no_percentage(cli: CommandLine, cases: Path, value: str) -> None:
+    assert cli("--cases", cases, "--min-label-accuracy", value).code == 1
+
+
+def test_label_accuracy_on_the_command_line(cli: CommandLine, cases: Path) -> None:
+    write_jsonl(cases, [{**BAD, "tags": ["agency-fail"], "expected": {"agency_language": True}}])
+    outcome = cli("--cases", cases, "--min-label-accuracy", "50")
+    assert outcome.code == 2
+    assert "not met: label accuracy: 0 % (0 of 1)" in outcome.err
+
+
+def negative(*tags: str, **verdicts: Any) -> Record:
+    return result("N-1", checks=verdicts, tags=list(tags))
+
+
+@pytest.mark.parametrize(
+    ("one", "message"),
+    [
+        (labelled(False)[0], "labels missed: 1 (A-1)"),
+        (result("A-1", checks={"topic_pivot": NOT_APPLICABLE}), "cases not assessed: 1 (A-1)"),
+        (negative("agency-fail", agency_language=PASSED), "negative examples not caught: 1 (N-1)"),
+        (negative("negative_example", agency_language=PASSED), "negative examples not caught: 1 (N-1)"),
+        (
+            negative("ack-but-pivot-fail", agency_language=FAILED, topic_pivot=PASSED),
+            "negative examples caught by another check than their tag names: 1 (N-1)",
+        ),
+        (
+            negative("agency-fail", "pivot-fail", agency_language=FAILED, topic_pivot=PASSED),
+            "negative examples caught by another check than their tag names: 1 (N-1)",
+        ),
+    ],
+)
+def test_strict_names_each_thing_that_a_good_file_must_not_have(one: Record, message: str) -> None:
+    assert unmet(Gates(strict=True), one) == [message]
+    assert unmet(Gates(), one) == []
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        result("A-1"),
+        negative("agency-fail", agency_language=FAILED, topic_pivot=PASSED),
+        negative("negative_example", agency_language=FAILED),
+        negative("rude-fail", agency_language=FAILED),
+        negative("agency-fail", "pivot-fail", agency_language=FAILED, topic_pivot=FAILED),
+    ],
+)
+def test_strict_holds_for_a_good_file(one: Record) -> None:
+    assert unmet(Gates(strict=True), one) == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "checks"),
+    [
+        ("pivot-fail", ["topic_pivot"]),
+        ("ack-but-pivot-fail", ["topic_pivot"]),
+        ("pivoting-fail", []),
+        ("pivot", []),
+        ("agency-and-pivot-fail", ["agency_language", "topic_pivot"]),
+        ("negative_example", []),
+    ],
+)
+def test_tags_name_checks_by_their_word(tag: str, checks: list[str]) -> None:
+    assert named_checks(tag, TAGS) == checks
+
+
+def test_strict_on_the_command_line(cli: CommandLine, cases: Path) -> None:
+    write_jsonl(cases, [{**BAD, "tags": ["pivot-fail"]}])
+    assert cli("--cases", cases).code == 0
+    outcome = cli("--cases", cases, "--strict")
+    assert outcome.code == 2
+    assert "caught by another check" in outcome.err
+
+
+def test_an_error_outranks_a_condition_that_does_not_hold() -> None:
+    summary = report(result("A-1", checks={"topic_pivot": BROKEN}))["summary"]
+    assert exit_code(summary, ["something"]) == 3
+    assert exit_code(report(result("A-1"))["summary"], ["something"]) == 2
+    assert exit_code(report(result("A-1"))["summary"], []) == 0

@@ -1,0 +1,130 @@
+"""Comparing two reports: what fails now, what passes now, what rests on other evidence, and whether it matters."""
+
+import msgspec
+import pytest
+from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, agency, report, result
+
+from synthesis.errors import InputError
+from synthesis.report.compare import Comparison, compare_reports
+from synthesis.report.reading import from_dict
+
+GOOD, BAD = {"agency_language": PASSED}, {"agency_language": FAILED}
+
+
+def compared(before: list[Record], after: list[Record]) -> Comparison:
+    return compare_reports(from_dict(report(*before)), from_dict(report(*after)))
+
+
+def test_a_report_does_not_differ_from_itself() -> None:
+    same = [result("A-1"), result("A-2", checks=BAD)]
+    found = compared(same, same)
+    empty = {"conditions", "newly_failing", "newly_passing", "other_changes", "changed_evidence", "only_after"}
+    assert not any(msgspec.to_builtins(found)[name] for name in empty)
+    assert found.in_both == 2
+    assert found.pass_rate is not None
+    assert found.pass_rate.verdict == "no difference shown"
+    assert found.pass_rate.p_value == 1
+
+
+def test_newly_failing_and_newly_passing_by_check() -> None:
+    both_bad = {"agency_language": FAILED, "topic_pivot": FAILED}
+    found = compared(
+        [result("A-1", checks=GOOD), result("A-2", checks=BAD), result("A-3", checks={**BAD, "topic_pivot": PASSED})],
+        [result("A-1", checks=BAD), result("A-2", checks=GOOD), result("A-3", checks=both_bad)],
+    )
+    assert [(change.id, change.checks) for change in found.newly_failing] == [
+        ("A-1", ["agency_language"]),
+        ("A-3", ["topic_pivot"]),
+    ]
+    assert [(change.id, change.checks) for change in found.newly_passing] == [("A-2", ["agency_language"])]
+    assert found.newly_failing[0].same_texts is True
+
+
+def test_changed_texts_are_told_from_changed_rules() -> None:
+    (change,) = compared([result("A-1")], [result("A-1", assistant="Do it.", checks=BAD)]).newly_failing
+    assert change.same_texts is False
+
+
+def test_without_texts_nothing_is_claimed_about_them() -> None:
+    bare = result("A-1", checks=BAD)
+    del bare["user"], bare["assistant"]
+    (change,) = compared([result("A-1")], [bare]).newly_failing
+    assert change.same_texts is None
+
+
+def test_a_new_case_that_fails_is_a_new_failure() -> None:
+    found = compared([], [result("A-1", checks=BAD), result("A-2")])
+    assert [change.id for change in found.newly_failing] == ["A-1"]
+    assert found.only_after == ["A-1", "A-2"]
+
+
+def test_a_failure_that_was_expected_and_no_longer_is_counts_as_new() -> None:
+    found = compared([result("A-1", checks=BAD, tags=["agency-fail"])], [result("A-1", checks=BAD)])
+    assert [change.id for change in found.newly_failing] == ["A-1"]
+
+
+def test_negative_examples_never_count_as_failing_but_are_missed_when_they_pass() -> None:
+    tagged = {"tags": ["agency-fail"]}
+    found = compared([result("A-1", checks=BAD, **tagged)], [result("A-1", checks=GOOD, **tagged)])
+    assert found.no_longer_caught == ["A-1"]
+    assert found.newly_passing == []
+    assert found.pass_rate is None
+
+
+@pytest.mark.parametrize(("checks", "kind"), [({"x": BROKEN}, "error"), ({"x": NOT_APPLICABLE}, "not_applicable")])
+def test_a_lost_verdict_is_neither_a_pass_nor_a_failure(checks: dict[str, Record], kind: str) -> None:
+    found = compared([result("A-1", checks=BAD)], [result("A-1", checks=checks)])
+    assert found.newly_passing == []
+    assert [(change.before, change.after) for change in found.other_changes] == [("unexpected", kind)]
+    assert found.pass_rate is None
+
+
+def test_the_same_verdict_on_other_evidence() -> None:
+    found = compared(
+        [result("A-1", checks={"agency_language": agency(True, 1)})],
+        [result("A-1", checks={"agency_language": agency(True, 2)})],
+    )
+    assert found.changed_evidence == ["A-1"]
+    assert found.newly_failing == found.newly_passing == []
+
+
+def test_changed_conditions_are_named() -> None:
+    other = report(result("A-1")) | {"rules": {"hash": "f" * 16, "languages": ["en"], "count": 1}, "profile": "audit"}
+    found = compare_reports(from_dict(report(result("A-1"))), from_dict(other))
+    assert found.conditions == {"rules": ("0123456789abcdef", "f" * 16), "profile": ("default", "audit")}
+
+
+def test_cases_only_in_one_report() -> None:
+    found = compared([result("A-1"), result("A-2")], [result("A-2"), result("A-3")])
+    assert (found.only_before, found.only_after, found.in_both) == (["A-1"], ["A-3"], 1)
+
+
+def test_an_id_that_stands_in_two_files_is_paired_in_order() -> None:
+    found = compared([result("A-1"), result("A-1")], [result("A-1"), result("A-1", checks=BAD)])
+    assert [change.id for change in found.newly_failing] == ["A-1 #2"]
+
+
+def runs(lost: int, won: int, kept: int) -> Comparison:
+    before = [GOOD] * lost + [BAD] * won + [GOOD] * kept
+    after = [BAD] * lost + [GOOD] * won + [GOOD] * kept
+    return compared(
+        [result(f"A-{number}", checks=checks) for number, checks in enumerate(before, start=1)],
+        [result(f"A-{number}", checks=checks) for number, checks in enumerate(after, start=1)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("lost", "won", "verdict"),
+    [(0, 5, "no difference shown"), (1, 12, "better"), (12, 1, "worse"), (8, 10, "no difference shown")],
+)
+def test_better_is_said_only_when_it_is(lost: int, won: int, verdict: str) -> None:
+    rate = runs(lost, won, 40).pass_rate
+    assert rate is not None
+    assert rate.verdict == verdict
+    assert (rate.newly_failing, rate.newly_passing) == (lost, won)
+
+
+def test_a_report_with_failed_cases_only_cannot_be_compared() -> None:
+    partial = from_dict(report(result("A-1", checks=BAD), options={"failures_only": True}))
+    with pytest.raises(InputError, match="needs all results"):
+        compare_reports(from_dict(report(result("A-1"))), partial)

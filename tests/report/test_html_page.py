@@ -1,0 +1,223 @@
+"""The page: complete, self-contained, escaped, and honest about what it leaves out."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_samples import BROKEN, FAILED, GLOSSARY, NOT_APPLICABLE, Record, found, realistic, report, result
+from snapshots import assert_unchanged
+
+from synthesis.report.glossary import Glossary
+from synthesis.report.html import render
+from synthesis.report.html.survey import MOST_OTHERS
+from synthesis.report.reading import from_dict
+from synthesis.report.redact import redacted
+
+VOID = {"meta", "br", "link"}
+
+
+class Page(HTMLParser):
+    """The elements of a page; every tag must be closed in its order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self._open[-1] if self._open else "", data))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def words(self) -> str:
+        return " ".join("".join(data for tag, data in self.texts if tag != "style").split())
+
+
+def drawn(content: Record, glossary: Glossary = GLOSSARY) -> str:
+    return "".join(render(from_dict(content), glossary))
+
+
+def page(content: Record) -> Page:
+    return Page(drawn(content))
+
+
+def test_it_looks_as_it_was_read() -> None:
+    text = re.sub(r"<style>.*?</style>", "<style></style>", drawn(realistic()), flags=re.DOTALL)
+    assert_unchanged("report.html", text)
+
+
+def test_it_needs_no_network_and_no_script() -> None:
+    text = drawn(realistic())
+    parsed = Page(text)
+    assert {tag for tag, _ in parsed.elements} & {"script", "img", "link", "iframe", "object", "base", "audio"} == set()
+    assert not re.search(r"url\((?!#)", text)
+    assert "@import" not in text
+    for _, attributes in parsed.elements:
+        assert not any(name.startswith("on") for name in attributes)
+        assert (attributes.get("href") or "#").startswith("#")
+        assert "src" not in attributes
+    (policy,) = [meta for meta in parsed.all("meta") if meta.get("http-equiv")]
+    assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def test_it_says_in_plain_words_what_a_pass_does_not_mean() -> None:
+    words = page(realistic()).words
+    assert "What a pass does not mean" in words
+    assert "A pass is no evidence of safety, of empathy or of clinical quality." in words
+    assert "not for triage" in words
+    assert "not clinically validated" in words
+
+
+def test_references_lead_somewhere_and_ids_are_unique() -> None:
+    parsed = page(realistic())
+    ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    named = [a[key] for _, a in parsed.elements for key in ("aria-labelledby", "aria-describedby") if key in a]
+    wanted = {name for names in named for name in str(names).split()}
+    wanted |= {str(a["href"])[1:] for a in parsed.all("a")}
+    assert wanted <= set(ids)
+
+
+def test_every_finding_is_marked_and_explained() -> None:
+    parsed = page(realistic())
+    links = [a for a in parsed.all("a") if "aria-describedby" in a]
+    assert len(links) == sum(len(one["findings"]) for one in realistic()["results"]) - 1  # two begin at one word
+    assert "Offer it as one possibility and ask what fits." in parsed.words
+    assert "agency.negative.you-should" in parsed.words
+
+
+def test_signals_differ_by_line_and_sign_and_not_by_colour_alone() -> None:
+    classes = [str(mark["class"]) for mark in page(realistic()).all("mark")]
+    legend = classes[:9]  # as many signals as the report has
+    assert len({" ".join(name.split()[:2]) for name in legend}) == len(legend)
+    assert "−1" in page(report(saying("You should"))).words
+
+
+def saying(words: str, name: str = "A-1", **fields: Any) -> Record:
+    findings = [(words, "agency.negative.you-should")]
+    return result(name, "Hi", words, findings=findings, checks={"agency_language": FAILED}, **fields)
+
+
+def test_a_failure_by_absence_says_what_is_missing() -> None:
+    words = page(report(result("A-1", checks={"agency_language": FAILED}))).words
+    assert "Nothing in the reply invites choice" in words
+
+
+def test_all_unexpected_failures_are_shown_and_few_of_the_others_and_it_says_so() -> None:
+    failing = [saying("You should", f"F-{number}") for number in range(1, MOST_OTHERS + 11)]
+    passing = [result(f"P-{number}") for number in range(1, MOST_OTHERS + 31)]
+    broken = result("B-1", checks={"topic_pivot": BROKEN})
+    parsed = page(report(*passing, broken, *failing))
+    names = {data for tag, data in parsed.texts if tag == "h3"}
+    assert {f"F-{number}" for number in range(1, MOST_OTHERS + 11)} <= names
+    assert "B-1" in names, "what needs a look comes before what passed"
+    assert sum(name.startswith("P-") for name in names) == MOST_OTHERS - 1
+    assert "all 2,010 unexpected failures and 2,000 of the 2,031 other cases" in parsed.words
+
+
+def test_a_report_without_texts_shows_evidence_only_and_says_so() -> None:
+    one = saying("You should rest")
+    del one["user"], one["assistant"]
+    parsed = page(report(one))
+    assert "1 case came without texts" in parsed.words
+    assert "--cases FILE" in parsed.words
+    assert "“" not in parsed.words, "quotation marks are drawn by the q element"
+    assert "You should rest" in parsed.words
+
+
+def test_a_redacted_report_says_so_and_holds_no_words() -> None:
+    text = "".join(render(redacted(from_dict(report(saying("You should rest")))), GLOSSARY))
+    assert "Redacted" in text
+    assert "rest" not in Page(text).words.replace("the rest", "")
+    assert "[15 characters]" in text
+
+
+def test_other_rules_than_the_run_had_are_mentioned() -> None:
+    other = report(saying("You should")) | {"rules": {"hash": "f" * 16, "languages": ["en"], "count": 1}}
+    assert "The rules have changed" in page(other).words
+    assert "The rules have changed" not in page(report(saying("You should"))).words
+
+
+def test_not_assessed_is_never_counted_as_passed() -> None:
+    parsed = page(report(result("A-1", checks={"topic_pivot": NOT_APPLICABLE})))
+    figures = dict(
+        zip([d for t, d in parsed.texts if t == "dt"], [d for t, d in parsed.texts if t == "dd"], strict=False)
+    )
+    assert figures["passed"] == "0"
+    assert figures["not assessed"] == "1"
+
+
+def test_an_empty_report_is_a_page_too() -> None:
+    assert "No unexpected failures in 0 cases." in page(report()).words
+
+
+def test_rules_without_explanations_are_named() -> None:
+    parsed = Page(drawn(report(saying("You should")), Glossary()))
+    assert "agency.negative.you-should" in parsed.words
+
+
+def test_many_tags_are_offered_by_frequency() -> None:
+    many = [result(f"A-{number}", tags=[f"tag{number}", "common"]) for number in range(1, 101)]
+    text = drawn(report(*many))
+    assert "Tag (60 of 101)" in text
+    assert ">common</option>" in text
+
+
+def test_a_conversation_is_shown_turn_by_turn() -> None:
+    one = result("A-1")
+    del one["user"], one["assistant"]
+    talk = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "You should")]
+    one["messages"] = [{"role": role, "content": content} for role, content in talk]
+    one["findings"] = [found("You should", "You should", "agency.negative.you-should", turn=1)]
+    parsed = page(report(one))
+    assert [data for tag, data in parsed.texts if tag == "h4"][:4] == ["User", "Assistant", "User", "Assistant"]
+    assert len(parsed.all("mark")) == 2  # one in the legend
+
+
+HOSTILE = [
+    "</style><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onfocus='x",
+    "&lt;b&gt;",
+    "]]>",
+    "<!--",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_field_of_a_report_can_become_markup(text: str) -> None:
+    one = saying(text, tags=[text], language=text, source={"file": text, "line": 1})
+    one["id"] = text
+    one["findings"][0] |= {"rule": text, "signal": text}
+    one["checks"] = {text: {"pass": False, text: [text], "reason": text}, "agency_language": {**BROKEN, "error": text}}
+    content = report(one, warnings=[text], similarity=text) | {"tool": {"name": text, "version": text}}
+    parsed = page(content)
+    assert {tag for tag, _ in parsed.elements} & {"script", "img", "b-"} == set()
+    for _, attributes in parsed.elements:
+        assert not any(name.startswith("on") for name in attributes)
+    assert parsed.words.count(" ".join(text.split())) >= 8
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_any_texts_at_all_give_a_well_formed_page(words: str, tag: str) -> None:
+    page(report(saying(words, tags=[tag])))

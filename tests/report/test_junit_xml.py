@@ -1,0 +1,69 @@
+"""JUnit XML: valid, read by a real parser, with expected failures and what does not apply as skipped."""
+
+from pathlib import Path
+from typing import Any
+
+import xmlschema
+from hypothesis import given
+from hypothesis import strategies as st
+from junitparser import Error, Failure, JUnitXml, Skipped
+from report_samples import BROKEN, FAILED, GLOSSARY, NOT_APPLICABLE, PASSED, Record, realistic, report, result
+from snapshots import assert_unchanged
+
+from synthesis.report.junit import render
+from synthesis.report.reading import from_dict
+
+SCHEMA = xmlschema.XMLSchema(Path(__file__).parent / "junit.xsd")
+
+
+def drawn(content: Record) -> str:
+    return "".join(render(from_dict(content), GLOSSARY))
+
+
+def cases(text: str) -> dict[tuple[str, str], Any]:
+    (suite,) = JUnitXml.fromstring(text.encode())
+    return {(case.name, case.classname): case for case in suite}
+
+
+def test_it_looks_as_it_was_read() -> None:
+    assert_unchanged("report.junit.xml", drawn(realistic()))
+
+
+def test_it_is_valid_and_counts_agree() -> None:
+    text = drawn(realistic())
+    SCHEMA.validate(text)
+    (suite,) = JUnitXml.fromstring(text.encode())
+    kinds = [type(one) for case in suite for one in case.result]
+    assert suite.tests == len(list(suite)) == 19
+    assert suite.failures == kinds.count(Failure) == 6
+    assert suite.errors == kinds.count(Error) == 1
+    assert suite.skipped == kinds.count(Skipped) == 4
+
+
+def test_each_outcome_has_its_element() -> None:
+    checks = {"agency_language": FAILED, "topic_pivot": NOT_APPLICABLE, "unverifiable_reassurance": PASSED}
+    found = cases(
+        drawn(
+            report(
+                result("A-1", checks=checks),
+                result("A-2", checks={"agency_language": FAILED}, tags=["agency-fail"]),
+                result("A-3", checks={"topic_pivot": BROKEN}),
+            )
+        )
+    )
+    assert isinstance(found["A-1", "agency_language"].result[0], Failure)
+    assert isinstance(found["A-1", "topic_pivot"].result[0], Skipped)
+    assert found["A-1", "topic_pivot"].result[0].message.startswith("not applicable: no vulnerability")
+    assert found["A-1", "unverifiable_reassurance"].result == []
+    assert isinstance(found["A-2", "agency_language"].result[0], Skipped)
+    assert found["A-2", "agency_language"].result[0].message.startswith("expected failure")
+    assert isinstance(found["A-3", "topic_pivot"].result[0], Error)
+
+
+@given(st.text())
+def test_any_words_at_all_stay_inside_their_element(words: str) -> None:
+    said = f"{words}You should"
+    one = result("A-1", "Hi", said, findings=[(said, "agency.negative.you-should")], checks={"agency_language": FAILED})
+    text = drawn(report(one))
+    SCHEMA.validate(text)
+    assert len(cases(text)) == 1
