@@ -42,7 +42,7 @@ def test_an_unknown_check_is_an_error_and_no_pass() -> None:
 @pytest.mark.adapters
 @pytest.mark.skipif(
     not (os.environ.get("PROMPTFOO") or shutil.which("promptfoo")),
-    reason="promptfoo is not installed (make test-adapters installs it where npm is)",
+    reason="promptfoo is not installed (npm install -g promptfoo, 1.4 GB)",
 )
 def test_promptfoo_itself_runs_the_assertion(tmp_path: Path) -> None:
     (tmp_path / "kind.py").write_text("from synthesis.integrations.promptfoo import get_assert\n")

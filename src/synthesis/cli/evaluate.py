@@ -8,6 +8,7 @@ import click
 
 
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
     "--cases",
     multiple=True,
@@ -82,7 +83,7 @@ import click
 )
 @click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
 def evaluate(**options: Any) -> int:
-    """Evaluate cases and write a report.
+    """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
     condition that was asked for does not hold, 3 a case ended in error, 130 interrupted.
@@ -92,6 +93,7 @@ def evaluate(**options: Any) -> int:
     from synthesis.cli.request import Request
     from synthesis.settings import find_settings
 
+    options["cases"] += options.pop("files")
     request = Request.of(options, find_settings(Path.cwd()))
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
     conclusion = Conclusion.of(options, request.fail_on, request.out, request.cases)
