@@ -9,7 +9,7 @@ WORKERS ?= 2
 .PHONY: help install dev run test test-all test-adapters test-browser lint docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The stamps make repeated calls cheap: pip runs again only when pyproject.toml has changed.
 $(BIN)/python:

@@ -1,10 +1,14 @@
 """Files of any size: blocks, workers and parts change nothing about the result."""
 
+import contextlib
 import gzip
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -153,3 +157,29 @@ def test_a_long_reply_is_evaluated(cli: CommandLine) -> None:
     reply = "You should rest. " * 60_000  # about a megabyte
     write_jsonl(cli.folder / "cases.jsonl", [row(assistant=reply)])
     assert cli("--cases", "cases.jsonl", "--no-text").code == 2
+
+
+def test_a_worker_that_dies_is_told_and_leaves_no_report(tmp_path: Path) -> None:
+    """Real worker processes, and a real signal that kills one of them while it works."""
+    write_jsonl(tmp_path / "cases.jsonl", many(6000))
+    command = [sys.executable, "-m", "synthesis", "--cases", "cases.jsonl", "--workers", "2", "--fail-on", "99999"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    victim = _first_worker(process)
+    os.kill(victim, signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode == 1
+    assert "a worker process died" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "out" / "report.json").exists()
+    assert os.listdir(tmp_path / "out") == []
+
+
+def _first_worker(process: "subprocess.Popen[str]") -> int:
+    """The first process that does cases; the tracker of shared resources is none."""
+    while process.poll() is None:
+        for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            with contextlib.suppress(OSError):
+                if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
+                    return int(child)
+        time.sleep(0.01)
+    raise AssertionError("the command ended without workers")

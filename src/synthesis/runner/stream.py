@@ -10,6 +10,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from types import TracebackType
 
@@ -22,7 +23,7 @@ from synthesis.cases.logs.options import ERROR, STOP
 from synthesis.cases.logs.rows import errors_as_blocks, log_blocks
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks
-from synthesis.errors import SHOWN_PROBLEMS, CaseError, Problem
+from synthesis.errors import SHOWN_PROBLEMS, CaseError, Problem, SynthesisError
 from synthesis.model import Case, CaseResult
 from synthesis.runner.duplicates import DuplicateIds
 from synthesis.runner.filters import Filters
@@ -60,6 +61,7 @@ class Outcome(msgspec.Struct):
     warned: int = 0
     examples: list[CaseResult] = []
     parts: int = 0
+    read: int = 0  # bytes
     input_hash: str = ""
 
 
@@ -91,12 +93,10 @@ class _FileRun:
         self._ids = DuplicateIds(crew.parts_folder)
 
     def perform(self, found: Iterator[Block | Problem], progress: Progress | None, total: int) -> None:
-        done = 0
         for part in self._crew.work(self._blocks(found), self._outcome.parts):
             self._take(part)
-            done += part.size
             if progress:
-                progress(self._outcome.tally.cases, done, total)
+                progress(self._outcome.tally.cases, self._outcome.read, total)
         for problem in self._ids.problems():
             self._add(problem)
         if self._kinds:
@@ -120,6 +120,7 @@ class _FileRun:
     def _take(self, part: Part) -> None:
         outcome = self._outcome
         outcome.parts += 1
+        outcome.read += part.size
         outcome.tally.merge(part.tally)
         outcome.warned += part.warned
         outcome.warnings += part.warnings[: SHOWN_PROBLEMS - len(outcome.warnings)]
@@ -166,9 +167,19 @@ class _Crew:
             assert self._pool
             waiting.append(self._pool.submit(_work, number, block))
             while len(waiting) > 2 * self._workers:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft())
+
+
+def _result(future: "Future[Part]") -> Part:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise SynthesisError(
+            "a worker process died before its work was done; no report was written",
+            hint="It may have run out of memory. Try fewer workers (--workers 1).",
+        ) from None
 
 
 _worker: Worker | None = None

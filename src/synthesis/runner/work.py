@@ -77,10 +77,6 @@ class Worker:
         )
         self._validator = CaseValidator(checks(), Path(order.schema) if order.schema else None)
 
-    @property
-    def kernel(self) -> Kernel:
-        return self._kernel
-
     def work(self, number: int, block: Block) -> Part:
         """Evaluate the cases of a block and write their results; with problems, only tell these."""
         cases, problems = parse_block(block, self._validator)
