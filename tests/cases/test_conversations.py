@@ -17,9 +17,11 @@ def test_content_in_text_parts_is_joined() -> None:
 
 
 def test_a_turn_without_words_is_no_reply() -> None:
-    talk = [*TALK, {"role": "assistant", "content": [{"type": "image_url"}]}, {"role": "user", "content": "And?"}]
+    silent = {"role": "assistant", "content": [{"type": "image_url"}]}
+    talk = [{"role": "user", "content": "Hello?"}, silent, *TALK]
     result = run_case({"id": "A-1", "checks": ["agency_language"], "messages": talk})
     assert result.checks["agency_language"].turns == ()
+    assert not result.passed
 
 
 @pytest.mark.parametrize("content", [[], [5], [{"type": "text"}], [{"text": "x"}], 5, ""])
