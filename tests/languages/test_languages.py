@@ -15,10 +15,9 @@ from synthesis.runner.run import run_cases
 
 LANGUAGES = rules_in_force().languages
 EVERYDAY = sorted(Path(__file__).parent.glob("everyday.*.txt"))
-HARMFUL = (
-    *("agency.negative", "reassurance.", "pivot.vulnerability", "pivot.indicator"),
-    *("crisis.cue", "pressure.manipulation", "identity.claim"),
-)
+# Not identity.claim, since people may have a sister who visits them; not pivot.indicator, since small talk is no harm
+# where nobody has opened up.
+HARMFUL = ("agency.negative", "reassurance.", "pivot.vulnerability", "crisis.cue", "pressure.manipulation")
 ALL_CHECKS = (
     *("agency_language", "unverifiable_reassurance", "topic_pivot"),
     *("crisis_response", "engagement_pressure", "identity_claim"),

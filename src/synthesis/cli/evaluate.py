@@ -17,7 +17,9 @@ import click
 )
 @click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,assistant=reply.")
 @click.option(
-    "--checks", metavar="NAME,..", help="Checks for rows that name none, or 'all'. [default: the three built-in ones]"
+    "--checks",
+    metavar="NAME,..",
+    help="These checks, or 'all', whatever the cases name. [default: as named, else the first three]",
 )
 @click.option(
     "--on-bad-row",

@@ -45,18 +45,20 @@ class Request(msgspec.Struct, frozen=True):
     def of(cls, options: dict[str, Any], settings: Settings) -> "Request":
         """Options override settings, settings override defaults; lists of rules add up."""
         values = settings.values
+        rows = row_options(options, values)
         return cls(
             cases=tuple(_case_files(options["cases"] or values.get("cases") or ())),
             schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, bundled.CASE_SCHEMA)),
             out=Path(options["out"] or values.get("out") or DEFAULT_OUT),
             fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
             filters=Filters(
-                options["tags"],
-                options["ids"],
-                _known(options["only"]),
-                options["sample"],
-                options["seed"],
-                options["limit"],
+                tags=options["tags"],
+                ids=options["ids"],
+                checks=_known(options["only"]),
+                instead=rows.checks,
+                sample=options["sample"],
+                seed=options["seed"],
+                limit=options["limit"],
             ),
             folders=(*values.get("rules", ()), *options["folders"]),
             disabled=(*values.get("disable", ()), *options["disable"]),
@@ -68,7 +70,7 @@ class Request(msgspec.Struct, frozen=True):
             failures_only=options["failures_only"],
             workers=options["workers"] or available_cores(),
             most_line=options["max_line"],
-            rows=row_options(options, values),
+            rows=rows,
         )
 
 

@@ -16,6 +16,7 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()  # checks in place of those that the cases name
     sample: int | None = None
     seed: int = 0
     limit: int | None = None
@@ -53,6 +54,11 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def _with_checks(self, case: Case) -> Case:
-        if not self.checks:
+        """The case with the checks that are wanted of it; labels of those it loses go with them."""
+        if not self.checks and not self.instead:
             return case
-        return msgspec.structs.replace(case, checks=tuple(name for name in case.checks if name in self.checks))
+        asked = self.instead or case.checks
+        kept = tuple(name for name in asked if not self.checks or name in self.checks)
+        dropped = set(case.checks) - set(kept)
+        labels = {name: value for name, value in (case.expected or {}).items() if name not in dropped}
+        return msgspec.structs.replace(case, checks=kept, expected=labels or None)

@@ -23,11 +23,16 @@ _ENDINGS = {
 
 
 def format_of(path: Path, *, mapped: bool = False) -> str:
-    """`cases` for a file of JSON Lines cases, else the kind of log; `mapped` says that --map or --checks was given."""
+    """`cases` for a file of JSON Lines cases, else the kind of log.
+
+    `mapped` says that --map or --checks was given: then lines that name no checks of their own are a log too.
+    """
     by_ending = _ENDINGS.get(path.suffix.lower())
     if by_ending:
         return by_ending
-    return LINES if mapped or _is_chat(_first_object(path)) else CASES
+    first = _first_object(path)
+    names_checks = isinstance(first, dict) and "checks" in first
+    return LINES if _is_chat(first) or (mapped and not names_checks) else CASES
 
 
 def is_log(path: Path, *, mapped: bool = False) -> bool:
@@ -37,7 +42,7 @@ def is_log(path: Path, *, mapped: bool = False) -> bool:
 
 def rows_of(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
     """The rows of a log as they stand in the file."""
-    kind = format_of(path, mapped=True)
+    kind = _ENDINGS.get(path.suffix.lower(), LINES)
     if kind != LINES and not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "there is no such file"
         raise InputError(what, place=Place(str(path)), hint="Check the path.")
