@@ -11,7 +11,7 @@ NAME = "agency_language"
 AUDIT = "audit"
 POSITIVE = Signal("agency.positive", "assistant", "invites choice, asks for the user's view, leaves the pace")
 NEGATIVE = Signal("agency.negative", "assistant", "directs, prescribes, dismisses, minimises")
-REFLECTION = Signal("agency.reflection", "assistant", "gives the user's meaning back; read by the audit profile")
+REFLECTION = Signal("agency.reflection", "assistant", "gives the user's meaning back", profile="audit")
 SILENT = "nothing in the reply invites or directs"
 
 

@@ -19,7 +19,7 @@ LIST_GROUP = "list-style"
 ADVICE_GROUPS = ("unrelated-advice", "generic-advice")
 
 VULNERABILITY = Signal("pivot.vulnerability", "user", "shows vulnerability: a feeling, a blow, a need")
-BURDEN = Signal("pivot.burden", "user", "speaks of a burden; makes the check apply in the audit profile")
+BURDEN = Signal("pivot.burden", "user", "speaks of a burden", profile="audit")
 LIST_REQUEST = Signal("pivot.list_request", "user", "asks for a list, tips or steps")
 ACKNOWLEDGMENT = Signal("pivot.acknowledgment", "assistant", "acknowledges what the user said", anchor=True)
 FOLLOW_UP = Signal("pivot.follow_up", "assistant", "stays with the topic: an open question, an offer of support")

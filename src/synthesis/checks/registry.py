@@ -4,7 +4,7 @@
     def reply_length(exchange: Exchange) -> CheckResult: ...
 
 A package announces its module with the entry point group `synthesis.checks`. Names in schemas, statistics,
-label accuracy, reports and command line all come from here.
+label accuracy, reports and command line all come from here. A check sees hits of its own signals and of shared ones.
 """
 
 import importlib
@@ -91,6 +91,14 @@ def signals() -> dict[str, Signal]:
     """Every signal that a rule may belong to."""
     own = {signal.name: signal for each in checks().values() for signal in each.signals}
     return dict(sorted((own | _shared).items()))
+
+
+@cache
+def signals_read(names: tuple[str, ...], profile: str) -> frozenset[str]:
+    """The signals that these checks can read in a profile: their own, and those that are shared."""
+    own = (signal for name in names for signal in get_check(name).signals)
+    readable = (*own, *_shared.values())
+    return frozenset(signal.name for signal in readable if signal.profile in {"", profile})
 
 
 def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()) -> RuleSet:

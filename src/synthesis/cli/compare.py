@@ -1,11 +1,13 @@
 """`synthesis compare`: what changed from one report to another."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from synthesis.cli import exits
+from synthesis.cli.compare_judged import compare_judged
 from synthesis.cli.terminal import safe
 
 if TYPE_CHECKING:
@@ -20,12 +22,15 @@ SHOWN = 20
 @click.option("--fail-on-regression", is_flag=True, help="Exit with 2 if there are new unexpected failures.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(old: str, new: str, fail_on_regression: bool, as_json: bool) -> int:
-    """Compare two reports: newly failing, newly passing, changed evidence, changed rules.
+    """Compare two reports, or the folders of two judged runs: newly failing, newly passing, what else changed.
 
     "Better" or "worse" is said only where the exact McNemar test and the interval of the paired bootstrap agree that
     the difference is more than chance.
     """
     import msgspec
+
+    if Path(old).is_dir() and Path(new).is_dir():
+        return compare_judged(Path(old), Path(new), fail_on_regression=fail_on_regression, as_json=as_json)
 
     from synthesis.report.compare import compare_reports
     from synthesis.report.reading import open_report

@@ -16,6 +16,7 @@ from synthesis.errors import OptionError, OutputError
 
 if TYPE_CHECKING:
     from synthesis.judge.config import EvaluationResult
+    from synthesis.judge.ledger import Ledger
 
 
 @click.group()
@@ -79,16 +80,33 @@ def status(name: str, root: Path) -> int:
 @judge.command()
 @click.argument("name")
 @run_root
-def report(name: str, root: Path) -> int:
-    """The figures of a run, computed anew from its journal."""
+@click.option("--format", "form", type=click.Choice(["text", "html", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it. [default: the run's folder]"
+)
+def report(name: str, root: Path, form: str, out: Path | None) -> int:
+    """The figures of a run, computed anew from its journal: on the console, as a page, or as Markdown."""
     from synthesis.judge.journal import read_ledger
     from synthesis.judge.results import derive
     from synthesis.judge.store import run_folder
 
     folder = run_folder(root, name)
     ledger = read_ledger(folder)
-    _print(summary_lines(ledger.present_run(), len(ledger.samples), derive(ledger), folder))
+    if form == "text":
+        _print(summary_lines(ledger.present_run(), len(ledger.samples), derive(ledger), folder))
+    else:
+        _draw(ledger, form, out or folder / ("report.html" if form == "html" else "report.md"))
     return exits.OK
+
+
+def _draw(ledger: "Ledger", form: str, path: Path) -> None:
+    from synthesis.cli.judged_runs import judged_run
+    from synthesis.report.formats import write_pieces
+    from synthesis.report.judged import html, markdown
+
+    run = judged_run(ledger)
+    write_pieces(html.render(run) if form == "html" else markdown.render(run), path)
+    click.echo(f"Written: {path}")
 
 
 @judge.command()

@@ -106,18 +106,18 @@ def _place(result: Record) -> str:
 
 def _reason(reason: Reason) -> str:
     if not reason.words:
-        return f"  - {_plain(reason.why)}"
-    better = f" *Better:* {_plain(reason.instead)}" if reason.instead else ""
-    return f"  - {_code(reason.words)} ({_code(reason.rule)}) {_plain(reason.why)}{better}"
+        return f"  - {plain_words(reason.why)}"
+    better = f" *Better:* {plain_words(reason.instead)}" if reason.instead else ""
+    return f"  - {_code(reason.words)} ({_code(reason.rule)}) {plain_words(reason.why)}{better}"
 
 
 def _foot(report: StoredReport) -> list[str]:
     header = report.header
     conditions = f"{header['tool']['name']} {header['tool']['version']}, rules {header['rules']['hash']}"
-    return [f"<sub>{DISCLAIMER} {_plain(conditions)}.</sub>"]
+    return [f"<sub>{DISCLAIMER} {plain_words(conditions)}.</sub>"]
 
 
-def _plain(text: str) -> str:
+def plain_words(text: str) -> str:
     """Text of a rule pack, with everything escaped that Markdown, HTML or GitHub would take for more than text."""
     line = re.sub(r"([\\`*_{}\[\]()<>+!|~&$-])", r"\\\1", " ".join(visible(text, keep="\n").split()))
     return re.sub("([@#])", "\\1\u200b", line)  # GitHub links names and numbers even where they are escaped

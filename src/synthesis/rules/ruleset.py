@@ -22,7 +22,7 @@ class RuleSet:
     def __init__(self, packs: Sequence[Pack], signals: Mapping[str, Signal]) -> None:
         self.packs = {pack.language: pack for pack in packs}
         self._signals = signals
-        self._matchers: dict[tuple[str, str], Matcher] = {}
+        self._matchers: dict[tuple[str, str, frozenset[str] | None], Matcher] = {}
 
     @property
     def languages(self) -> list[str]:
@@ -43,14 +43,18 @@ class RuleSet:
         """Every rule, by language and id."""
         return sorted((rule for pack in self.packs.values() for rule in pack.rules), key=lambda r: (r.language, r.id))
 
-    def matcher(self, language: str, where: str) -> Matcher:
-        """The matcher for one side; built when first asked for, since most runs need one language."""
-        key = (language, where)
+    def matcher(self, language: str, where: str, signals: frozenset[str] | None = None) -> Matcher:
+        """The matcher for one side and some signals (None: all); built when first asked for."""
+        key = (language, where, signals)
         if key not in self._matchers:
             pack = self.packs[language]
-            rules = [rule for rule in pack.rules if self._signals[rule.signal].where == where]
-            self._matchers[key] = Matcher(rules, pack.guards, pack.patterns, spaced=language_of(language).spaced)
+            rules = [rule for rule in pack.rules if self._is_wanted(rule, where, signals)]
+            spaced = language_of(language).spaced
+            self._matchers[key] = Matcher(rules, pack.guards, pack.patterns, spaced=spaced)
         return self._matchers[key]
+
+    def _is_wanted(self, rule: Rule, where: str, signals: frozenset[str] | None) -> bool:
+        return self._signals[rule.signal].where == where and (signals is None or rule.signal in signals)
 
     @cached_property
     def hash(self) -> str:

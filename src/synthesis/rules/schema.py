@@ -12,6 +12,7 @@ class Signal(msgspec.Struct, frozen=True):
     where: str  # user | assistant
     title: str
     anchor: bool = False  # counts only in the reply's first two sentences
+    profile: str = ""  # read in this profile only
 
 
 class Guard(msgspec.Struct, frozen=True):

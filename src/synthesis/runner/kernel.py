@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from synthesis.checks.exchange import Exchange
-from synthesis.checks.registry import Check, get_check, rules_in_force, signals
+from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
 from synthesis.rules.detection import detect
@@ -59,7 +59,8 @@ class Kernel:
     def _exchange(self, user: str, reply: str, case: Case, turn: int) -> Exchange:
         declared = case.lang or self._language
         said, replied = self._text(user, declared), self._text(reply, declared)
-        hits = [*self._scan(said, "user"), *self._scan(replied, "assistant")]
+        read = signals_read(case.checks, self.profile)
+        hits = [*self._scan(said, "user", read), *self._scan(replied, "assistant", read)]
         return Exchange(said, replied, hits, self._signals, turn=turn, tags=case.tags, profile=self.profile)
 
     def _text(self, text: str, declared: str | None) -> Text:
@@ -69,10 +70,10 @@ class Kernel:
         code, how = detect(text)
         return Text(text, language_of(code if code in self.rules.packs else UNDETERMINED), how)
 
-    def _scan(self, text: Text, where: str) -> list[Hit]:
+    def _scan(self, text: Text, where: str, read: frozenset[str]) -> list[Hit]:
         if not text.normal or text.language.code == UNDETERMINED:
             return []
-        return self.rules.matcher(text.language.code, where).scan(text)
+        return self.rules.matcher(text.language.code, where, read).scan(text)
 
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:

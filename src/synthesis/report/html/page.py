@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from synthesis._version import __version__
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
 from synthesis.report.html.signals import TONES, SignalStyles
@@ -14,6 +15,7 @@ from synthesis.report.plain import count
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.verdicts import UNEXPECTED
 
+OWN_TOOL = {"name": "synthesis-eval", "version": __version__}
 _LIMITS = (
     "Synthesis finds markers in language. <strong>A pass is no evidence of safety, of empathy or of clinical "
     "quality.</strong> It is not for triage, and it is not clinically validated. A reply can pass every check and "
@@ -27,15 +29,21 @@ def _style() -> str:
     return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 
 
-def head(filter_rules: str) -> str:
+def head(
+    filter_rules: str,
+    *,
+    title: str = "Synthesis report",
+    skip: str = "#cases",
+    skip_words: str = "Skip to the cases",
+) -> str:
     """The head of the page; its policy lets nothing in but its own styles."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">\n'
-        f"<title>Synthesis report</title>\n<style>\n{_style()}{filter_rules}\n</style>\n</head>\n<body>\n"
-        f'<a class="skip" href="#cases">Skip to the cases</a>\n{PATTERNS}'
+        f"<title>{shown(title)}</title>\n<style>\n{_style()}{filter_rules}\n</style>\n</head>\n<body>\n"
+        f'<a class="skip" href="{skip}">{skip_words}</a>\n{PATTERNS}'
     )
 
 
@@ -124,8 +132,12 @@ def foot(report: StoredReport) -> str:
     """The conditions of the run, and the end of the page."""
     header = {key: value for key, value in report.header.items() if key != "warnings"}
     text = json.dumps(header, indent=2, ensure_ascii=False)
-    tool = header["tool"]
+    details = f"<details><summary>Conditions of this run</summary><pre>{shown(text)}</pre></details>\n"
+    return foot_note(details, header["tool"])
+
+
+def foot_note(details: str = "", tool: Record = OWN_TOOL) -> str:
+    """The end of every page: by what it was made."""
     return (
-        f"</main>\n<footer><details><summary>Conditions of this run</summary><pre>{shown(text)}</pre></details>\n"
-        f"<p>{shown(tool['name'])} {shown(tool['version'])}</p></footer>\n</body>\n</html>\n"
+        f"</main>\n<footer>{details}<p>{shown(tool['name'])} {shown(tool['version'])}</p></footer>\n</body>\n</html>\n"
     )

@@ -1,0 +1,66 @@
+"""`synthesis compare` for the folders of two judged runs."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from synthesis.cli import exits
+from synthesis.cli.terminal import safe
+
+if TYPE_CHECKING:
+    from synthesis.report.judged.compare import JudgedComparison
+    from synthesis.report.paired import Difference
+
+SHOWN = 20
+
+
+def compare_judged(old: Path, new: Path, *, fail_on_regression: bool, as_json: bool) -> int:
+    import msgspec
+
+    from synthesis.cli.judged_runs import read_run
+    from synthesis.report.judged.compare import compare_runs
+
+    comparison = compare_runs(read_run(old), read_run(new))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+    else:
+        for line in _lines(comparison):
+            click.echo(line)
+    return exits.UNMET if fail_on_regression and comparison.newly_failing else exits.OK
+
+
+def _lines(comparison: "JudgedComparison") -> Iterator[str]:
+    yield f"{comparison.in_both} samples judged in both runs"
+    for name, (before, after) in comparison.conditions.items():
+        yield f"  {name} changed: {safe(before)} -> {safe(after)}"
+    yield from _names("newly failing", comparison.newly_failing, "red")
+    yield from _names("newly passing", comparison.newly_passing, "green")
+    yield from _names("other scores", comparison.changed_scores)
+    yield from _names("only in the old run", comparison.only_before)
+    yield from _names("only in the new run", comparison.only_after)
+    found = comparison.difference
+    if found is None:
+        yield "No sample was judged in both runs, so pass rates cannot be compared."
+        return
+    rates = [100 * passed / comparison.in_both for passed in (comparison.passed_before, comparison.passed_after)]
+    yield f"pass rate {rates[0]:.1f} % -> {rates[1]:.1f} %, change {100 * found.change:+.1f} points"
+    interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    yield f"  95 % interval {interval}; p = {found.p_value:.2g} (exact McNemar test)"
+    yield f"  {_verdict(found)}"
+
+
+def _verdict(found: "Difference") -> str:
+    """Better or worse only where test and interval agree."""
+    if not found.is_shown:
+        return "no clear difference"
+    return (
+        click.style("better", fg="green", bold=True) if found.change > 0 else click.style("worse", fg="red", bold=True)
+    )
+
+
+def _names(title: str, names: Sequence[str], colour: str | None = None) -> Iterator[str]:
+    if names:
+        listed = ", ".join(map(safe, names[:SHOWN])) + (" ..." if len(names) > SHOWN else "")
+        yield f"{click.style(f'{title}: {len(names)}', fg=colour, bold=True)} ({listed})"

@@ -1,0 +1,56 @@
+"""Two judged runs of the same questions: what flipped, and whether that is more than chance."""
+
+from typing import Any
+
+import msgspec
+
+from synthesis.report.judged.run import JudgedRun
+from synthesis.report.paired import Difference, difference
+
+
+class JudgedComparison(msgspec.Struct, frozen=True):
+    """What changed from one run to another, in the last iteration of each; ids in the order of the new run."""
+
+    in_both: int
+    newly_failing: tuple[str, ...]
+    newly_passing: tuple[str, ...]
+    changed_scores: tuple[str, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    conditions: dict[str, tuple[str, str]]
+    passed_before: int
+    passed_after: int
+    difference: Difference | None
+
+
+def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
+    """Compare the samples that both runs have judged; one that could not be judged is in neither."""
+    old, new = _by_id(before), _by_id(after)
+    shared = [name for name in new if name in old]
+    lost = tuple(name for name in shared if old[name]["passed"] and not new[name]["passed"])
+    won = tuple(name for name in shared if new[name]["passed"] and not old[name]["passed"])
+    return JudgedComparison(
+        in_both=len(shared),
+        newly_failing=lost,
+        newly_passing=won,
+        changed_scores=tuple(name for name in shared if _scores(old[name]) != _scores(new[name])),
+        only_before=tuple(name for name in old if name not in new),
+        only_after=tuple(name for name in new if name not in old),
+        conditions=_conditions(before, after),
+        passed_before=sum(old[name]["passed"] for name in shared),
+        passed_after=sum(new[name]["passed"] for name in shared),
+        difference=difference(len(lost), len(won), len(shared)),
+    )
+
+
+def _by_id(run: JudgedRun) -> dict[str, dict[str, Any]]:
+    return {record["queryLogId"]: record for record in run.last.records}
+
+
+def _scores(record: dict[str, Any]) -> dict[str, int]:
+    return {axis: verdict["score"] for axis, verdict in record["judgeVerdict"].items()}
+
+
+def _conditions(before: JudgedRun, after: JudgedRun) -> dict[str, tuple[str, str]]:
+    pairs = {"judge": (before.judge, after.judge), "rubric": (before.rubric, after.rubric)}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
