@@ -139,6 +139,12 @@ def test_a_stream_goes_on_where_later_words_could_still_help(stopping: Guard) ->
     assert sent(stopping, USER, text) == text
 
 
+def test_a_sentence_that_is_still_open_stops_no_stream(stopping: Guard) -> None:
+    pieces = ["That is good news. You will be happy", " to hear that the line is free tonight. ", "What do you think?"]
+    stream = stopping.stream(USER)
+    assert [stream.feed(piece) for piece in pieces] == pieces
+
+
 @pytest.mark.parametrize("size", [1, 7, 500])
 def test_in_a_crisis_a_stream_is_never_cut_short(stopping: Guard, size: int) -> None:
     assert sent(stopping, CRISIS, PROMISE, size) == PROMISE

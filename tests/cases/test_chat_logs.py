@@ -228,7 +228,8 @@ def test_shape_and_ending_tell_logs_from_cases(tmp_path: Path) -> None:
     assert is_log(write_jsonl(tmp_path / "chat.jsonl", [{"messages": TALK}]))
     assert is_log(write_jsonl(tmp_path / "share.jsonl", [{"conversations": []}]))
     assert is_log(tmp_path / "any.CSV")
-    assert is_log(tmp_path / "cases.jsonl", mapped=True)
+    assert is_log(tmp_path / "forgot.jsonl", mapped=True)
+    assert not is_log(tmp_path / "cases.jsonl", mapped=True)
     assert not is_log(tmp_path / "not-there.jsonl")
 
 

@@ -17,9 +17,11 @@ def test_content_in_text_parts_is_joined() -> None:
 
 
 def test_a_turn_without_words_is_no_reply() -> None:
-    talk = [*TALK, {"role": "assistant", "content": [{"type": "image_url"}]}, {"role": "user", "content": "And?"}]
+    silent = {"role": "assistant", "content": [{"type": "image_url"}]}
+    talk = [{"role": "user", "content": "Hello?"}, silent, *TALK]
     result = run_case({"id": "A-1", "checks": ["agency_language"], "messages": talk})
     assert result.checks["agency_language"].turns == ()
+    assert not result.passed
 
 
 @pytest.mark.parametrize("content", [[], [5], [{"type": "text"}], [{"text": "x"}], 5, ""])
@@ -66,10 +68,10 @@ def test_a_bad_line_of_a_case_file_stops_by_default_and_is_an_error_when_asked(c
     assert [result["id"] for result in results] == ["T-1", "nope", "T-3", "ROW-4"]
 
 
-def test_checks_for_rows_that_name_none(cli: CommandLine) -> None:
+def test_the_checks_that_are_asked_for_take_the_place_of_those_that_rows_name(cli: CommandLine) -> None:
     path = write_jsonl(cli.folder / "log.jsonl", [{"messages": TALK}, {"messages": TALK, "checks": ["topic_pivot"]}])
     cli("--cases", path, "--checks", "agency_language")
-    assert [list(result["checks"]) for result in cli.report()["results"]] == [["agency_language"], ["topic_pivot"]]
+    assert [list(result["checks"]) for result in cli.report()["results"]] == [["agency_language"]] * 2
     cli("--cases", path, "--checks", "all")
     assert {"agency_language", "topic_pivot", "unverifiable_reassurance"} <= {*cli.report()["results"][0]["checks"]}
     assert cli("--cases", path, "--checks", "agency").code == 1
