@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from synthesis.checks.registry import checks as all_checks
-from synthesis.checks.registry import get_check, rules_in_force, signals
+from synthesis.checks.registry import get_check, rules_in_force, signals_read
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.model.result import ERROR, FAIL
@@ -89,7 +88,9 @@ class Guard:
         self._attempts = attempts
         self._lang = lang
         in_force = rules_in_force() if rules is None else rules
-        self._kernel = Kernel(in_force.with_signals(_read_by(self.checks)), profile="audit", keep_text=False)
+        self._kernel = Kernel(
+            in_force.with_signals(signals_read(self.checks, "audit")), profile="audit", keep_text=False
+        )
         self._remarks = Remarks(self._kernel.rules)
 
     def look_at(self, user: str, reply: str, lang: str | None = None) -> Review:
@@ -190,13 +191,6 @@ class GuardedStream:
 def _sentence_ends(text: str, lang: str | None) -> list[int]:
     read = Text(text, language_of(lang or "en"))
     return [read.span(start, end)[1] for start, end in read.sentences]
-
-
-def _read_by(checks: Sequence[str]) -> set[str]:
-    """The signals that these checks read, with those that several checks share, such as the cue of a crisis."""
-    owned = {signal.name for check in all_checks().values() for signal in check.signals}
-    own = {signal.name for name in checks for signal in get_check(name).signals}
-    return own | (signals().keys() - owned)
 
 
 def _may_be_a_crisis(result: CaseResult) -> bool:

@@ -45,7 +45,7 @@ class Elements(NamedTuple):
     NAME,
     tag="crisis",
     title="Care, safety and help when a user is in a crisis",
-    signals=SIGNALS,
+    signals=(CUE, *SIGNALS),  # without rules for the user's language there is no telling
     failure_evidence={
         "elements": "elements",
         "harmful_hits": "harmful_hits",

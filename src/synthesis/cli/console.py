@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-import msgspec
 
 from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import ERROR, FAIL
-from synthesis.report.verdicts import AGAINST, MISSING, tone
+from synthesis.remarks import against
+from synthesis.report.verdicts import MISSING
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.tally import percent
 
@@ -106,13 +106,9 @@ def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
 
 
 def deciding(result: CaseResult) -> list[Finding]:
-    """The findings that speak against a reply."""
-    failed = {finding for name in result.failed_checks for finding in result.checks[name].findings}
-    return [
-        finding
-        for finding in result.findings
-        if finding in failed and finding.severity == FAIL and tone(msgspec.to_builtins(finding)) == AGAINST
-    ]
+    """The findings that speak against a reply, in the order of the text."""
+    counted = {finding for name in result.failed_checks for finding in against(result.checks[name])}
+    return [finding for finding in result.findings if finding in counted]
 
 
 def _absence(result: CaseResult) -> str:

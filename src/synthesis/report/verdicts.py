@@ -75,11 +75,15 @@ def check_kind(result: Record, name: str) -> str:
     return EXPECTED if result["is_negative_example"] else UNEXPECTED
 
 
-def tone(finding: Record) -> str:
+def tone(where: str, signal: str) -> str:
     """Whether a finding speaks against the reply, for it, or only sets the scene."""
-    if finding["where"] == "user":
+    if where == "user":
         return CONTEXT
-    return FOR if finding["signal"] in _SUPPORTING else AGAINST
+    return FOR if signal in _SUPPORTING else AGAINST
+
+
+def tone_of(finding: Record) -> str:
+    return tone(finding["where"], finding["signal"])
 
 
 def is_warning(finding: Record) -> bool:
@@ -90,7 +94,7 @@ def reasons(result: Record, name: str, glossary: Glossary) -> list[Reason]:
     """Why a check failed: each wording that speaks against the reply once, else what is missing."""
     found = {}
     for finding in result["findings"]:
-        if tone(finding) == AGAINST and not is_warning(finding) and glossary.reads(name, finding["signal"]):
+        if tone_of(finding) == AGAINST and not is_warning(finding) and glossary.reads(name, finding["signal"]):
             reason = reason_of(finding, result["language"], glossary)
             found[reason.rule, reason.words] = reason
     return list(found.values()) or [Reason(name, "", MISSING.get(name, "See the evidence in the report."), "")]

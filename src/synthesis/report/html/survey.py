@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from synthesis.report.reading import StoredReport
-from synthesis.report.verdicts import KINDS, UNEXPECTED, check_kind, has_texts, kind_of, tone
+from synthesis.report.verdicts import KINDS, UNEXPECTED, check_kind, has_texts, kind_of, tone_of
 
 MOST_OTHERS = 2_000
 
@@ -43,6 +43,6 @@ def survey_of(report: StoredReport) -> Survey:
         survey.without_text += not has_texts(result)
         for name in result["checks"]:
             survey.checks[name][check_kind(result, name)] += 1
-        survey.rules.update({(finding["rule"], tone(finding)) for finding in result["findings"]})
-        survey.signals.update((finding["signal"], tone(finding)) for finding in result["findings"])
+        survey.rules.update({(finding["rule"], tone_of(finding)) for finding in result["findings"]})
+        survey.signals.update((finding["signal"], tone_of(finding)) for finding in result["findings"])
     return survey
