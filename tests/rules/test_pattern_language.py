@@ -23,7 +23,7 @@ def found(pattern: str, text: str, language: str = "en") -> list[str]:
     prepared = Text(text, LANGUAGES[language])
     rule = Rule(id="t.t.t", language=language, group="g", why={}, instead={}, patterns=(pattern,))
     ready = {pattern: prepare(pattern, LANGUAGES[language], LISTS)}
-    hits = Matcher([rule], {}, ready).scan(prepared)
+    hits = Matcher([rule], {}, ready, spaced=LANGUAGES[language].spaced).scan(prepared)
     return [prepared.cut(hit.start, hit.end) for hit in hits]
 
 

@@ -1,0 +1,85 @@
+"""Judged evaluation of generated answers. `await run_evaluation(cases, config)` is the whole of it; every
+stage is usable alone. Names are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from synthesis.judge.analysis import failure_analysis
+    from synthesis.judge.calibration import calibrate, load_labels
+    from synthesis.judge.clients import Judge, JudgeSettings, create_judge
+    from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
+    from synthesis.judge.estimate import Estimate, estimate_evaluation
+    from synthesis.judge.journal import read_ledger
+    from synthesis.judge.metrics import iteration_metrics
+    from synthesis.judge.model import Rubric, TestCase, Verdict
+    from synthesis.judge.offline import OfflineJudge
+    from synthesis.judge.results import Results, derive
+    from synthesis.judge.rubric import load_rubric
+    from synthesis.judge.run import run_evaluation
+    from synthesis.judge.store import write_results
+    from synthesis.judge.testset import join_files, load_test_set
+    from synthesis.judge.work import make_record
+
+_HOMES = {
+    "Estimate": "estimate",
+    "EvaluationConfig": "config",
+    "EvaluationResult": "config",
+    "Judge": "clients",
+    "JudgeSettings": "clients",
+    "OfflineJudge": "offline",
+    "Progress": "config",
+    "Results": "results",
+    "Rubric": "model",
+    "TestCase": "model",
+    "Verdict": "model",
+    "calibrate": "calibration",
+    "create_judge": "clients",
+    "derive": "results",
+    "estimate_evaluation": "estimate",
+    "failure_analysis": "analysis",
+    "iteration_metrics": "metrics",
+    "join_files": "testset",
+    "load_labels": "calibration",
+    "load_rubric": "rubric",
+    "load_test_set": "testset",
+    "make_record": "work",
+    "read_ledger": "journal",
+    "run_evaluation": "run",
+    "write_results": "store",
+}
+
+__all__ = [
+    "Estimate",
+    "EvaluationConfig",
+    "EvaluationResult",
+    "Judge",
+    "JudgeSettings",
+    "OfflineJudge",
+    "Progress",
+    "Results",
+    "Rubric",
+    "TestCase",
+    "Verdict",
+    "calibrate",
+    "create_judge",
+    "derive",
+    "estimate_evaluation",
+    "failure_analysis",
+    "iteration_metrics",
+    "join_files",
+    "load_labels",
+    "load_rubric",
+    "load_test_set",
+    "make_record",
+    "read_ledger",
+    "run_evaluation",
+    "write_results",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

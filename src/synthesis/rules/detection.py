@@ -47,6 +47,11 @@ def _common_words() -> _CommonWords:
     return _CommonWords(*as_sets)
 
 
+def common_words(language: str) -> frozenset[str]:
+    """The most common words of a language; none for those that their script tells apart."""
+    return _common_words().ours.get(language, frozenset())
+
+
 def detect(text: str, default: str = "en") -> Detected:
     """The language of a text; `default` only for one that is too short to tell."""
     beginning = text[:LOOKED_AT]
@@ -63,7 +68,7 @@ def detect(text: str, default: str = "en") -> Detected:
 def _is_plainly(language: str, lowered: str) -> bool:
     """A quick look that settles most texts in the default language, and never one in another."""
     words = set(lowered.split())
-    common = _common_words().ours.get(language, frozenset())
+    common = common_words(language)
     return len(words) > FEWEST_WORDS and len(words & common) >= PLAIN_SHARE * len(words)
 
 

@@ -3,12 +3,13 @@
 Every match of a pattern holds one of its literals, at most `lead` characters after its start.
 """
 
+from collections.abc import Collection
+
 import msgspec
 
 from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Run, width
 
 MOST_LITERALS = 80  # a sequence grows no further when it would have more
-GOOD_LENGTH = 5
 LONG_ENOUGH = 8  # a longer text finds hardly fewer wrong places
 
 # A text that every match begins with -> whether it is the whole of the match, so that what follows can extend it.
@@ -23,22 +24,30 @@ class Literals(msgspec.Struct, frozen=True):
     lead: int
 
 
-def literals_of(node: Node) -> Literals | None:
-    """The most telling literals of a tree; None when it has none (a pattern of classes only)."""
+def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals | None:
+    """The literals that will be met least often in other text; None when there are none (classes only).
+
+    `common` are the most common words of the language: "promise" tells more than "you will".
+    """
     parts = node.parts if isinstance(node, Run) else (node,)
-    best: tuple[int, int, Literals] | None = None
+    best: tuple[float, Literals] | None = None
     for index in range(len(parts)):
-        found = _beginnings(Run(parts[index:]))
-        shortest = min(map(len, found))
-        if shortest == 0:
+        texts = _shortest_only(_beginnings(Run(parts[index:])))
+        if "" in texts:
             continue
         least, most = width(Run(parts[:index]))
-        quality = min(shortest, GOOD_LENGTH)
-        if best is None or (quality, -most) > best[:2]:
-            best = (quality, -most, Literals(_shortest_only(found), least, most))
-        if quality == GOOD_LENGTH:
-            break  # one further on would only lie further from the start
-    return best[2] if best else None
+        cost = sum(_frequency(text, common) for text in texts) * (1 + most / 8)  # a long lead is a long search
+        if best is None or cost < best[0]:
+            best = (cost, Literals(texts, least, most))
+    return best[1] if best else None
+
+
+def _frequency(text: str, common: Collection[str]) -> float:
+    """Roughly how often a text is met, per word of other text; without a space behind it, as a beginning too."""
+    rate = 1.0 if text.endswith(" ") else 2.0
+    for word in text.split():
+        rate *= 0.02 if word in common else max(0.3 ** len(word), 1e-5)
+    return rate
 
 
 def _shortest_only(found: Beginnings) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
-from synthesis.rules.guards import ReadyGuard
+from synthesis.rules.guards import GuardWords, ReadyGuard, Surroundings
 from synthesis.rules.pattern import Pattern, PreparedPattern
 from synthesis.rules.schema import Guard, Rule, Sentence
 from synthesis.rules.text import Text
@@ -54,12 +54,19 @@ class Matcher:
     """All rules of one language for one side of the conversation."""
 
     def __init__(
-        self, rules: Iterable[Rule], guards: Mapping[str, Guard], prepared: Mapping[str, PreparedPattern]
+        self,
+        rules: Iterable[Rule],
+        guards: Mapping[str, Guard],
+        prepared: Mapping[str, PreparedPattern],
+        *,
+        spaced: bool = True,
     ) -> None:
         self._prepared = prepared
+        self._spaced = spaced
         self._patterns: list[Pattern] = []
         self._numbers: dict[str, int] = {}
         self._guards: dict[Guard, ReadyGuard] = {}
+        self._guard_words = GuardWords()
         self._rules = [self._ready(rule, guards) for rule in rules]
         self._list_rules = [index for index, ready in enumerate(self._rules) if ready.rule.list_items]
         self._build_automaton()
@@ -68,7 +75,8 @@ class Matcher:
         """Every unguarded hit, in the order of the text."""
         spans = self._spans(text.normal)
         awake = set(self._list_rules).union(*(self._awakened[number] for number in spans))
-        hits = [hit for index in awake for hit in self._hits(self._rules[index], spans, text)]
+        around = Surroundings(text, self._guard_words)
+        hits = [hit for index in awake for hit in self._hits(self._rules[index], spans, around)]
         hits.sort(key=lambda hit: (hit.start, -hit.end, hit.rule.id))
         return hits
 
@@ -82,7 +90,7 @@ class Matcher:
     def _guard(self, guard: Guard) -> ReadyGuard:
         """A guard that many rules share is made once."""
         if guard not in self._guards:
-            self._guards[guard] = ReadyGuard(guard, self._prepared)
+            self._guards[guard] = ReadyGuard(guard, self._prepared, self._guard_words)
         return self._guards[guard]
 
     def _ready_sentence(self, sentence: Sentence) -> _ReadySentence:
@@ -106,25 +114,36 @@ class Matcher:
             for literal in pattern.literals.texts if pattern.literals else ():
                 owners[literal].append(number)
         self._owners = list(owners.values())
+        self._at_start = [all(map(self._begins_a_word, numbers)) for numbers in self._owners]
         self._awakened: list[list[int]] = [[] for _ in self._patterns]
         for index, ready in enumerate(self._rules):
             for number in {*ready.patterns, *(ready.sentence.necessary if ready.sentence else ())}:
                 self._awakened[number].append(index)
         self._automaton = ahocorasick_rs.AhoCorasick(list(owners))
 
+    def _begins_a_word(self, number: int) -> bool:
+        literals = self._patterns[number].literals
+        return self._spaced and literals is not None and literals.lead == 0
+
     def _spans(self, normal: str) -> dict[int, list[Span]]:
-        places: dict[int, set[int]] = defaultdict(set)
-        for literal, start, _ in self._automaton.find_matches_as_indexes(normal, overlapping=True):
-            for number in self._owners[literal]:
-                places[number].add(start)
         spans = {number: self._patterns[number].spans(normal, None) for number in self._everywhere}
+        places: dict[int, list[int]] = {}
+        for literal, start, _ in self._automaton.find_matches_as_indexes(normal, overlapping=True):
+            if start and self._at_start[literal] and normal[start - 1].isalnum() and normal[start].isalnum():
+                continue  # inside a word, where none of its patterns can begin
+            for number in self._owners[literal]:
+                if number in places:
+                    places[number].append(start)
+                else:
+                    places[number] = [start]
         for number, starts in places.items():
-            found = self._patterns[number].spans(normal, sorted(starts))
+            found = self._patterns[number].spans(normal, starts)
             if found:
                 spans[number] = found
         return spans
 
-    def _hits(self, ready: _Ready, spans: Mapping[int, list[Span]], text: Text) -> list[Hit]:
+    def _hits(self, ready: _Ready, spans: Mapping[int, list[Span]], around: Surroundings) -> list[Hit]:
+        text = around.text
         hits = [
             Hit(ready.rule, start, end, self._patterns[number].source)
             for number in ready.patterns
@@ -137,7 +156,7 @@ class Matcher:
             hits.append(Hit(ready.rule, text.list_items[0][0], text.list_items[-1][1], ready.rule.source))
         if not hits:
             return hits
-        free = [hit for hit in hits if not any(guard.holds(text, hit.start, hit.end) for guard in ready.guards)]
+        free = [hit for hit in hits if not any(guard.holds(around, hit.start, hit.end) for guard in ready.guards)]
         return _outermost(free)
 
 

@@ -1,12 +1,12 @@
 """A pattern made ready: its literals to look for, and the expression to try where they stand."""
 
 import re
-from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
 
 from synthesis.rules.ambiguity import ways
+from synthesis.rules.detection import common_words
 from synthesis.rules.language import WORD_CHARACTERS, Language
 from synthesis.rules.literals import Literals, literals_of
 from synthesis.rules.syntax import Char, Choice, Edge, Node, PatternError, Repeat, Run, WordLists, parse, width
@@ -37,7 +37,9 @@ def prepare(source: str, language: Language, lists: WordLists) -> PreparedPatter
             "bounded well: use fewer or shorter gaps",
             1,
         )
-    return PreparedPattern(source, _expression(node, language), width(node)[1], literals_of(node))
+    return PreparedPattern(
+        source, _expression(node, language), width(node)[1], literals_of(node, common_words(language.code))
+    )
 
 
 class Pattern:
@@ -58,26 +60,38 @@ class Pattern:
         """The same, but only at the end of what it is given: for words that stand before a hit."""
         return re.compile(rf"{self._expression}[ ,:\"']{{0,2}}\Z")
 
-    def spans(self, text: str, places: Sequence[int] | None) -> list[tuple[int, int]]:
+    def spans(self, text: str, places: list[int] | None) -> list[tuple[int, int]]:
         """Every match from left to right, none overlapping; `places` are where its literals stand."""
-        if places is None or self.literals is None:
+        literals = self.literals
+        if places is None or literals is None:
             return [match.span() for match in self.compiled.finditer(text)]
+        if len(places) > 1:
+            places.sort()
+        return self._at(text, places) if literals.lead == 0 else self._near(text, places, literals)
+
+    def _at(self, text: str, places: list[int]) -> list[tuple[int, int]]:
+        """Matches that begin where a literal stands."""
         found: list[tuple[int, int]] = []
+        match_at = self.compiled.match
         free = 0
         for place in places:
-            match = self._at(text, place, free)
-            if match:
+            if place >= free and (match := match_at(text, place)):
                 found.append(match.span())
                 free = match.end()
         return found
 
-    def _at(self, text: str, place: int, free: int) -> re.Match[str] | None:
-        literals = self.literals
-        if literals is None or literals.lead == 0:
-            return self.compiled.match(text, place) if place >= free else None
+    def _near(self, text: str, places: list[int], literals: Literals) -> list[tuple[int, int]]:
+        """Matches that hold a literal further on."""
+        found: list[tuple[int, int]] = []
         # One more than the longest match, so that the boundary at its end sees the next character.
-        last = place - literals.least_lead + self.longest + 1
-        return self.compiled.search(text, max(free, place - literals.lead), last)
+        after = self.longest + 1 - literals.least_lead
+        free = 0
+        for place in places:
+            match = self.compiled.search(text, max(free, place - literals.lead), place + after)
+            if match:
+                found.append(match.span())
+                free = match.end()
+        return found
 
 
 def _expression(node: Node, language: Language) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.cache import cached_pack
+from synthesis.rules.language import language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.schema import Pack, Rule, Signal
@@ -38,7 +39,7 @@ class RuleSet:
         if key not in self._matchers:
             pack = self.packs[language]
             rules = [rule for rule in pack.rules if self._signals[rule.signal].where == where]
-            self._matchers[key] = Matcher(rules, pack.guards, pack.patterns)
+            self._matchers[key] = Matcher(rules, pack.guards, pack.patterns, spaced=language_of(language).spaced)
         return self._matchers[key]
 
     @cached_property

@@ -26,6 +26,7 @@ from synthesis.runner.filters import Filters
 from synthesis.runner.tally import Tally
 from synthesis.runner.work import EXAMPLES, Part, Worker, WorkOrder
 
+BLOCK = 2 << 20  # bytes that one worker takes at a time
 SMALL = 1 << 20  # bytes: below that, one process is quicker than starting several
 Progress = Callable[[int, int, int], None]  # cases so far, bytes so far, bytes in all (0: unknown)
 
@@ -58,7 +59,8 @@ def run_files(
     with _Crew(order, workers if total == 0 or total >= SMALL else 1) as crew:
         for file in files:
             run = _FileRun(file, crew, outcome)
-            run.perform(blocks(file.path, file.shown, most_line=most_line, seen=digest.update), progress, total)
+            found = blocks(file.path, file.shown, size=BLOCK, most_line=most_line, seen=digest.update)
+            run.perform(found, progress, total)
     outcome.input_hash = digest.hexdigest()
     outcome.examples.sort(key=lambda example: example.is_negative_example)
     return outcome

@@ -1,0 +1,154 @@
+"""`synthesis judge`: judged evaluation of generated answers."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synthesis.cli import exits
+from synthesis.cli.judge_inputs import evaluation_options, read_inputs, run_root
+from synthesis.cli.judge_progress import Reporter
+from synthesis.cli.judge_summary import calibration_lines, estimate_lines, status_lines, summary_lines
+from synthesis.cli.terminal import safe
+from synthesis.errors import OptionError, OutputError
+
+if TYPE_CHECKING:
+    from synthesis.judge.config import EvaluationResult
+
+
+@click.group()
+def judge() -> None:
+    """Judged evaluation of generated answers: faithfulness and completeness, or the axes of your own rubric.
+
+    What is judged is stored at once; the same command goes on where it stopped and pays for nothing twice.
+    """
+
+
+@judge.command()
+@evaluation_options
+@click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 when the pass rate is below (0 to 1).")
+def run(fail_under: float | None, **options: Any) -> int:
+    """Judge a test set: a file, a name from data/evaluation/test-sets or one that is bundled.
+
+    Without a test set the bundled 'passages' are judged, without --judge-provider by the offline judge.
+    """
+    from synthesis.judge.run import run_evaluation
+
+    if fail_under is not None and not 0 <= fail_under <= 1:
+        raise OptionError(f"--fail-under must lie between 0 and 1, not {fail_under:g}")
+    inputs = read_inputs(**options)
+    _print(inputs.notes, err=True)
+    with Reporter() as reporter:
+        try:
+            work = run_evaluation(inputs.cases, inputs.config, observer=reporter.update)
+            result = asyncio.run(_interruptible(work))
+        except KeyboardInterrupt:
+            return _interrupted(reporter)
+        except OutputError as error:
+            return _cut_short(error, reporter)
+    _print(summary_lines(result.run, result.total, result.results, result.folder))
+    _print([f"warning: {warning}" for warning in result.warnings], err=True)
+    return _verdict(result, fail_under)
+
+
+@judge.command()
+@evaluation_options
+def estimate(**options: Any) -> int:
+    """Tokens and cost of what is left to judge, before the first call; sends and writes nothing."""
+    from synthesis.judge.estimate import estimate_evaluation
+
+    inputs = read_inputs(**options)
+    _print(estimate_lines(asyncio.run(estimate_evaluation(inputs.cases, inputs.config))))
+    return exits.OK
+
+
+@judge.command()
+@click.argument("name")
+@run_root
+def status(name: str, root: Path) -> int:
+    """What is done, pending, failed and stale in a run, read from its journal."""
+    from synthesis.judge.journal import read_ledger
+    from synthesis.judge.store import run_folder
+
+    _print(status_lines(read_ledger(run_folder(root, name))))
+    return exits.OK
+
+
+@judge.command()
+@click.argument("name")
+@run_root
+def report(name: str, root: Path) -> int:
+    """The figures of a run, computed anew from its journal."""
+    from synthesis.judge.journal import read_ledger
+    from synthesis.judge.results import derive
+    from synthesis.judge.store import run_folder
+
+    folder = run_folder(root, name)
+    ledger = read_ledger(folder)
+    _print(summary_lines(ledger.present_run(), len(ledger.samples), derive(ledger), folder))
+    return exits.OK
+
+
+@judge.command()
+@click.argument("name")
+@click.argument("labels", type=click.Path())
+@run_root
+def calibrate(name: str, labels: str, root: Path) -> int:
+    """Compare a run's verdicts with human LABELS: agreement, confusion, bias."""
+    from synthesis.judge.calibration import calibrate as compare
+    from synthesis.judge.calibration import load_labels
+    from synthesis.judge.journal import read_ledger
+    from synthesis.judge.results import derive
+    from synthesis.judge.store import run_folder, write_calibration
+
+    human = load_labels(labels)
+    folder = run_folder(root, name)
+    ledger = read_ledger(folder)
+    for iteration in derive(ledger).iterations:
+        found = compare(iteration.records, human, ledger.present_run().rubric)
+        path = write_calibration(folder, iteration.number, found)
+        _print([f"Iteration {iteration.number}, judge against people:", *calibration_lines(found)])
+        _print([f"Written to {path}"])
+    return exits.OK
+
+
+async def _interruptible(work: Coroutine[Any, Any, "EvaluationResult"]) -> "EvaluationResult":
+    """The first Ctrl-C lets calls under way come back, for they are paid; a second one does not wait."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        _print(["Stopping: calls under way may still come back. Ctrl-C again gives them up."], err=True)
+        task.cancel()
+        return await task
+
+
+def _interrupted(reporter: Reporter) -> int:
+    _print([f"Interrupted. {reporter.standing()} The same command goes on from here."], err=True)
+    return exits.INTERRUPTED
+
+
+def _cut_short(error: OutputError, reporter: Reporter) -> int:
+    """The disk refused; what the journal took before that is safe."""
+    if not reporter.has_begun:
+        raise error
+    _print([f"error: {error}", reporter.standing()], err=True)
+    return exits.INCOMPLETE
+
+
+def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
+    if result.stopped is not None:
+        _print([f"Stopped: {result.stopped}. The same command goes on from here."], err=True)
+    if not result.complete:
+        return exits.INCOMPLETE
+    if fail_under is not None and result.gate_rate < fail_under:
+        _print([f"The pass rate {result.gate_rate:.1%} is below {fail_under:.1%}."], err=True)
+        return exits.UNMET
+    return exits.OK
+
+
+def _print(lines: Iterable[str], *, err: bool = False) -> None:
+    for line in lines:
+        click.echo(safe(line, keep_lines=True), err=err)

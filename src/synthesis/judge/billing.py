@@ -1,0 +1,101 @@
+"""The cost files: every token that was paid for, and the calls whose price nobody knows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from synthesis.judge.cost import total
+from synthesis.judge.ledger import Call, IterationLedger, Ledger
+from synthesis.judge.lines import RunLine
+from synthesis.judge.model import TokenUsage
+
+
+def iteration_cost(ledger: Ledger, run: RunLine, number: int, judged: int, timestamp: str) -> dict[str, Any]:
+    """The cost file of one iteration."""
+    work = ledger.iteration(number)
+    usage = _usage(ledger, work)
+    unmetered = sum(used.input_tokens == 0 for used in usage)
+    return {
+        "iteration": number,
+        "timestamp": timestamp,
+        "testSetName": run.test_set_name,
+        "judgeModel": run.judge.model,
+        "judgeProvider": run.judge.provider,
+        "samples": judged,
+        "totalTokens": _tokens(usage),
+        "totalCost": None if unmetered else total(run.price, usage),
+        "tokenUsage": msgspec.to_builtins(usage),
+        "price": msgspec.to_builtins(run.price),
+        "callsWithoutUsage": unmetered,
+        "unaccountedCalls": [_unaccounted(ledger, call) for call in work.unaccounted()],
+        **({"note": _unknown(run, unmetered)} if usage and (unmetered or run.price is None) else {}),
+    }
+
+
+def final_cost(costs: Sequence[dict[str, Any]], run: RunLine, timestamp: str) -> dict[str, Any]:
+    """The cost file over all iterations."""
+    samples = sum(cost["samples"] for cost in costs)
+    known = [cost["totalCost"] for cost in costs if cost["totalCost"] is not None]
+    spent = round(sum(known), 10) if len(known) == len(costs) else None
+    return {
+        "iterations": len(costs),
+        "timestamp": timestamp,
+        "testSetName": run.test_set_name,
+        "judgeModel": run.judge.model,
+        "judgeProvider": run.judge.provider,
+        "aggregateStats": {
+            "totalSamples": samples,
+            "totalTokens": {
+                kind: sum(cost["totalTokens"][kind] for cost in costs) for kind in ("input", "output", "total")
+            },
+            "totalCost": spent,
+            "averageCostPerSample": None if spent is None or not samples else round(spent / samples, 10),
+            "unaccountedCalls": sum(len(cost["unaccountedCalls"]) for cost in costs),
+        },
+        "perIterationCosts": list(costs),
+    }
+
+
+def spent_so_far(ledger: Ledger, run: RunLine) -> float:
+    """What counts against a cap: all that was billed to this judge here, unknown costs at their worst."""
+    if run.price is None:
+        return 0.0
+    spent = 0.0
+    for number in ledger.worked_iterations():
+        work = ledger.iteration(number)
+        spent += total(run.price, _usage(ledger, work)) or 0.0
+        spent += sum(run.price.of(*call.begun.worst) for call in work.unaccounted())
+    return spent
+
+
+def _usage(ledger: Ledger, work: IterationLedger) -> list[TokenUsage]:
+    """In the order of the set; then what was paid for texts and samples that are no longer in it."""
+    now = [(sample.hash, sample.fingerprint) for sample in ledger.samples]
+    known = set(now)
+    texts = {(call.begun.h, call.begun.f): None for call in work.calls.values()}
+    texts |= {(hash_, print_): None for hash_, lines in work.verdicts.items() for print_ in lines}
+    return [usage for text in (*now, *(t for t in texts if t not in known)) for usage in work.usage(*text)]
+
+
+def _tokens(usage: Sequence[TokenUsage]) -> dict[str, int]:
+    counts = {
+        "input": sum(used.input_tokens for used in usage),
+        "output": sum(used.output_tokens for used in usage),
+    }
+    return {**counts, "total": counts["input"] + counts["output"]}
+
+
+def _unaccounted(ledger: Ledger, call: Call) -> dict[str, Any]:
+    return {
+        "queryLogId": ledger.query_log_id(call.begun.h),
+        "hash": call.begun.h,
+        "startedAt": call.begun.at,
+        "reason": call.lost or "the process ended before the reply",
+    }
+
+
+def _unknown(run: RunLine, unmetered: int) -> str:
+    if run.price is None:
+        return f"The price of {run.judge.model} is not known; a price file (--price-file) can tell it."
+    return f"{unmetered} calls came back without a count of tokens, so the cost is not known."

@@ -1,0 +1,100 @@
+"""What a run is asked to do, and what it hands back."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from synthesis.errors import OptionError
+from synthesis.judge.lines import RunLine
+from synthesis.judge.model import Rubric
+from synthesis.judge.results import Record, Results
+from synthesis.judge.retry import Patience
+from synthesis.judge.store import DEFAULT_ROOT
+
+OnChange = Literal["keep", "rejudge", "error"]
+
+
+class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How to judge a test set. Only `output_dir`, the name of the run's folder, has no default.
+
+    `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
+    and counts all that this folder has cost so far.
+    """
+
+    output_dir: str
+    root: Path = DEFAULT_ROOT
+    judge_provider: str = "offline"
+    judge_model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    iterations: int = 1
+    concurrency: int = 5
+    system_prompt_version: str = "v1"
+    rubric: Rubric | None = None
+    on_change: OnChange = "keep"
+    max_cost: float | None = None
+    price_file: Path | None = None
+    temperature: float | None = None
+    timeout: float = 60.0
+    max_output_tokens: int | None = None
+    patience: Patience = Patience()
+    seed: int | None = None
+
+    def check(self) -> None:
+        """Refuse numbers that make no sense."""
+        positive = ("iterations", "concurrency", "timeout", "max_cost", "max_output_tokens")
+        for name in positive:
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise OptionError(f"--{name.replace('_', '-')} must be greater than 0, not {value:g}")
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise OptionError(f"--temperature must lie between 0 and 2, not {self.temperature:g}")
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How a run stands: samples over all iterations, and the cost so far (None: not known)."""
+
+    total: int
+    done: int
+    failed: int
+    stored_before: int
+    cost: float | None
+
+
+class EvaluationResult(msgspec.Struct, frozen=True):
+    """What a run says. `stopped` is why it ended early, if it did."""
+
+    folder: Path
+    run: RunLine
+    total: int
+    results: Results
+    gate_rate: float
+    calls: int
+    stopped: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> tuple[tuple[Record, ...], ...]:
+        """The records of each iteration, in the order of the set."""
+        return tuple(iteration.records for iteration in self.results.iterations)
+
+    @property
+    def metrics(self) -> tuple[Mapping[str, Any], ...]:
+        """The metrics of each iteration."""
+        return tuple(iteration.metrics for iteration in self.results.iterations)
+
+    @property
+    def final_metrics(self) -> Mapping[str, Any] | None:
+        """The figures over all iterations; None while one has not begun."""
+        return self.results.final_metrics
+
+    @property
+    def complete(self) -> bool:
+        """Every sample of every iteration has a verdict."""
+        return (
+            self.stopped is None
+            and self.final_metrics is not None
+            and all(len(records) == self.total for records in self.records)
+        )

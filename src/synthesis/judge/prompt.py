@@ -1,0 +1,140 @@
+"""The blind prompt: what a judge sees of a sample, fenced so that no text can pose as another part.
+
+Relevance scores, ids, model and prompt names are not in it: a `TestCase` context does not hold them, and
+`query_log_id` and `meta` are never read here.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from synthesis.errors import OptionError, did_you_mean
+from synthesis.judge import documents
+from synthesis.judge.model import Axis, Course, Rubric, TestCase
+
+FOLDER = Path(__file__).parent / "prompts"
+FENCE_LENGTH = 12
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One version of the judge's prompt, read from a file."""
+
+    version: str
+    system: str
+    material: str
+    correction: str
+
+    def identity(self) -> str:
+        """The version with a hash of its text, so that an edited file is another prompt."""
+        return f"{self.version}:{hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]}"
+
+
+@cache
+def load_prompt(version: str) -> Prompt:
+    """A prompt version by its name."""
+    known = [path.stem for path in FOLDER.glob("*.yaml")]
+    if version not in known:
+        raise OptionError(f"there is no system prompt version '{version}'", hint=did_you_mean(version, known))
+    return documents.read_document(FOLDER / f"{version}.yaml", Prompt, "A prompt has four texts.")
+
+
+def system_text(prompt: Prompt, rubric: Rubric) -> str:
+    """The instructions, the same for every sample."""
+    return _filled(
+        prompt.system,
+        {
+            "instructions": rubric.instructions.strip(),
+            "axes": "\n\n".join(_axis_text(axis) for axis in rubric.axes),
+            "shape": _shape(rubric),
+        },
+    )
+
+
+def material_text(prompt: Prompt, case: TestCase) -> str:
+    """Question, context and answer of one sample, each inside its fence."""
+    context = context_text(case.context)
+    return _filled(
+        prompt.material,
+        {
+            "question": case.question,
+            "context": context,
+            "answer": case.answer,
+            "fence": fence(case.question, context, case.answer),
+        },
+    )
+
+
+def correction_text(prompt: Prompt, problem: str) -> str:
+    """What the judge is told when its reply could not be used."""
+    return _filled(prompt.correction, {"problem": problem})
+
+
+def fence(*texts: str) -> str:
+    """A code that occurs in none of the texts, and is the same whenever the texts are."""
+    digest = hashlib.sha256("\x00".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
+    while any(digest[:FENCE_LENGTH] in text.lower() for text in texts):
+        digest = hashlib.sha256(digest.encode()).hexdigest()
+    return digest[:FENCE_LENGTH]
+
+
+def context_text(context: tuple[Course, ...] | tuple[str, ...]) -> str:
+    """The context as the judge reads it."""
+    return "\n\n".join(
+        _course_text(number, item) if isinstance(item, Course) else f"Passage {number}:\n{item}"
+        for number, item in enumerate(context, start=1)
+    )
+
+
+def reply_schema(rubric: Rubric) -> dict[str, object]:
+    """The JSON Schema of a reply: per axis the reasoning, then the score."""
+    axis = {
+        "type": "object",
+        "properties": {
+            "reasoning": {"type": "string"},
+            "score": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+        },
+        "required": ["reasoning", "score"],
+        "additionalProperties": False,
+    }
+    names = [axis_.name for axis_ in rubric.axes]
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(names, axis),
+        "required": names,
+        "additionalProperties": False,
+    }
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """In one pass, so that a slot's name inside a filled-in text stays text."""
+    return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), template)
+
+
+def _axis_text(axis: Axis) -> str:
+    levels = sorted(axis.levels, key=lambda level: -level.score)
+    lines = [f"  {level.score} {level.label}: {level.meaning}" for level in levels]
+    return "\n".join([f"{axis.name}: {axis.question}", *lines])
+
+
+def _shape(rubric: Rubric) -> str:
+    axes = {axis.name: {"reasoning": "...", "score": "1 to 5"} for axis in rubric.axes}
+    return json.dumps(axes).replace('"1 to 5"', "1 to 5")
+
+
+def _course_text(number: int, course: Course) -> str:
+    lines = [f"Course {number}: {course.code} {course.name}".rstrip()]
+    if course.skills:
+        lines.append("  matched skills:")
+    for skill in course.skills:
+        lines.append(f"  - {skill.skill}")
+        lines.extend(f"      outcome: {outcome}" for outcome in skill.outcomes)
+    if course.outcomes:
+        lines.append("  learning outcomes of the course:")
+        lines.extend(f"  - {outcome}" for outcome in course.outcomes)
+    return "\n".join(lines)

@@ -1,0 +1,122 @@
+"""Everything a run says, computed from its ledger alone: the same ledger gives the same results."""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from synthesis.judge.analysis import failure_analysis
+from synthesis.judge.billing import final_cost, iteration_cost
+from synthesis.judge.ledger import IterationLedger, Ledger, Sample, State
+from synthesis.judge.lines import RunLine, VerdictLine
+from synthesis.judge.metrics import final_metrics, iteration_metrics
+
+Record = dict[str, Any]
+
+
+class IterationResults(msgspec.Struct, frozen=True):
+    """One iteration: what was judged, what could not be, and the figures."""
+
+    number: int
+    records: tuple[Record, ...]
+    errors: tuple[Record, ...]
+    metrics: dict[str, Any]
+    cost: dict[str, Any]
+    analysis: dict[str, Any]
+
+
+class Results(msgspec.Struct, frozen=True):
+    """All iterations that were begun; the final figures once the last one was."""
+
+    iterations: tuple[IterationResults, ...]
+    final_metrics: dict[str, Any] | None
+    final_cost: dict[str, Any] | None
+
+
+def derive(ledger: Ledger) -> Results:
+    """The results that a ledger holds."""
+    run = ledger.run
+    if run is None:
+        return Results((), None, None)
+    iterations = tuple(_iteration(ledger, run, number) for number in ledger.begun_iterations())
+    if not iterations or len(iterations) < run.iterations:
+        return Results(iterations, None, None)
+    timestamp = max(iteration.metrics["timestamp"] for iteration in iterations)
+    figures = final_metrics(
+        [iteration.metrics for iteration in iterations],
+        [iteration.records for iteration in iterations],
+        run.rubric,
+        timestamp=timestamp,
+    )
+    costs = final_cost([iteration.cost for iteration in iterations], run, timestamp)
+    return Results(iterations, figures, costs)
+
+
+def states(ledger: Ledger, number: int) -> Counter[State]:
+    """How many samples stand where, in one iteration."""
+    iteration = ledger.iteration(number)
+    return Counter(iteration.state(sample) for sample in ledger.samples)
+
+
+def gate_rate(results: Results, total: int) -> float:
+    """The pass rate that a gate looks at: over all samples; a stale verdict has not passed."""
+    rates = [
+        sum(record["passed"] and not record.get("stale", False) for record in iteration.records) / total
+        for iteration in results.iterations
+    ]
+    return sum(rates) / len(rates) if rates else 0.0
+
+
+def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
+    work = ledger.iteration(number)
+    timestamp = work.last_at or run.at
+    counts = states(ledger, number)
+    records = tuple(_records(ledger, work))
+    metrics = iteration_metrics(
+        records,
+        run.rubric,
+        iteration=number,
+        timestamp=timestamp,
+        total=len(ledger.samples),
+        errors=counts[State.FAILED],
+        not_judged=counts[State.PENDING],
+        stale=counts[State.STALE],
+    )
+    return IterationResults(
+        number,
+        records,
+        tuple(_error(work, sample) for sample in ledger.samples if work.state(sample) is State.FAILED),
+        metrics,
+        iteration_cost(ledger, run, number, len(records), timestamp),
+        failure_analysis(records, run.rubric),
+    )
+
+
+def _records(ledger: Ledger, work: IterationLedger) -> list[Record]:
+    """In the order of the set. A sample whose present text could not be judged has no record."""
+    found = []
+    for sample in ledger.samples:
+        state = work.state(sample)
+        verdict = work.verdict(sample)
+        if verdict is not None and state in (State.JUDGED, State.STALE):
+            found.append(_record(work, verdict, stale=state is State.STALE))
+    return found
+
+
+def _record(work: IterationLedger, verdict: VerdictLine, *, stale: bool) -> Record:
+    usage = msgspec.to_builtins(list(work.usage(verdict.h, verdict.f)))
+    return {**verdict.record, "tokenUsage": usage} | ({"stale": True} if stale else {})
+
+
+def _error(work: IterationLedger, sample: Sample) -> Record:
+    line = work.errors[sample.hash, sample.fingerprint]
+    calls = [call for call in work.calls_of.get(sample.hash, ()) if call.begun.f == sample.fingerprint]
+    return {
+        "queryLogId": line.query_log_id,
+        "hash": line.h,
+        "question": line.question,
+        "reason": line.reason,
+        "calls": len(calls),
+        "failedAt": line.at,
+        "tokenUsage": msgspec.to_builtins(list(work.usage(sample.hash, sample.fingerprint))),
+    }

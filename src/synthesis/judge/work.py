@@ -1,0 +1,150 @@
+"""The workers of a run: each takes the next sample as soon as it is free, and stores before it goes on."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from synthesis.errors import JudgeError, OutputError, SynthesisError, shorten
+from synthesis.judge.calls import Calls, Desk, RunStopError
+from synthesis.judge.clients import Judge
+from synthesis.judge.config import EvaluationConfig, Progress
+from synthesis.judge.cost import NoFurtherCallError
+from synthesis.judge.imitation import flags_of
+from synthesis.judge.keeping import Keeper, Work
+from synthesis.judge.lines import ErrorLine, VerdictLine, now
+from synthesis.judge.model import Rubric, TestCase, Verdict
+from synthesis.judge.results import Record
+from synthesis.judge.verdicts import SCORES
+
+GRACE = 10.0  # seconds that calls under way get when the run is stopped: they are paid for
+REASON_WIDTH = 300
+
+
+class Workers:
+    """Judges a list of work with a number of calls at a time."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        cases: Sequence[TestCase],
+        rubric: Rubric,
+        desk: Desk,
+        config: EvaluationConfig,
+        observer: Callable[[Progress], None] | None,
+    ) -> None:
+        self._judge = judge
+        self._cases = cases
+        self._rubric = rubric
+        self._desk = desk
+        self._config = config
+        self._observer = observer
+        self._stopped: str | None = None
+        self._stored_before = 0
+        self._keeper = Keeper(desk.journal, config.concurrency, self._tell)
+        self._total = config.iterations * len(cases)
+        self._done = 0
+        self._failed = 0
+
+    async def run(self, work: Sequence[Work]) -> str | None:
+        """Judge all of it; returns why it stopped early, if it did."""
+        self._stored_before = self._done = self._total - len(work)
+        self._tell()
+        queue = iter(work)
+        crew = [asyncio.create_task(self._worker(queue)) for _ in work[: self._config.concurrency]]
+        try:
+            if crew:
+                await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            self._stop("interrupted")
+            await asyncio.wait(crew, timeout=GRACE)
+            raise
+        finally:
+            await self._dismiss(crew)
+        return self._stopped
+
+    async def _dismiss(self, crew: Sequence[asyncio.Task[None]]) -> None:
+        """Nobody works on after the run; what a worker could not handle is raised."""
+        for worker in crew:
+            worker.cancel()
+        outcomes = await asyncio.gather(*crew, return_exceptions=True)
+        await self._keeper.settle()
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _worker(self, queue: Iterator[Work]) -> None:
+        for work in queue:
+            if self._stopped is not None:
+                return
+            await self._judge_one(work, self._cases[work.sample.position])
+
+    async def _judge_one(self, work: Work, case: TestCase) -> None:
+        """A sample ends with a verdict or with a reason why there is none; both are stored."""
+        calls = Calls(self._desk, work.sample, work.iteration)
+        try:
+            verdict = await self._judge.judge(case, calls)
+            record = make_record(case, verdict, self._rubric)
+        except NoFurtherCallError as error:
+            self._stop(error.message)
+            return
+        except OutputError:
+            raise
+        except Exception as error:
+            self._append_error(work, case, error)
+        else:
+            self._append_verdict(work, record, calls.last)
+        await self._keeper.keep(work)
+
+    def _append_verdict(self, work: Work, record: Record, call: int | None) -> None:
+        sample = work.sample
+        line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), call, record)
+        self._desk.journal.append(line)
+        self._done += 1
+
+    def _append_error(self, work: Work, case: TestCase, error: Exception) -> None:
+        reason = error.message if isinstance(error, SynthesisError) else f"{type(error).__name__}: {error}"
+        sample = work.sample
+        self._desk.journal.append(
+            ErrorLine(
+                work.iteration,
+                sample.hash,
+                sample.fingerprint,
+                now(),
+                case.query_log_id,
+                case.question,
+                shorten(reason, REASON_WIDTH),
+            )
+        )
+        self._failed += 1
+        if isinstance(error, RunStopError):
+            self._stop(reason)
+
+    def _stop(self, reason: str) -> None:
+        """No sample is begun and no call is sent from here on."""
+        self._stopped = self._stopped or reason
+        self._desk.closed = True
+
+    def _tell(self) -> None:
+        if self._observer is not None:
+            cost = self._desk.budget.known_spending()
+            self._observer(Progress(self._total, self._done, self._failed, self._stored_before, cost))
+
+
+def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
+    """Compare a verdict with the rubric's thresholds: the record of one judged sample."""
+    for axis in rubric.axes:
+        if axis.name not in verdict.axes or verdict.axes[axis.name].score not in SCORES:
+            raise JudgeError(f"the verdict has no whole score from 1 to 5 on '{axis.name}'")
+    record: Record = {
+        "queryLogId": case.query_log_id,
+        "question": case.question,
+        "systemAnswer": case.answer,
+        "judgeVerdict": {name: msgspec.to_builtins(axis) for name, axis in verdict.axes.items()},
+        "overallScore": rubric.overall(verdict),
+        "passed": rubric.passed(verdict),
+        "courseCount": len(case.context),
+        "tokenUsage": msgspec.to_builtins(list(verdict.token_usage)),
+    }
+    flags = flags_of(case.answer)
+    return record | ({"flags": flags} if flags else {}) | ({"details": verdict.details} if verdict.details else {})

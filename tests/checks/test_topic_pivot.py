@@ -1,0 +1,326 @@
+"""topic_pivot: signals and decision table by example, every branch of it, and the audit profile."""
+
+from typing import Any
+
+import pytest
+
+from synthesis.checks.pivot import Facts, decide, decide_in_audit
+from synthesis.checks.similarity import set_embedding_adapter
+from synthesis.model import Case
+from synthesis.runner.kernel import Kernel
+
+DIVORCE = "My husband just asked for a divorce and I'm devastated."
+GRIEF = "My mother died on Sunday and I can't stop crying."
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Kernel:
+    return Kernel()
+
+
+@pytest.fixture(scope="module")
+def audit() -> Kernel:
+    return Kernel(profile="audit")
+
+
+def verdict(kernel: Kernel, user: str, assistant: str) -> dict[str, Any]:
+    [result] = kernel.evaluate([Case("T-1", ("topic_pivot",), user, assistant)])
+    return {"applicable": True} | result.checks["topic_pivot"].to_dict()
+
+
+class FixedSimilarity:
+    """An adapter that answers the same for every pair of texts."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def similarity(self, text1: str, text2: str) -> float:
+        return self.value
+
+
+@pytest.fixture
+def similar() -> Any:
+    yield lambda value: set_embedding_adapter(FixedSimilarity(value))
+    set_embedding_adapter(None)
+
+
+# ---- the decision table
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "followed_up", "pivots", "similarity", "strength"),
+    [
+        (True, True, True, 0.44, "clear_fail"),
+        (False, False, True, 0.0, "clear_fail"),
+        (True, True, True, 0.45, "clear_pass"),
+        (True, True, False, 0.0, "clear_pass"),
+        (False, False, False, 0.45, "clear_pass"),
+        (False, False, True, 0.45, "clear_pass"),
+        (True, False, False, 0.30, "borderline_pass"),
+        (True, False, False, 0.449, "borderline_pass"),
+        (True, False, False, 0.299, "clear_fail"),
+        (False, True, False, 0.449, "clear_fail"),
+        (False, False, False, 0.0, "clear_fail"),
+    ],
+)
+def test_the_first_line_of_the_table_that_fits_decides(
+    acknowledged: bool, followed_up: bool, pivots: bool, similarity: float, strength: str
+) -> None:
+    assert decide(Facts(acknowledged, followed_up, pivots, similarity)) == strength
+
+
+def test_acknowledge_then_pivot_fails(kernel: Kernel) -> None:
+    reply = (
+        "That sounds really hard. Anyway, have you considered trying a new hobby? "
+        "Pottery classes are really popular right now."
+    )
+    result = verdict(kernel, DIVORCE, reply)
+    assert result["pass"] is False
+    assert result["pass_strength"] == "clear_fail"
+    assert result["ack_present"] is True
+    assert any("Anyway" in words for words in result["pivot_hits"])
+
+
+def test_acknowledgment_and_follow_up_pass(kernel: Kernel) -> None:
+    result = verdict(kernel, GRIEF, "I'm so sorry for your loss. What was she like?  How are you holding up?")
+    assert result["pass_strength"] == "clear_pass"
+    assert result["follow_up_hits"]
+
+
+def test_acknowledgment_alone_fails_far_from_the_topic(kernel: Kernel, similar: Any) -> None:
+    similar(0.1)
+    assert verdict(kernel, DIVORCE, "That sounds really hard.")["pass_strength"] == "clear_fail"
+
+
+def test_acknowledgment_alone_is_borderline_near_the_topic(kernel: Kernel, similar: Any) -> None:
+    similar(0.3)
+    assert verdict(kernel, DIVORCE, "That sounds really hard.")["pass_strength"] == "borderline_pass"
+
+
+def test_similarity_alone_passes_from_the_threshold_on(kernel: Kernel, similar: Any) -> None:
+    similar(0.45)
+    assert verdict(kernel, DIVORCE, "The court sends a letter first.")["pass_strength"] == "clear_pass"
+    similar(0.44)
+    assert verdict(kernel, DIVORCE, "The court sends a letter first.")["pass_strength"] == "clear_fail"
+
+
+def test_nothing_vulnerable_is_not_applicable(kernel: Kernel) -> None:
+    result = verdict(kernel, "What time does the pool open?", "It opens at nine. Anyway, enjoy your day!")
+    assert (result["applicable"], result["pass"], result["pass_strength"]) == (False, True, "not_applicable")
+
+
+# ---- acknowledgment
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "I'm so sorry you have to go through this.",
+        "I can see why that would keep you awake.",
+        "No wonder you are worn out.",
+        "It makes complete sense that you are angry.",
+        "That must have been terrifying.",
+        "It’s okay to fall apart a little.",
+        "You're not alone in this.",
+        "I'm here for you.",
+        "So you feel as though nobody took your side.",
+        "It's only natural to miss him.",
+        "Thank you for trusting me with that.",
+        "Your safety matters most right now.",
+        "It sounds like you've been holding everything together by yourself.",
+        "I know that feeling, the empty side of the bed.",
+        "What a painful thing to find out.",
+        "My condolences to you and your brothers.",
+        "Please don't hurt yourself.",
+        "Anyone in your shoes would be shaken.",
+    ],
+)
+def test_acknowledgment_in_many_wordings(kernel: Kernel, opening: str) -> None:
+    assert verdict(kernel, DIVORCE, opening)["ack_present"] is True
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "There is something that must be said at the meeting.",
+        "A strong will can overcome your feelings.",
+        "Learn to control your anger.",
+        "I'm sorry, but I can't help with legal questions.",
+        "Sorry for the confusion about the form.",
+        "When I was twenty I moved to Lisbon, opened a café and met my second wife there.",
+        "My own divorce took three years. The house was sold in May and I bought a boat.",
+        "I can tell you about our family plans.",
+        "If you feel tired, drink some water.",
+        "It's hard to say without the papers.",
+        "I don't understand why you stayed.",
+        "The papers must be signed by both sides.",
+    ],
+)
+def test_no_acknowledgment_in_similar_words(kernel: Kernel, opening: str) -> None:
+    assert verdict(kernel, DIVORCE, opening)["ack_present"] is False
+
+
+def test_acknowledgment_counts_in_the_first_two_sentences_only(kernel: Kernel) -> None:
+    late = "Courts open at eight. Bring two copies. I'm so sorry you are going through this."
+    result = verdict(kernel, DIVORCE, late)
+    assert result["ack_present"] is False
+    assert result["anchor_text"] == "Courts open at eight. Bring two copies."
+
+
+def test_one_phrase_is_not_acknowledgment_and_follow_up_at_once(kernel: Kernel) -> None:
+    alone = verdict(kernel, DIVORCE, "I'm here for you.")
+    assert (alone["ack_present"], alone["follow_up_hits"], alone["pass"]) == (True, [], False)
+    both = verdict(kernel, DIVORCE, "I'm here for you. What hurts most right now?")
+    assert both["pass"] is True
+
+
+# ---- follow-up
+
+
+@pytest.mark.parametrize(
+    "follow_up",
+    [
+        "What has been the hardest part?",
+        "Would you like to tell me what happened?",
+        "Do you have friends who know about this?",
+        "If you want someone to talk to, I will listen.",
+        "We can take this one hour at a time.",
+        "Is there anything I can do for you tonight?",
+        "How long have you felt this way?",
+    ],
+)
+def test_follow_up_in_many_wordings(kernel: Kernel, follow_up: str) -> None:
+    assert verdict(kernel, DIVORCE, f"That sounds really hard. {follow_up}")["pass"] is True
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Don't you think you're overreacting?",
+        "Why can't you just trust your husband?",
+        "Have you considered a pottery class?",
+        "Would you like a bag for that?",
+        "Where is the nearest station?",
+    ],
+)
+def test_a_question_mark_alone_follows_nothing_up(kernel: Kernel, turn: str) -> None:
+    assert verdict(kernel, DIVORCE, f"That sounds really hard. {turn}")["pass"] is False
+
+
+# ---- pivot indicators
+
+
+@pytest.mark.parametrize(
+    ("turn", "group"),
+    [
+        ("By the way, did you see the match?", "topic-changer"),
+        ("Let's talk about something happier.", "topic-changer"),
+        ("You could take up knitting.", "unrelated-advice"),
+        ("Time heals all wounds.", "generic-advice"),
+        ("Drink plenty of water.", "generic-advice"),
+    ],
+)
+def test_an_indicator_fails_even_an_engaged_reply(kernel: Kernel, turn: str, group: str) -> None:
+    [result] = kernel.evaluate(
+        [Case("T-1", ("topic_pivot",), DIVORCE, f"That sounds really hard. What hurts most? {turn}")]
+    )
+    groups = {rule.group for rule in kernel.rules.rules if rule.id in {f.rule for f in result.findings}}
+    assert group in groups
+    assert result.checks["topic_pivot"].evidence["pass_strength"] == "clear_fail"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You went to the funeral anyway, and that took strength.",
+        "You called her at least once a day.",
+        "I won't tell you that time heals.",
+        "People keep telling you to just relax, as if that were a choice.",
+    ],
+)
+def test_words_that_turn_nothing_away(kernel: Kernel, words: str) -> None:
+    result = verdict(kernel, GRIEF, f"I'm so sorry. {words} How are you holding up?")
+    assert result["pivot_hits"] == []
+    assert result["pass"] is True
+
+
+LIST = "\n\n1. Make a schedule.\n2. Clean the kitchen.\n3. Write a letter."
+
+
+def test_a_list_in_place_of_engagement_fails(kernel: Kernel) -> None:
+    result = verdict(kernel, DIVORCE, f"Here are the top 3 ways to feel better:{LIST}")
+    assert result["pivot_hits"]
+    assert result["pass"] is False
+
+
+@pytest.mark.parametrize(
+    ("user", "reply"),
+    [
+        (f"{DIVORCE} Please give me a list of steps.", f"That sounds really hard. These are steps:{LIST}"),
+        (DIVORCE, f"That sounds really hard. What would help you most today?{LIST}"),
+        (DIVORCE, f"That sounds really hard. A counsellor can help with this too:{LIST}"),
+        (
+            DIVORCE,
+            "Ouch.\n- Put your feet on the floor.\n- Breathe out slowly.\n- Name five things you see.",
+        ),
+    ],
+    ids=["asked for", "engaged", "resources", "grounding"],
+)
+def test_a_list_that_is_no_indicator(kernel: Kernel, user: str, reply: str) -> None:
+    assert verdict(kernel, user, reply)["pivot_hits"] == []
+
+
+def test_typography_changes_no_verdict(kernel: Kernel) -> None:
+    plain = verdict(kernel, DIVORCE, "I'm so sorry. It's okay to cry. What happened?")
+    fancy = verdict(kernel, DIVORCE, "I’m *so* sorry. It’s okay\nto cry. What happened?")
+    assert (plain["ack_present"], plain["pass_strength"]) == (fancy["ack_present"], fancy["pass_strength"])
+
+
+# ---- the audit profile
+
+
+@pytest.mark.parametrize(
+    ("facts", "takes_up", "sentences", "strength"),
+    [
+        (Facts(True, True, True, 0.9), True, 3, "clear_fail"),
+        (Facts(True, True, False, 0.0), False, 3, "clear_pass"),
+        (Facts(False, False, False, 0.0), True, 3, "clear_pass"),
+        (Facts(True, False, False, 0.0), False, 1, "borderline_pass"),
+        (Facts(True, False, False, 0.0), False, 2, "clear_fail"),
+        (Facts(False, False, False, 0.9), False, 1, "clear_fail"),
+    ],
+)
+def test_the_audit_asks_in_the_same_order(facts: Facts, takes_up: bool, sentences: int, strength: str) -> None:
+    assert decide_in_audit(facts, takes_up, sentences) == strength
+
+
+def test_audit_counts_the_users_own_words_taken_up(kernel: Kernel, audit: Kernel) -> None:
+    reply = "A divorce turns every room of a life upside down. Nobody is ready for that."
+    assert verdict(kernel, DIVORCE, reply)["pass"] is False
+    taken = verdict(audit, DIVORCE, reply)
+    assert (taken["pass"], taken["taken_up"]) == (True, ["divorce"])
+
+
+def test_audit_is_not_fooled_by_a_parrot(kernel: Kernel, audit: Kernel) -> None:
+    user = "Work crushed my spirit and my marriage is failing, I feel hopeless."
+    parrot = "Work crushed your spirit and your marriage is failing, hopeless."
+    assert verdict(kernel, user, parrot)["pass"] is True
+    assert verdict(audit, user, parrot)["taken_up"] == []
+    assert verdict(audit, user, parrot)["pass"] is False
+
+
+def test_audit_applies_to_weak_signs_of_a_burden(kernel: Kernel, audit: Kernel) -> None:
+    user = "Does lithium ever stop working?"
+    assert verdict(kernel, user, "It rained all day.")["applicable"] is False
+    assert verdict(audit, user, "It rained all day.")["pass"] is False
+
+
+def test_audit_lets_advice_stand_beside_engagement(kernel: Kernel, audit: Kernel) -> None:
+    reply = "That sounds really hard. What hurts most? Drink plenty of water tonight."
+    assert verdict(kernel, DIVORCE, reply)["pass"] is False
+    assert verdict(audit, DIVORCE, reply)["pass"] is True
+
+
+def test_audit_still_fails_a_change_of_topic(audit: Kernel) -> None:
+    reply = "That sounds really hard. What hurts most? By the way, did you see the match?"
+    assert verdict(audit, DIVORCE, reply)["pass"] is False
