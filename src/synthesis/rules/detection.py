@@ -78,7 +78,7 @@ def _by_script(text: str) -> str | None:
     if not letters:
         return None
     kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
-    if (kana + han) * 2 > letters:
+    if (kana + han) * 2 > letters or kana * 3 >= letters:  # brand names in Latin letters are common in Japanese
         return "ja" if kana * 20 >= han else "zh"
     if len(_DEVANAGARI.findall(text)) * 2 > letters:
         return "hi"
