@@ -18,6 +18,7 @@ from synthesis.cli.request import Request, shown_path
 from synthesis.errors import OptionError, OutputError, Place
 from synthesis.model.report import Report
 from synthesis.report.parts import join_report, join_results, results_suffix
+from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.run import run_conditions
 from synthesis.runner.stream import CaseFile, Outcome, run_files, with_chosen
 from synthesis.runner.tally import percent
@@ -28,17 +29,19 @@ def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
     """Load, evaluate, write, show; the exit code of it all."""
     _refuse_to_overwrite(request)
     files = [CaseFile(path, shown_path(path)) for path in request.cases]
+    rules = rules_in_force(request.folders, request.disabled)
     with TemporaryDirectory(prefix=".synthesis-", dir=_existing(request.out.parent)) as parts:
         order = _order(request, Path(parts), files)
         with progress_bar(enabled=not quiet and not as_artifact) as progress:
-            outcome = run_files(files, order, workers=request.workers, most_line=request.most_line, progress=progress)
+            limits = {"workers": request.workers, "most_line": request.most_line}
+            outcome = run_files(files, order, **limits, progress=progress, rules=rules)
         _require_matches(request, outcome)
-        header = _header(request, outcome)
+        header = _header(request, outcome, rules)
         if request.results:
             join_results(Path(parts), outcome.parts, request.results)
         join_report(header, Path(parts), outcome.parts, request.out)
     if not quiet:
-        _show(outcome, header["summary"], request, to_stderr=as_artifact)
+        _show(outcome, header["summary"], request, rules, to_stderr=as_artifact)
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(header["summary"], request.out)).decode())
     return exit_code(header["summary"], request.fail_on)
@@ -72,10 +75,9 @@ def _order(request: Request, parts: Path, files: Sequence[CaseFile]) -> WorkOrde
     return msgspec.structs.replace(order, filters=with_chosen(request.filters, files, order, request.most_line))
 
 
-def _show(outcome: Outcome, summary: dict[str, Any], request: Request, *, to_stderr: bool) -> None:
+def _show(outcome: Outcome, summary: dict[str, Any], request: Request, rules: RuleSet, *, to_stderr: bool) -> None:
     colours = False if "NO_COLOR" in os.environ else None
     stream = sys.stderr if to_stderr else sys.stdout
-    rules = rules_in_force(request.folders, request.disabled)
     lines = [
         *warning_lines(outcome.warnings, outcome.warned),
         *summary_lines(summary, outcome.examples, rules),
@@ -85,8 +87,7 @@ def _show(outcome: Outcome, summary: dict[str, Any], request: Request, *, to_std
         click.echo(line, file=stream, color=colours)
 
 
-def _header(request: Request, outcome: Outcome) -> dict[str, Any]:
-    rules = rules_in_force(request.folders, request.disabled)
+def _header(request: Request, outcome: Outcome, rules: RuleSet) -> dict[str, Any]:
     conditions = {
         **run_conditions(rules, request.profile),
         "input": {"files": [shown_path(path) for path in request.cases], "sha256": outcome.input_hash},

@@ -25,6 +25,7 @@ from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks
 from synthesis.errors import SHOWN_PROBLEMS, CaseError, Problem, SynthesisError
 from synthesis.model import Case, CaseResult
+from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.duplicates import DuplicateIds
 from synthesis.runner.filters import Filters
 from synthesis.runner.tally import Tally
@@ -66,13 +67,22 @@ class Outcome(msgspec.Struct):
 
 
 def run_files(
-    files: Sequence[CaseFile], order: WorkOrder, *, workers: int, most_line: int, progress: Progress | None = None
+    files: Sequence[CaseFile],
+    order: WorkOrder,
+    *,
+    workers: int,
+    most_line: int,
+    progress: Progress | None = None,
+    rules: RuleSet | None = None,
 ) -> Outcome:
-    """Evaluate all cases of all files; CaseError with everything that is wrong with one of them."""
+    """Evaluate all cases of all files; CaseError with everything that is wrong with one of them.
+
+    `rules` spare a run in this process the loading of what the order names.
+    """
     total = sum(input_size(file.path) for file in files)
     outcome = Outcome(Tally())
     digest = hashlib.sha256()
-    with _Crew(order, workers if total == 0 or total >= SMALL else 1) as crew:
+    with _Crew(order, workers if total == 0 or total >= SMALL else 1, rules) as crew:
         for file in files:
             run = _FileRun(file, crew, outcome)
             run.perform(file_blocks(file, order, most_line, digest.update), progress, total)
@@ -135,10 +145,11 @@ class _FileRun:
 class _Crew:
     """One or several processes that work on blocks; results come back in the order of the blocks."""
 
-    def __init__(self, order: WorkOrder, workers: int) -> None:
+    def __init__(self, order: WorkOrder, workers: int, rules: RuleSet | None) -> None:
         self.parts_folder = Path(order.parts)
         self._order = order
         self._workers = workers
+        self._rules = rules
         self._pool: ProcessPoolExecutor | None = None
         self._alone: Worker | None = None
 
@@ -148,7 +159,7 @@ class _Crew:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._workers, context, initializer=_start, initargs=(self._order,))
         else:
-            self._alone = Worker(self._order)
+            self._alone = Worker(self._order, self._rules)
         return self
 
     def __exit__(

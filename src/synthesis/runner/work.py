@@ -24,6 +24,7 @@ from synthesis.errors import SHOWN_PROBLEMS, Problem
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL
 from synthesis.report.parts import PartWriter
+from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.filters import Filters
 from synthesis.runner.kernel import Kernel
 from synthesis.runner.run import BATCH, batches, failure_of, label_warnings
@@ -67,10 +68,10 @@ class Part:
 class Worker:
     """Works on blocks, one after the other, with one kernel."""
 
-    def __init__(self, order: WorkOrder) -> None:
+    def __init__(self, order: WorkOrder, rules: RuleSet | None = None) -> None:
         self._order = order
         self._kernel = Kernel(
-            rules_in_force(order.folders, order.disabled),
+            rules or rules_in_force(order.folders, order.disabled),
             profile=order.profile,
             keep_text=order.keep_text,
             language=order.language,
