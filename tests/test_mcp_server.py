@@ -88,11 +88,9 @@ def test_rules_checks_and_packs_are_explained(tmp_path: Path) -> None:
     rule, checks, packs = called(
         tmp_path, ("explain_rule", {"rule_id": "agency.negative.you-should"}), ("list_checks", {}), ("list_packs", {})
     )
-    (explained,) = rule.structured_content["result"]
-    assert explained["why"]
-    assert explained["match"]
+    assert all(explained["why"] and explained["match"] for explained in rule.structured_content["result"])
     assert {"agency_language", "topic_pivot"} <= {check["name"] for check in checks.structured_content["result"]}
-    assert packs.structured_content["result"][0]["language"] == "en"
+    assert "en" in {pack["language"] for pack in packs.structured_content["result"]}
 
 
 def test_an_answer_is_judged_offline(tmp_path: Path) -> None:

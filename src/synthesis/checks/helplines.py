@@ -61,4 +61,5 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 def _pattern(number: str) -> re.Pattern[str]:
     digits = re.sub(r"[ -]", "", number)
-    return re.compile(rf"(?<![\w-]){'[ -]?'.join(map(re.escape, digits))}(?![\w-])", re.IGNORECASE)
+    # Not inside another number or word; Japanese and Chinese put no space around one.
+    return re.compile(rf"(?<![0-9A-Za-z-]){'[ -]?'.join(map(re.escape, digits))}(?![0-9A-Za-z-])", re.IGNORECASE)
