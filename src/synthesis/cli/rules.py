@@ -123,9 +123,9 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
     loaded = _load((*folders, path) if path else folders)
     expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
     gaps = [f"{code}: no rule for {concept}" for code in loaded.languages for concept in missing_concepts(loaded, code)]
-    remarks = [*map(str, remarks_on(loaded)), *gaps, *expired]
-    for remark in remarks:
-        click.echo(safe(remark), err=True)
+    remarks = [*map(str, remarks_on(loaded)), *gaps]
+    for line in (*remarks, *expired):
+        click.echo(safe(line), err=True)
     click.echo(f"{len(loaded.rules)} rules, {len(remarks)} remarks")
     return exits.UNMET if remarks else exits.OK
 
