@@ -44,4 +44,5 @@ class ReadySentence(NamedTuple):
 
 
 def is_question(normal: str, start: int, end: int) -> bool:
-    return normal[max(start, end - 4) : end].rstrip("\"')").endswith("?")
+    """By its mark, or by the Japanese particle that asks before a full stop."""
+    return normal[max(start, end - 4) : end].rstrip("\"')").endswith(("?", "か。"))
