@@ -22,14 +22,21 @@ class ReadyGuard:
         """Whether the hit from `start` to `end` must not count."""
         return (
             (self._quoted and text.is_quoted(start, end))
-            or (bool(self._before) and self._stands_before(text, start))
             or any(_stands_after(pattern, text.normal, end) for pattern in self._after)
-            or (bool(self._sentence) and self._in_sentence(text, start))
+            or (bool(self._before or self._sentence) and self._holds_at(text, start))
         )
+
+    def _holds_at(self, text: Text, start: int) -> bool:
+        """What hangs on the beginning of the hit alone; several rules often ask it of the same place."""
+        known = text.guarded.get((self, start))
+        if known is None:
+            known = self._stands_before(text, start) or self._in_sentence(text, start)
+            text.guarded[self, start] = known
+        return known
 
     def _stands_before(self, text: Text, start: int) -> bool:
         """Most hits have no guarding word near them; a look for the fixed words tells so quickly."""
-        first = text.sentence_at(start)[0]
+        first = text.sentence_at(start)[0] if self._before else 0
         for pattern in self._before:
             words = text.normal[max(0, first - 1, start - pattern.longest - 4) : start]
             if pattern.may_be_in(words) and pattern.at_end.search(words):
@@ -37,6 +44,8 @@ class ReadyGuard:
         return False
 
     def _in_sentence(self, text: Text, start: int) -> bool:
+        if not self._sentence:
+            return False
         first, last = text.sentence_at(start)
         words = text.normal[max(first, start - REACH) : min(last, start + REACH)]
         return any(pattern.may_be_in(words) and pattern.compiled.search(words) for pattern in self._sentence)

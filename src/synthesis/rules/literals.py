@@ -3,7 +3,7 @@
 Every match of a pattern holds one of its literals, at most `lead` characters after its start.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -23,7 +23,8 @@ class Literals(msgspec.Struct, frozen=True):
     least_lead: int
     lead: int
     begins_word: bool  # none of them can stand in the middle of a word
-    frequency: float  # roughly how often they are met, weighed by what it costs to try
+    frequency: float  # roughly how often they are met
+    rarest: tuple[str, ...] = ()  # of all sets of which every match holds one, the one met least often
 
 
 def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals | None:
@@ -31,19 +32,21 @@ def literals_of(node: Node, common: Collection[str] = frozenset()) -> Literals |
 
     `common` are the most common words of the language: "promise" tells more than "you will".
     """
-    parts = node.parts if isinstance(node, Run) else (node,)
-    best: Literals | None = None
+    found = list(_sets(node.parts if isinstance(node, Run) else (node,), common))
+    if not found:
+        return None
+    best = min(found, key=lambda literals: literals.frequency * (1 + literals.lead / 8))  # a long lead is a long search
+    return msgspec.structs.replace(best, rarest=min(found, key=lambda literals: literals.frequency).texts)
+
+
+def _sets(parts: tuple[Node, ...], common: Collection[str]) -> Iterator[Literals]:
+    """The literals from each part on."""
     for index in range(len(parts)):
         texts = _shortest_only(_beginnings(Run(parts[index:])))
-        if "" in texts:
-            continue
-        least, most = width(Run(parts[:index]))
-        begins_word = _follows_space(parts[:index])
-        met = sum(_frequency(text, common, begins_word) for text in texts)
-        cost = met * (1 + most / 8)  # a long lead is a long search
-        if best is None or cost < best.frequency:
-            best = Literals(texts, least, most, begins_word, cost)
-    return best
+        if "" not in texts:
+            begins_word = _follows_space(parts[:index])
+            frequency = sum(_frequency(text, common, begins_word) for text in texts)
+            yield Literals(texts, *width(Run(parts[:index])), begins_word, frequency)
 
 
 def _follows_space(parts: tuple[Node, ...]) -> bool:

@@ -67,7 +67,7 @@ class Pattern:
 
     def may_be_in(self, words: str) -> bool:
         """Whether one of its literals stands in a short text; quicker than a search, and mostly false."""
-        return self.literals is None or any(map(words.__contains__, self.literals.texts))
+        return self.literals is None or any(map(words.__contains__, self.literals.rarest))
 
     def spans(self, text: str, places: list[int] | None) -> list[tuple[int, int]]:
         """Every match from left to right, none overlapping; `places` are where its literals stand."""

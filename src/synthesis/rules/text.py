@@ -45,7 +45,17 @@ _QUOTED = re.compile(r'"[^"\n]{1,400}"|(?<![\w])\'(?=\w)[^\'\n]{1,200}(?:\'\w[^\
 class Text:
     """One message: as written, in normal form, and how the two correspond."""
 
-    __slots__ = ("__dict__", "_clusters", "_normal_at", "_original_at", "language", "language_by", "normal", "original")
+    __slots__ = (
+        "__dict__",
+        "_clusters",
+        "_normal_at",
+        "_original_at",
+        "guarded",
+        "language",
+        "language_by",
+        "normal",
+        "original",
+    )
 
     def __init__(self, original: str, language: Language, language_by: str = "declared") -> None:
         self.original = original
@@ -54,6 +64,7 @@ class Text:
         self._normal_at: list[int] = []
         self._original_at: list[int] = []
         self._clusters: dict[int, int] = {}
+        self.guarded: dict[tuple[object, int], bool] = {}  # what guards have found at which place
         self.normal = _lower(self._edited())
 
     def _edited(self) -> str:
