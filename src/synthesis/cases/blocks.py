@@ -49,7 +49,8 @@ def blocks(
 
 
 def _is_stream(path: Path) -> bool:
-    return str(path) == STDIN or path.suffix in SUFFIXES
+    """What cannot be read a second time from a place in the middle: compressed files, pipes, standard input."""
+    return str(path) == STDIN or path.suffix in SUFFIXES or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def input_size(path: Path) -> int:

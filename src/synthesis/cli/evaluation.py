@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 
+from synthesis.cases.blocks import STDIN
 from synthesis.checks.registry import rules_in_force
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
@@ -72,6 +73,10 @@ def _order(request: Request, parts: Path, files: Sequence[CaseFile]) -> WorkOrde
     )
     if not request.filters.choose:
         return order
+    if any(str(file.path) == STDIN for file in files):
+        raise OptionError(
+            "--limit and --sample need a file: standard input cannot be read twice", hint="Save it first."
+        )
     return msgspec.structs.replace(order, filters=with_chosen(request.filters, files, order, request.most_line))
 
 
@@ -111,10 +116,10 @@ def _header(request: Request, outcome: Outcome, rules: RuleSet) -> dict[str, Any
 
 def _require_matches(request: Request, outcome: Outcome) -> None:
     """An id that is not there, or filters that leave nothing, are a mistake and not an empty success."""
-    if len(request.filters.ids) > outcome.tally.cases or not outcome.tally.cases:
-        wanted = ", ".join(request.filters.ids)
-        what = f"not every id has a case (wanted: {wanted})" if wanted else "no case is left after the filters"
-        raise OptionError(what, hint="Check --tag, --id, --check and --limit.")
+    wanted = set(request.filters.ids)
+    if not outcome.tally.cases or (outcome.tally.cases < len(wanted) and not request.filters.choose):
+        what = f"not every id has a case (wanted: {', '.join(sorted(wanted))})" if wanted else "no case is left"
+        raise OptionError(f"{what} after the filters", hint="Check --tag, --id, --check and --limit.")
 
 
 def _existing(folder: Path) -> Path:
@@ -129,11 +134,15 @@ def _existing(folder: Path) -> Path:
 
 
 def _refuse_to_overwrite(request: Request) -> None:
-    for kind, path in [*(("--cases", path) for path in request.cases), ("--schema", request.schema)]:
-        if path.exists() and request.out.exists() and path.samefile(request.out):
-            raise OptionError(
-                f"--out and {kind} are the same file ({request.out})", hint="Choose another path with --out."
-            )
+    """No output may take the place of an input, or of another output."""
+    inputs = [*(("--cases", path) for path in request.cases), ("--schema", request.schema)]
+    outputs = [("--out", request.out), *([("--results", request.results)] if request.results else [])]
+    for option, path in outputs:
+        for kind, taken in inputs:
+            if taken.exists() and path.exists() and taken.samefile(path):
+                raise OptionError(f"{option} and {kind} are the same file ({path})", hint=f"Choose another {option}.")
+    if request.results and request.results.resolve() == request.out.resolve():
+        raise OptionError(f"--out and --results are the same file ({request.out})", hint="Choose another --results.")
 
 
 def exit_code(summary: dict[str, Any], allowed: int) -> int:

@@ -31,6 +31,9 @@ class Gates(msgspec.Struct, frozen=True):
     def of(cls, options: Mapping[str, Any], allowed: int, out: Path) -> "Gates":
         if options["strict"] and options.get("failures_only"):
             raise OptionError("--strict needs all results", hint="Leave out --failures-only.")
+        least = options["min_label_accuracy"]
+        if least is not None and least != least:  # NaN, which every range lets through
+            raise OptionError("--min-label-accuracy must be a number from 0 to 100", hint="For example 95.")
         return cls(allowed, _baseline(options["baseline"], out), options["min_label_accuracy"], options["strict"])
 
     def unmet(self, report: StoredReport, tags: Mapping[str, str]) -> list[str]:

@@ -94,6 +94,9 @@ def call(args: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return exits.INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return exits.FATAL
     except click.UsageError as error:
         return _usage(error)
     except click.ClickException as error:
@@ -107,7 +110,7 @@ def call(args: Sequence[str]) -> int:
 
 def _usage(error: click.UsageError) -> int:
     where = f" See '{error.ctx.command_path} --help'." if error.ctx else ""
-    return _fatal(f"{error.format_message()}{where}")
+    return _fatal(f"{' '.join(error.format_message().split())}{where}")
 
 
 def _fatal(message: str) -> int:

@@ -10,7 +10,9 @@ from synthesis.cases.blocks import MOST_LINE
 from synthesis.cases.logs.options import RowOptions
 from synthesis.checks.registry import get_check
 from synthesis.cli.rows import row_options
-from synthesis.errors import OptionError
+from synthesis.errors import OptionError, did_you_mean
+from synthesis.rules.language import primary
+from synthesis.rules.ruleset import bundled_languages as rules_languages
 from synthesis.runner.filters import Filters
 from synthesis.runner.stream import available_cores
 from synthesis.settings import Settings
@@ -19,6 +21,7 @@ DEFAULT_CASES = "data/evals.jsonl"
 DEFAULT_SCHEMA = "schemas/eval_case.schema.json"
 DEFAULT_OUT = "out/report.json"
 BUNDLED = "bundled:all"
+PROFILES = ("default", "audit")
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -50,7 +53,7 @@ class Request(msgspec.Struct, frozen=True):
             cases=tuple(_case_files(options["cases"] or values.get("cases") or ())),
             schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, bundled.CASE_SCHEMA)),
             out=Path(options["out"] or values.get("out") or DEFAULT_OUT),
-            fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
+            fail_on=_not_negative(_first(options["fail_on"], values.get("fail-on"), 0)),
             filters=Filters(
                 tags=options["tags"],
                 ids=options["ids"],
@@ -62,7 +65,7 @@ class Request(msgspec.Struct, frozen=True):
             ),
             folders=(*values.get("rules", ()), *options["folders"]),
             disabled=(*values.get("disable", ()), *options["disable"]),
-            profile=options["profile"] or values.get("profile") or "default",
+            profile=_profile(options["profile"] or values.get("profile") or "default"),
             keep_text=not _first(options["no_text"], values.get("no-text"), False),
             settings_files=settings.files,
             language=_language(options["lang"] or values.get("lang")),
@@ -82,6 +85,8 @@ def shown_path(path: Path) -> str:
 
 
 def _case_files(given: tuple[str, ...] | list[str]) -> list[Path]:
+    if "" in given:
+        raise OptionError("--cases is empty", hint="Give a file, a folder, or leave the option out.")
     if not given:
         return [_present(DEFAULT_CASES, bundled.CASES)]
     return [path for name in given for path in _expanded(name)]
@@ -101,11 +106,30 @@ def _expanded(name: str) -> list[Path]:
 
 
 def _language(code: str | None) -> str | None:
-    return None if code in {None, "auto"} else code
+    """The language for cases that do not say theirs; one without rules is a mistake, not a silent pass."""
+    if code in {None, "auto"}:
+        return None
+    known = rules_languages()
+    short = primary(str(code))
+    if short not in known:
+        raise OptionError(f"there are no rules for the language '{code}'", hint=did_you_mean(short, known))
+    return short
 
 
 def _present(local: str, otherwise: Path) -> Path:
     return Path(local) if Path(local).is_file() else otherwise
+
+
+def _not_negative(number: int) -> int:
+    if number < 0:
+        raise OptionError(f"fail-on must not be negative, but is {number}", hint="0 allows no unexpected failure.")
+    return number
+
+
+def _profile(name: str) -> str:
+    if name not in PROFILES:
+        raise OptionError(f"there is no profile '{name}'", hint=did_you_mean(name, PROFILES))
+    return name
 
 
 def _known(names: tuple[str, ...]) -> tuple[str, ...]:

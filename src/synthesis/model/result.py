@@ -7,7 +7,6 @@ import msgspec
 from synthesis.model.case import Source
 
 PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
-OUTCOMES = (PASS, FAIL, NOT_APPLICABLE, ERROR)
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -90,10 +89,6 @@ class CaseResult(msgspec.Struct, frozen=True):
     @property
     def failed_checks(self) -> list[str]:
         return [name for name, result in self.checks.items() if result.outcome == FAIL]
-
-    @property
-    def is_unexpected_failure(self) -> bool:
-        return self.outcome == FAIL and not self.is_negative_example
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of the report's `results`."""

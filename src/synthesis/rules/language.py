@@ -47,3 +47,8 @@ LANGUAGES = {
 def language_of(code: str) -> Language:
     """The language of a code; a code that is none of ours still has words and sentences."""
     return LANGUAGES.get(code) or Language(code, code)
+
+
+def primary(code: str) -> str:
+    """The language of a code with a region or in capitals: `pt` of `pt-BR`, `en` of `EN_us`."""
+    return code.replace("_", "-").split("-")[0].lower()

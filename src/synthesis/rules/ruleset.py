@@ -92,6 +92,11 @@ def load_rules(
     return RuleSet(_without(list(packs.values()), set(disabled)), signals)
 
 
+def bundled_languages() -> list[str]:
+    """The languages that packs travel with the package for."""
+    return [folder.name for folder in language_folders(bundled.PACKS)]
+
+
 def _on_top(below: Pack | None, pack: Pack) -> Pack:
     if below is None:
         return pack

@@ -9,7 +9,7 @@ from synthesis.checks.registry import Check, get_check, rules_in_force, signals,
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
 from synthesis.rules.detection import detect
-from synthesis.rules.language import UNDETERMINED, language_of
+from synthesis.rules.language import UNDETERMINED, language_of, primary
 from synthesis.rules.matcher import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import Text
@@ -65,7 +65,7 @@ class Kernel:
 
     def _text(self, text: str, declared: str | None) -> Text:
         if declared is not None:
-            known = declared if declared in self.rules.packs else UNDETERMINED
+            known = primary(declared) if primary(declared) in self.rules.packs else UNDETERMINED
             return Text(text, language_of(known), "declared")
         code, how = detect(text)
         return Text(text, language_of(code if code in self.rules.packs else UNDETERMINED), how)

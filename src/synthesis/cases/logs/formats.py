@@ -81,7 +81,9 @@ def _is_chat(first: Any) -> bool:
 
 
 def _first_object(path: Path) -> Any:
-    """What the first line that is not blank holds; None where that cannot be told."""
+    """What the first line that is not blank holds; None where that cannot be told: a pipe is read only once."""
+    if not path.is_file():
+        return None
     try:
         with open_binary(path, "rb") as file:
             line = next((line for line in file if line.strip()), b"")
