@@ -112,6 +112,14 @@ def test_folders_and_several_files(cli: CommandLine) -> None:
     ]
 
 
+def test_patterns_stand_for_files(cli: CommandLine) -> None:
+    write_jsonl(cli.folder / "one.jsonl", [GOOD])
+    write_jsonl(cli.folder / "two.jsonl", [EXPECTED])
+    assert cli("--cases", "*.jsonl").code == 0
+    assert ids(cli) == ["T-1", "T-3"]
+    assert "no file matches none-*.jsonl" in cli("--cases", "none-*.jsonl").err
+
+
 def test_quiet_says_nothing(cli: CommandLine, cases: Path) -> None:
     assert cli("--cases", cases, "--quiet") == (2, "", "")
 

@@ -10,6 +10,7 @@ from synthesis.model import CaseResult, Finding
 from synthesis.model.result import ERROR, FAIL
 from synthesis.remarks import against
 from synthesis.report.verdicts import MISSING
+from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.tally import percent
 
@@ -85,7 +86,7 @@ def _details(failures: Sequence[CaseResult], total: int, rules: RuleSet) -> list
     lines = [""]
     for result in failures[:SHOWN_FAILURES]:
         kind = _yellow("expected  ") if result.is_negative_example else _red("unexpected")
-        lines.append(f"{kind} {safe(result.id)}: {', '.join(result.failed_checks)}")
+        lines.append(f"{kind} {safe(result.id)}: {', '.join(result.failed_checks)}{_dim(_language(result))}")
         lines += [f"    {_finding(finding)}" for finding in deciding(result)[:SHOWN_FINDINGS]]
         first = next(iter(deciding(result)), None)
         rule = known.get((result.language, first.rule)) if first else None
@@ -103,6 +104,10 @@ def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
     if total > len(examples):
         lines.append(_dim(f"... and {total - len(examples)} more errors in the report"))
     return lines
+
+
+def _language(result: CaseResult) -> str:
+    return "" if result.language == "en" else f"  ({language_of(result.language).name})"
 
 
 def deciding(result: CaseResult) -> list[Finding]:

@@ -1,5 +1,6 @@
 """What a run of `synthesis eval` is asked to do: options, settings and defaults weighed against each other."""
 
+import glob
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +98,21 @@ def _expanded(name: str) -> list[Path]:
     if name == BUNDLED:
         return sorted(bundled.CASES.parent.glob("evals*.jsonl"))
     path = Path(name)
+    if glob.has_magic(name) and not path.exists():
+        return _matching(name)
     if not path.is_dir():
         return [path]
     files = sorted(path.glob("*.jsonl"))
     if not files:
         raise OptionError(f"the folder {name} holds no .jsonl files", hint="Give a case file, or a folder with some.")
+    return files
+
+
+def _matching(pattern: str) -> list[Path]:
+    """The files that a pattern such as logs/*.jsonl stands for, where no shell has put them in its place."""
+    files = sorted(Path(found) for found in glob.glob(pattern, recursive=True) if Path(found).is_file())
+    if not files:
+        raise OptionError(f"no file matches {pattern}", hint="Check the pattern.")
     return files
 
 
