@@ -1,19 +1,17 @@
 """`synthesis compare`: what changed from one report to another."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.compare_judged import compare_judged
+from synthesis.cli.compare_judged import SHOWN, compare_judged, names
 from synthesis.cli.terminal import safe
 
 if TYPE_CHECKING:
     from synthesis.report.compare import Change, Comparison, PassRate
-
-SHOWN = 20
 
 
 @click.command("compare")
@@ -50,19 +48,13 @@ def _lines(comparison: "Comparison") -> Iterator[str]:
         yield f"  {name} changed: {safe(str(before))} -> {safe(str(after))}"
     yield from _listed("newly failing", map(_told, comparison.newly_failing), "red")
     yield from _listed("newly passing", map(_told, comparison.newly_passing), "green")
-    yield from _names("negative examples no longer caught", comparison.no_longer_caught, "red")
+    yield from names("negative examples no longer caught", comparison.no_longer_caught, "red")
     yield from _listed("other changes", map(_kinds, comparison.other_changes), "yellow")
-    yield from _names("same verdict on other evidence", comparison.changed_evidence)
-    yield from _names("only in the old report", comparison.only_before)
-    yield from _names("only in the new report", comparison.only_after)
+    yield from names("same verdict on other evidence", comparison.changed_evidence)
+    yield from names("only in the old report", comparison.only_before)
+    yield from names("only in the new report", comparison.only_after)
     yield ""
     yield from _rate(comparison.pass_rate)
-
-
-def _names(title: str, names: Sequence[str], colour: str | None = None) -> Iterator[str]:
-    if names:
-        listed = ", ".join(map(safe, names[:SHOWN])) + (" ..." if len(names) > SHOWN else "")
-        yield f"{click.style(f'{title}: {len(names)}', fg=colour, bold=True)} ({listed})"
 
 
 def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[str]:

@@ -35,11 +35,11 @@ def _lines(comparison: "JudgedComparison") -> Iterator[str]:
     yield f"{comparison.in_both} samples judged in both runs"
     for name, (before, after) in comparison.conditions.items():
         yield f"  {name} changed: {safe(before)} -> {safe(after)}"
-    yield from _names("newly failing", comparison.newly_failing, "red")
-    yield from _names("newly passing", comparison.newly_passing, "green")
-    yield from _names("other scores", comparison.changed_scores)
-    yield from _names("only in the old run", comparison.only_before)
-    yield from _names("only in the new run", comparison.only_after)
+    yield from names("newly failing", comparison.newly_failing, "red")
+    yield from names("newly passing", comparison.newly_passing, "green")
+    yield from names("other scores", comparison.changed_scores)
+    yield from names("only in the old run", comparison.only_before)
+    yield from names("only in the new run", comparison.only_after)
     found = comparison.difference
     if found is None:
         yield "No sample was judged in both runs, so pass rates cannot be compared."
@@ -60,7 +60,8 @@ def _verdict(found: "Difference") -> str:
     )
 
 
-def _names(title: str, names: Sequence[str], colour: str | None = None) -> Iterator[str]:
-    if names:
-        listed = ", ".join(map(safe, names[:SHOWN])) + (" ..." if len(names) > SHOWN else "")
-        yield f"{click.style(f'{title}: {len(names)}', fg=colour, bold=True)} ({listed})"
+def names(title: str, found: Sequence[str], colour: str | None = None) -> Iterator[str]:
+    """A line with the first names and how many there are; none for none."""
+    if found:
+        listed = ", ".join(map(safe, found[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
+        yield f"{click.style(f'{title}: {len(found)}', fg=colour, bold=True)} ({listed})"
