@@ -120,6 +120,11 @@ def test_patterns_stand_for_files(cli: CommandLine) -> None:
     assert "no file matches none-*.jsonl" in cli("--cases", "none-*.jsonl").err
 
 
+def test_a_file_alone_is_evaluated(cli: CommandLine, cases: Path) -> None:
+    assert cli(cases, "--fail-on", "1").code == 0
+    assert ids(cli) == ["T-1", "T-2", "T-3"]
+
+
 def test_quiet_says_nothing(cli: CommandLine, cases: Path) -> None:
     assert cli("--cases", cases, "--quiet") == (2, "", "")
 

@@ -44,7 +44,8 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         bare = not args and not ctx.resilient_parsing  # which is how a shell asks for completions
-        if bare or (args and args[0].startswith("-") and args[0] not in OWN_OPTIONS):
+        is_file = bool(args) and args[0] not in COMMANDS and os.path.isfile(args[0])
+        if bare or is_file or (args and args[0].startswith("-") and args[0] not in OWN_OPTIONS):
             args = ["eval", *args]
         return super().parse_args(ctx, args)
 
