@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from synthesis.rules.ambiguity import ways
 from synthesis.rules.language import LANGUAGES
-from synthesis.rules.literals import literals_of
 from synthesis.rules.matcher import Matcher
-from synthesis.rules.pattern import Pattern, prepare
+from synthesis.rules.pattern import prepare
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
 from synthesis.rules.text import Text
+from synthesis.rules.vocabulary import Vocabulary
 
 EN = LANGUAGES["en"]
 LISTS = WordLists({"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]})
@@ -23,7 +23,7 @@ def found(pattern: str, text: str, language: str = "en") -> list[str]:
     prepared = Text(text, LANGUAGES[language])
     rule = Rule(id="t.t.t", language=language, group="g", why={}, instead={}, patterns=(pattern,))
     ready = {pattern: prepare(pattern, LANGUAGES[language], LISTS)}
-    hits = Matcher([rule], {}, ready, spaced=LANGUAGES[language].spaced).scan(prepared)
+    hits = Matcher([rule], {}, ready, spaced=LANGUAGES[language].spaced).scan([prepared])[0]
     return [prepared.cut(hit.start, hit.end) for hit in hits]
 
 
@@ -99,20 +99,47 @@ PATTERNS = [
 ]
 
 
+def plainly(source: str, text: str) -> list[tuple[int, int]]:
+    """What `re` finds without any preparation but the boundaries on both sides."""
+    return [match.span() for match in re.finditer(rf"(?<!\w)(?:{source})(?!\w)", text)]
+
+
 @given(sentences, st.sampled_from(PATTERNS))
-def test_looking_for_literals_first_finds_what_a_plain_search_finds(text: str, source: str) -> None:
+def test_looking_for_words_first_finds_what_a_plain_search_finds(text: str, source: str) -> None:
     prepared = Text(text, EN)
-    plain = [match.span() for match in Pattern(prepare(source, EN, WordLists())).compiled.finditer(prepared.normal)]
+    ready = {source: prepare(source, EN, WordLists())}
     rule = Rule(id="t.t.t", language="en", group="g", why={}, instead={}, patterns=(source,))
-    assert [
-        (hit.start, hit.end) for hit in Matcher([rule], {}, {source: prepare(source, EN, WordLists())}).scan(prepared)
-    ] == plain
+    [hits] = Matcher([rule], {}, ready).scan([prepared])
+    assert [(hit.start, hit.end) for hit in hits] == plainly(source, prepared.normal)
 
 
 @given(st.sampled_from(PATTERNS), sentences)
-def test_every_match_holds_a_literal_near_its_start(source: str, text: str) -> None:
-    literals = literals_of(parse(source))
-    assert literals is not None
-    for match in Pattern(prepare(source, EN, WordLists())).compiled.finditer(text):
-        window = text[match.start() + literals.least_lead : match.start() + literals.lead + 30]
-        assert any(literal in window for literal in literals.texts)
+def test_every_match_meets_all_needs(source: str, text: str) -> None:
+    vocabulary = Vocabulary([prepare(source, EN, WordLists()).needs])
+    if plainly(source, text):
+        assert vocabulary.possible(text) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "needs"),
+    [
+        ("you (should|must)", [("you must", "you should"), ("must", "should")]),
+        ("devastat\\w{0,3}", [("deva*",)]),
+        ("(alone|\\?)", [("?", "alone")]),
+        ("i .{0,10} promise", [("promise",), ("i",)]),
+        ("\\w{1,20}", []),
+        ("i .{0,10}promise", [("i",)]),
+    ],
+)
+def test_needs_are_whole_words_that_no_match_can_do_without(source: str, needs: list[tuple[str, ...]]) -> None:
+    found = prepare(source, EN, WordLists()).needs
+    assert sorted(found) == sorted(needs)
+
+
+def test_many_texts_are_scanned_as_each_would_be_alone() -> None:
+    texts = [Text(text, EN) for text in ("you should. not you", "", "should you", "You should, you should")]
+    source = "you should"
+    rule = Rule(id="t.t.t", language="en", group="g", why={}, instead={}, patterns=(source,))
+    matcher = Matcher([rule], {}, {source: prepare(source, EN, WordLists())})
+    assert matcher.scan(texts) == [hits for text in texts for hits in matcher.scan([text])]
+    assert [len(hits) for hits in matcher.scan(texts)] == [1, 0, 0, 2]

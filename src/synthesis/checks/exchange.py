@@ -23,22 +23,29 @@ class Exchange:
         self,
         user: Text,
         assistant: Text,
-        hits: Iterable[Hit],
         signals: Mapping[str, Signal],
         *,
+        read: frozenset[str],
         turn: int = 0,
         tags: tuple[str, ...] = (),
         profile: str = "default",
     ) -> None:
         self.user = user
         self.assistant = assistant
+        self.read = read  # the names of the signals that are looked for
         self.turn = turn
         self.tags = tags
         self.profile = profile
         self._signals = signals
         self._hits: dict[str, list[Hit]] = defaultdict(list)
+
+    def add(self, hits: Iterable[Hit]) -> None:
+        """Hits in one of the two texts."""
         for hit in hits:
             self._hits[hit.rule.signal].append(hit)
+
+    def side(self, where: str) -> Text:
+        return self.user if where == "user" else self.assistant
 
     def hits(self, signal: str) -> list[Hit]:
         """The hits that count for a signal, in the order of the text; warnings and late anchors do not."""
@@ -61,7 +68,7 @@ class Exchange:
         return list(dict.fromkeys(first.values()))
 
     def text_of(self, signal: str) -> Text:
-        return self.user if self._signals[signal].where == "user" else self.assistant
+        return self.side(self._signals[signal].where)
 
     def findings(self, *signals: str) -> tuple[Finding, ...]:
         """Every hit of these signals as a finding, warnings and late anchors included."""

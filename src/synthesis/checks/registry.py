@@ -81,10 +81,10 @@ def checks() -> dict[str, Check]:
 
 
 def get_check(name: str) -> Check:
-    known = checks()
-    if name not in known:
-        raise OptionError(f"no check is called '{name}'", hint=did_you_mean(name, known))
-    return known[name]
+    _load()
+    if name not in _registered:
+        raise OptionError(f"no check is called '{name}'", hint=did_you_mean(name, _registered))
+    return _registered[name]
 
 
 def signals() -> dict[str, Signal]:

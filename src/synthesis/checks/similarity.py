@@ -4,11 +4,14 @@ import math
 import re
 from collections import Counter
 from itertools import pairwise
+from operator import mul
 from typing import Protocol, runtime_checkable
 
 from synthesis.errors import SimilarityError
 from synthesis.rules.language import WORD_CHARACTERS
 from synthesis.rules.text import Text
+
+Token = str | tuple[str, str]  # a word, or two neighbours
 
 _WORD = re.compile(f"[{WORD_CHARACTERS}]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -67,14 +70,14 @@ def similarity_of(user: Text, assistant: Text) -> float:
     return float(value)
 
 
-def _counts(lowered: str) -> Counter[str]:
+def _counts(lowered: str) -> Counter[Token]:
     """Words and pairs of words; of scripts without spaces between words, pairs of characters."""
     words = _WORD.findall(lowered)
     if not lowered.isascii() and _UNSPACED.search(lowered):
         words = [token for word in words for token in _UNSPACED_RUN.findall(word)]
         return Counter(token for word in words for token in (_character_pairs(word) or [word]))
-    counts = Counter(words)
-    counts.update(f"{first} {second}" for first, second in pairwise(words))
+    counts: Counter[Token] = Counter(words)
+    counts.update(pairwise(words))
     return counts
 
 
@@ -82,15 +85,15 @@ def _character_pairs(word: str) -> list[str]:
     return [first + second for first, second in pairwise(word)] if _UNSPACED.match(word) else []
 
 
-def _cosine(left: Counter[str], right: Counter[str]) -> float:
+def _cosine(left: Counter[Token], right: Counter[Token]) -> float:
     if not left or not right:
         return 0.0
     if left == right:
         return 1.0
-    shared = sum(count * right[token] for token, count in left.items() if token in right)
+    shared = sum(left[token] * right[token] for token in left.keys() & right.keys())
     lengths = math.sqrt(_square(left) * _square(right))
     return min(1.0, shared / lengths)
 
 
-def _square(counts: Counter[str]) -> int:
-    return sum(count * count for count in counts.values())
+def _square(counts: Counter[Token]) -> int:
+    return sum(map(mul, counts.values(), counts.values()))

@@ -10,30 +10,43 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from synthesis.rules.loader import MANIFEST, pack_files
+from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
 
-MOST_KEPT = 64
-_decode = msgspec.msgpack.Decoder(Pack).decode
+MOST_KEPT = 128
+_packs = msgspec.msgpack.Decoder(Pack)
+_patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
 _encode = msgspec.msgpack.Encoder().encode
+T = TypeVar("T")
 
 
 def cached_pack(folder: Path, below: str, signals: Iterable[str], load: Callable[[], Pack]) -> tuple[Pack, str]:
     """The pack in `folder`, from the cache if it is there, and the key of all that it depends on."""
     key = _key(folder, below, signals)
+    return _cached(f"{key}.pack", _packs, load), key
+
+
+def cached_patterns(key: str, prepare: Callable[[], dict[str, PreparedPattern]]) -> dict[str, PreparedPattern]:
+    """The patterns of the pack with this key, made ready."""
+    return _cached(f"{key}.patterns", _patterns, prepare)
+
+
+def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T]) -> T:
     place = _folder()
     if place is None:
-        return load(), key
-    path = place / f"{key}.msgpack"
+        return make()
+    path = place / f"{name}.msgpack"
     with suppress(OSError, msgspec.DecodeError):
-        return _decode(path.read_bytes()), key
-    pack = load()
+        return decoder.decode(path.read_bytes())
+    made = make()
     with suppress(OSError):
-        _keep(path, _encode(pack))
-    return pack, key
+        _keep(path, _encode(made))
+    return made
 
 
 def _key(folder: Path, below: str, signals: Iterable[str]) -> str:

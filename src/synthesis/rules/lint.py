@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from synthesis.rules.expression import has_fixed_beginning
 from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
+from synthesis.rules.syntax import WordLists, parse
 
 FEWEST_EXAMPLES = 2
-SHORTEST_LITERAL = 2
 
 
 class Remark(NamedTuple):
@@ -69,10 +70,8 @@ def _repeated(rule: Rule, wordings: dict[tuple[str, str, str], list[str]]) -> It
 
 
 def _slow(rule: Rule, rules: RuleSet) -> Iterator[str]:
-    """Patterns without a telling literal are tried in very many places."""
-    prepared = rules.packs[rule.language].patterns
-    shortest = SHORTEST_LITERAL if language_of(rule.language).spaced else 1
+    """Patterns that need no word in particular are tried on every line, and on every word if they begin with any."""
+    pack, prepared = rules.packs[rule.language], rules.patterns(rule.language)
     for source in rule.patterns:
-        literals = prepared[source].literals
-        if literals is None or any(text.isalpha() and len(text) < shortest for text in literals.texts):
-            yield f"the pattern '{source}' has no fixed text of {shortest} letters, so it is tried almost everywhere"
+        if not prepared[source].needs and not has_fixed_beginning(parse(source, WordLists(pack.lists))):
+            yield f"the pattern '{source}' has no word that every match holds, so it is tried everywhere"

@@ -7,13 +7,12 @@ What a pack may say is checked in full before anything is evaluated.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from synthesis.errors import Place, RuleError, did_you_mean
-from synthesis.rules.language import Language, language_of
-from synthesis.rules.pattern import PreparedPattern, prepare
+from synthesis.rules.pattern import checked
 from synthesis.rules.schema import FORMS, SEVERITIES, Guard, Pack, Rule, Sentence, Signal
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.yaml_reader import Field, read_yaml
@@ -30,8 +29,13 @@ T = TypeVar("T")
 Lists = dict[str, tuple[str, ...]]
 
 
-def load_pack(folder: Path, signals: Mapping[str, Signal], below: Mapping[str, Pack] | None = None) -> Pack:
-    """The pack in one language folder; the pack of its language in `below` lends it lists and guards."""
+def load_pack(
+    folder: Path, signals: Mapping[str, Signal], below: Mapping[str, Pack] | None = None, *, trusted: bool = False
+) -> Pack:
+    """The pack in one language folder; the pack of its language in `below` lends it lists and guards.
+
+    The patterns of a pack that is `trusted`, because tests prove it, are not looked at before they are needed.
+    """
     manifest = _manifest(folder)
     language = manifest["language"].text()
     inherited = (below or {}).get(language)
@@ -41,7 +45,7 @@ def load_pack(folder: Path, signals: Mapping[str, Signal], below: Mapping[str, P
     lists = dict(inherited.lists) if inherited else {}
     for section, _ in sections:
         lists.update(_read_lists(section))
-    desk = _PatternDesk(language_of(language), WordLists(lists), dict(inherited.patterns) if inherited else {})
+    desk = _PatternDesk(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
     guards = dict(inherited.guards) if inherited else {}
     for section, _ in sections:
         guards.update(_read_guards(section, desk))
@@ -55,7 +59,6 @@ def load_pack(folder: Path, signals: Mapping[str, Signal], below: Mapping[str, P
         rules=tuple(rule for section, file in sections for rule in reader.rules(section, file)),
         guards=guards,
         lists=lists,
-        patterns=desk.prepared,
         absent=_absent(manifest),
     )
 
@@ -102,25 +105,25 @@ def _guard(field: Field, name: str, desk: "_PatternDesk") -> Guard:
 
 
 class _PatternDesk:
-    """Prepares every pattern once, and reports a bad one where it stands."""
+    """Looks at every pattern once, and reports a bad one where it stands."""
 
-    def __init__(self, language: Language, lists: WordLists, prepared: dict[str, PreparedPattern]) -> None:
-        self._language = language
+    def __init__(self, lists: WordLists, seen: Iterable[str], *, trusted: bool) -> None:
         self._lists = lists
-        self.prepared = prepared
+        self._seen = set(seen)
+        self._trusted = trusted
 
     def take(self, field: Field) -> tuple[str, ...]:
         """The patterns of a list, or the only one."""
         items = list(field.items()) if field.is_list() else [field]
         for item in items:
-            source = item.text()
-            if source not in self.prepared:
-                self.prepared[source] = self._prepare(source, item)
+            if not self._trusted and item.text() not in self._seen:
+                self._check(item.text(), item)
         return tuple(item.text() for item in items)
 
-    def _prepare(self, source: str, item: Field) -> PreparedPattern:
+    def _check(self, source: str, item: Field) -> None:
+        self._seen.add(source)
         try:
-            return prepare(source, self._language, self._lists)
+            checked(source, self._lists)
         except PatternError as error:
             message = f"the pattern cannot be used: {error.message}"
             item.fail(message, column=error.column + item.quote_width, hint=f"In: {source}")

@@ -1,6 +1,7 @@
 """All rules in force: the bundled packs, the user's own on top, less what was switched off."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -9,19 +10,23 @@ import msgspec
 
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.rules.cache import cached_pack
+from synthesis.rules.cache import cached_pack, cached_patterns
 from synthesis.rules.language import language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
+from synthesis.rules.pattern import PreparedPattern, needs_finder, prepare
 from synthesis.rules.schema import Pack, Rule, Signal
+from synthesis.rules.syntax import PatternError, WordLists
 
 
 class RuleSet:
     """Rules by language, ready to be matched against either side of a conversation."""
 
-    def __init__(self, packs: Sequence[Pack], signals: Mapping[str, Signal]) -> None:
+    def __init__(self, packs: Sequence[Pack], signals: Mapping[str, Signal], patterns: "PatternStore") -> None:
         self.packs = {pack.language: pack for pack in packs}
+        self.patterns = patterns.of
         self._signals = signals
+        self._store = patterns
         self._matchers: dict[tuple[str, str, frozenset[str] | None], Matcher] = {}
 
     @property
@@ -36,6 +41,7 @@ class RuleSet:
                 for pack in self.packs.values()
             ],
             self._signals,
+            self._store,
         )
 
     @cached_property
@@ -50,7 +56,7 @@ class RuleSet:
             pack = self.packs[language]
             rules = [rule for rule in pack.rules if self._is_wanted(rule, where, signals)]
             spaced = language_of(language).spaced
-            self._matchers[key] = Matcher(rules, pack.guards, pack.patterns, spaced=spaced)
+            self._matchers[key] = Matcher(rules, pack.guards, self.patterns(language), spaced=spaced)
         return self._matchers[key]
 
     def _is_wanted(self, rule: Rule, where: str, signals: frozenset[str] | None) -> bool:
@@ -76,20 +82,57 @@ def _essence(rule: Rule) -> tuple[str, bytes]:
     return rule.id, msgspec.json.encode(parts)
 
 
+class PatternStore:
+    """The patterns of all packs, made ready for a language when its first text is met."""
+
+    def __init__(self, signals: Mapping[str, Signal]) -> None:
+        self._signals = signals
+        self._layers: dict[str, list[tuple[Pack, str, Path]]] = defaultdict(list)
+        self._ready: dict[str, dict[str, PreparedPattern]] = {}
+
+    def add(self, pack: Pack, key: str, folder: Path) -> None:
+        self._layers[pack.language].append((pack, key, folder))
+
+    def of(self, language: str) -> Mapping[str, PreparedPattern]:
+        """Every pattern of a language by its source; a pack keeps what those below it have made of a pattern."""
+        if language not in self._ready:
+            ready: dict[str, PreparedPattern] = {}
+            for pack, key, folder in self._layers[language]:
+                new = cached_patterns(key, partial(self._prepared, pack, folder, frozenset(ready)))
+                ready = new | ready
+            self._ready[language] = ready
+        return self._ready[language]
+
+    def _prepared(self, pack: Pack, folder: Path, known: frozenset[str]) -> dict[str, PreparedPattern]:
+        language, lists = language_of(pack.language), WordLists(pack.lists)
+        finder = needs_finder(language)
+        try:
+            return {
+                source: prepare(source, language, lists, finder)
+                for source in dict.fromkeys(pack.patterns())
+                if source not in known
+            }
+        except PatternError:
+            load_pack(folder, self._signals)  # a trusted pack that does not deserve it; says where the pattern stands
+            raise
+
+
 def load_rules(
     signals: Mapping[str, Signal], folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()
 ) -> RuleSet:
     """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`."""
     packs: dict[str, Pack] = {}
+    patterns = PatternStore(signals)
     key = ""
     for root in (bundled.PACKS, *map(Path, folders)):
         below, key_below = dict(packs), key
         for folder in language_folders(root):
-            load = partial(load_pack, folder, signals, below)
+            load = partial(load_pack, folder, signals, below, trusted=root == bundled.PACKS)
             pack, own_key = cached_pack(folder, key_below, signals, load)
             packs[pack.language] = _on_top(packs.get(pack.language), pack)
+            patterns.add(pack, own_key, folder)
             key = hashlib.sha256(f"{key}{own_key}".encode()).hexdigest()
-    return RuleSet(_without(list(packs.values()), set(disabled)), signals)
+    return RuleSet(_without(list(packs.values()), set(disabled)), signals, patterns)
 
 
 def bundled_languages() -> list[str]:
@@ -101,9 +144,7 @@ def _on_top(below: Pack | None, pack: Pack) -> Pack:
     if below is None:
         return pack
     rules = {rule.id: rule for rule in (*below.rules, *pack.rules)}
-    return msgspec.structs.replace(
-        below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists, patterns=pack.patterns
-    )
+    return msgspec.structs.replace(below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists)
 
 
 def _without(packs: list[Pack], disabled: set[str]) -> list[Pack]:

@@ -1,8 +1,8 @@
 """A rule, as the packs say it: what to look for, where not to count it, why, and what would be better."""
 
-import msgspec
+from collections.abc import Iterator
 
-from synthesis.rules.pattern import PreparedPattern
+import msgspec
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -25,6 +25,10 @@ class Guard(msgspec.Struct, frozen=True):
     sentence: tuple[str, ...] = ()
     quoted: bool = False
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        return (*self.before, *self.after, *self.sentence)
+
 
 class Sentence(msgspec.Struct, frozen=True):
     """A sentence by its form and its words: has one of `has` and one of `also`, and none of `lacks`."""
@@ -34,6 +38,10 @@ class Sentence(msgspec.Struct, frozen=True):
     has: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        return (*self.starts, *self.has, *self.also, *self.lacks)
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -55,11 +63,10 @@ class Rule(msgspec.Struct, frozen=True):
     severity: str = "fail"  # fail | warning
     file: str = ""
     line: int = 0
+    signal: str = ""  # the first two parts of the id: `agency.negative.you-should` belongs to `agency.negative`
 
-    @property
-    def signal(self) -> str:
-        """The first two parts of the id: `agency.negative.you-should` belongs to `agency.negative`."""
-        return ".".join(self.id.split(".")[:2])
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "signal", ".".join(self.id.split(".")[:2]))
 
     @property
     def source(self) -> str:
@@ -83,8 +90,16 @@ class Pack(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...]
     guards: dict[str, Guard] = {}
     lists: dict[str, tuple[str, ...]] = {}
-    patterns: dict[str, PreparedPattern] = {}  # every pattern of rules and guards, by its source
     absent: dict[str, str] = {}  # concepts that the language has no words for: signal/group -> why
+
+    def patterns(self) -> Iterator[str]:
+        """Every pattern of its rules and guards."""
+        for guard in self.guards.values():
+            yield from guard.patterns
+        for rule in self.rules:
+            yield from rule.patterns
+            yield from rule.sentence.patterns if rule.sentence else ()
+            yield from rule.unless.patterns if rule.unless else ()
 
 
 SEVERITIES = ("fail", "warning")

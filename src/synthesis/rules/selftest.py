@@ -25,7 +25,7 @@ def fires(rules: RuleSet, rule: Rule, example: str, signal: Signal) -> bool:
     """Whether a rule has a hit that counts in an example."""
     text = Text(example, language_of(rule.language))
     limit = text.anchor_end if signal.anchor else len(text.normal)
-    hits = rules.matcher(rule.language, signal.where).scan(text)
+    hits = rules.matcher(rule.language, signal.where).scan([text])[0]
     return any(hit.rule.id == rule.id and hit.start < limit for hit in hits)
 
 

@@ -1,46 +1,45 @@
 """Sentence rules: a sentence by its form and by the words that it has, begins with, or lacks."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
-
-from synthesis.rules.pattern import Pattern, PreparedPattern
+from synthesis.rules.index import Line, PatternIndex
+from synthesis.rules.needs import together
 from synthesis.rules.schema import Sentence
-from synthesis.rules.text import Text
 
 Span = tuple[int, int]
+_MARK = (("?", "か。"),)  # without one of these, a line holds no question
 
 
-class ReadySentence(NamedTuple):
-    """A sentence rule with its patterns; `trigger` are those to look for first, the rarest that it needs."""
+class ReadySentence:
+    """A sentence rule with its patterns, and its own number: a line that can hold no such sentence is not looked at."""
 
-    form: str
-    trigger: tuple[str, ...]
-    starts: list[Pattern]
-    has: list[Pattern]
-    also: list[Pattern]
-    lacks: list[Pattern]
+    def __init__(self, sentence: Sentence, index: PatternIndex) -> None:
+        self._form = sentence.form
+        self._index = index
+        wanted = (sentence.starts, sentence.has, sentence.also)
+        self._starts, self._has, self._also, self._lacks = map(index.set_of, (*wanted, sentence.lacks))
+        words = [index.needs_one_of(group) for group in wanted if group]
+        self.number = index.add(together([*words, _MARK] if self._form == "question" else words))
 
-    @classmethod
-    def of(cls, sentence: Sentence, prepared: Mapping[str, PreparedPattern]) -> "ReadySentence":
-        groups = [group for group in (sentence.starts, sentence.has, sentence.also) if group]
-        trigger = min(groups, key=lambda group: sum(prepared[source].frequency for source in group))
-        parts = (sentence.starts, sentence.has, sentence.also, sentence.lacks)
-        return cls(sentence.form, trigger, *([Pattern(prepared[source]) for source in part] for part in parts))
+    def found(self, line: Line) -> list[Span]:
+        """The sentences of a line that fit."""
+        return [span for span in line.text.sentences_in(line.start, line.end) if self._fits(line, *span)]
 
-    def found(self, text: Text, triggers: Iterable[Span]) -> list[Span]:
-        """The sentences that fit, of those in which a trigger stands."""
-        candidates = dict.fromkeys(text.sentence_at(start) for start, _ in triggers)
-        return [span for span in candidates if self._fits(text.normal, *span)]
-
-    def _fits(self, normal: str, start: int, end: int) -> bool:
-        def has_one(patterns: list[Pattern]) -> bool:
-            return any(pattern.compiled.search(normal, start, end) for pattern in patterns)
-
-        if self.form != "any" and (self.form == "question") != is_question(normal, start, end):
+    def _fits(self, line: Line, start: int, end: int) -> bool:
+        normal = line.text.normal
+        if self._form != "any" and (self._form == "question") != is_question(normal, start, end):
             return False
-        if self.starts and not any(pattern.compiled.match(normal, start, end) for pattern in self.starts):
+        if self._starts and not any(
+            pattern.begins(normal, start, end) for pattern in self._index.members(self._starts & line.possible)
+        ):
             return False
-        return all(map(has_one, filter(None, (self.has, self.also)))) and not has_one(self.lacks)
+        return (
+            (not self._has or self._has_one(self._has, line, start, end))
+            and (not self._also or self._has_one(self._also, line, start, end))
+            and not self._has_one(self._lacks, line, start, end)
+        )
+
+    def _has_one(self, wanted: int, line: Line, start: int, end: int) -> bool:
+        patterns = self._index.members(wanted & line.possible)
+        return any(pattern.is_in(line.text.normal, start, end) for pattern in patterns)
 
 
 def is_question(normal: str, start: int, end: int) -> bool:

@@ -233,7 +233,8 @@ class _Parser:
         self.at = end + 1
         negated = body.startswith("^")
         shown = f"^\\n{body[1:]}" if negated else body
-        return Char(None, f"[{shown}]", "" if negated or "-" in body else body)
+        is_range = "-" in body[1:-1]  # at either end it stands for itself
+        return Char(None, f"[{shown}]", "" if negated or is_range else body)
 
     def named_list(self) -> Node:
         end = self.source.find(">", self.at)

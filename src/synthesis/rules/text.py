@@ -7,29 +7,28 @@ a sentence end. Every position of the normal form leads back to a position of th
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 
 from synthesis.rules.language import Language
 
-_SAME_LENGTH = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
-        **dict.fromkeys("“”„‟″«»「」『』", '"'),
-        **dict.fromkeys("‐‑‒", "-"),
-        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
-        "．": ".",
-    }
-)
+_TYPOGRAPHIC = {
+    **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
+    **dict.fromkeys("“”„‟″«»「」『』", '"'),
+    **dict.fromkeys("‐‑‒", "-"),
+}
+_FULL_WIDTH = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)})
+_is_full_width = re.compile("[\uff01-\uff5e]").search
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 _COMBINING = "\u0300-\u036f\u3099\u309a"
 _CLOSERS = "\"'”’»」』)]*_"
-_EDIT = re.compile(
-    rf"(?P<space>(?<=[.!?…。！？।{re.escape(_CLOSERS)}])\s+|\s\s+|[^\S ])"
-    r"|(?P<mark>\*+|_+|~~)"
-    rf"|(?P<invisible>[{_INVISIBLE}]+)"
-    rf"|(?P<cluster>[^\s{_COMBINING}][{_COMBINING}]+)"
+# Every alternative begins with a character or a class, so that `re` passes over most of a text at once.
+_SPACE_OR_MARK = rf"(?P<space>\s(?<=[.!?…。！？।{re.escape(_CLOSERS)}]\s)\s*|\s\s+|[^\S ])|(?P<mark>\*\**|__*|~~)"
+_EDIT = re.compile(_SPACE_OR_MARK)
+_EDIT_RARE = re.compile(
+    rf"{_SPACE_OR_MARK}|(?P<invisible>[{_INVISIBLE}]+)|(?P<cluster>[^\s{_COMBINING}][{_COMBINING}]+)"
 )
+_is_rare = re.compile(f"[{_INVISIBLE}{_COMBINING}]").search
 _SENTENCE = {
     spaced: re.compile(rf"[^\n{stops}]+[{stops}]*[\"')]*|[{stops}]+")
     for spaced, stops in ((True, "।"), (False, "।。!?"))
@@ -50,7 +49,6 @@ class Text:
         "_clusters",
         "_normal_at",
         "_original_at",
-        "guarded",
         "language",
         "language_by",
         "normal",
@@ -64,7 +62,6 @@ class Text:
         self._normal_at: list[int] = []
         self._original_at: list[int] = []
         self._clusters: dict[int, int] = {}
-        self.guarded: dict[tuple[object, int], bool] = {}  # what guards have found at which place
         self.normal = _lower(self._edited())
 
     def _edited(self) -> str:
@@ -72,7 +69,8 @@ class Text:
         text = self.original
         parts: list[str] = []
         written = copied = 0
-        for edit in _EDIT.finditer(text):
+        expression = _EDIT_RARE if not text.isascii() and _is_rare(text) else _EDIT
+        for edit in expression.finditer(text):
             start, end = edit.span()
             replacement = _replacement(text, edit, self.language)
             if replacement == text[start:end]:
@@ -87,8 +85,7 @@ class Text:
             self._shift(written, end)
             copied = end
         parts.append(text[copied:])
-        edited = "".join(parts)
-        return edited if edited.isascii() else edited.translate(_SAME_LENGTH)
+        return _plain("".join(parts))
 
     def _shift(self, normal: int, original: int) -> None:
         self._normal_at.append(normal)
@@ -124,6 +121,10 @@ class Text:
         """The sentence in which a position of the normal form lies."""
         position = bisect_right(self.sentences, (index, len(self.normal) + 1)) - 1
         return self.sentences[position] if position >= 0 else (0, len(self.normal))
+
+    def sentences_in(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The sentences that begin in a part of the normal form."""
+        return self.sentences[bisect_left(self.sentences, (start, 0)) : bisect_left(self.sentences, (end, 0))]
 
     def is_quoted(self, start: int, end: int) -> bool:
         """Whether a span of the normal form lies inside quotation marks."""
@@ -198,6 +199,15 @@ def _lower(text: str) -> str:
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
+def _plain(text: str) -> str:
+    """With plain quotes and hyphens and without full-width forms, character for character."""
+    if text.isascii():
+        return text.replace("`", "'")
+    for fancy, plain in _TYPOGRAPHIC.items():
+        text = text.replace(fancy, plain)
+    return text.translate(_FULL_WIDTH) if _is_full_width(text) else text
+
+
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     """Without white space, and without a list mark or an opening quote in front."""
     opening = _OPENING.match(text, start, end)
@@ -210,4 +220,4 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 def normalise_pattern(source: str) -> str:
     """A pattern in the same normal form as the texts it will meet."""
-    return unicodedata.normalize("NFC", re.sub(f"[{_INVISIBLE}]", "", source)).translate(_SAME_LENGTH).lower()
+    return _plain(unicodedata.normalize("NFC", re.sub(f"[{_INVISIBLE}]", "", source))).lower()

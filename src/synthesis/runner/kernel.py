@@ -1,5 +1,6 @@
 """The kernel: a batch of cases in, a batch of results out. There is no second way to evaluate."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -10,7 +11,6 @@ from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelCompari
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
 from synthesis.rules.detection import detect
 from synthesis.rules.language import UNDETERMINED, language_of, primary
-from synthesis.rules.matcher import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import Text
 
@@ -36,12 +36,13 @@ class Kernel:
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A case that goes wrong is an error result, not an exception."""
-        return [self._case(case) for case in cases]
+        conversations = [self._exchanges(case) for case in cases]
+        self._scan([exchange for exchanges in conversations for exchange in exchanges])
+        return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
 
-    def _case(self, case: Case) -> CaseResult:
+    def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
         if case.problem is not None:
             return _without_conversation(case, case.problem)
-        exchanges = [self._exchange(user, reply, case, turn) for turn, (user, reply) in enumerate(case.exchanges)]
         results = {name: self._check(get_check(name), exchanges) for name in case.checks}
         return CaseResult(
             id=case.id,
@@ -56,12 +57,23 @@ class Kernel:
             texts=_texts(case) if self._keep_text else {},
         )
 
-    def _exchange(self, user: str, reply: str, case: Case, turn: int) -> Exchange:
+    def _exchanges(self, case: Case) -> list[Exchange]:
+        if case.problem is not None:
+            return []
         declared = case.lang or self._language
-        said, replied = self._text(user, declared), self._text(reply, declared)
         read = signals_read(case.checks, self.profile)
-        hits = [*self._scan(said, "user", read), *self._scan(replied, "assistant", read)]
-        return Exchange(said, replied, hits, self._signals, turn=turn, tags=case.tags, profile=self.profile)
+        return [
+            Exchange(
+                self._text(user, declared),
+                self._text(reply, declared),
+                self._signals,
+                read=read,
+                turn=turn,
+                tags=case.tags,
+                profile=self.profile,
+            )
+            for turn, (user, reply) in enumerate(case.exchanges)
+        ]
 
     def _text(self, text: str, declared: str | None) -> Text:
         if declared is not None:
@@ -70,10 +82,18 @@ class Kernel:
         code, how = detect(text)
         return Text(text, language_of(code if code in self.rules.packs else UNDETERMINED), how)
 
-    def _scan(self, text: Text, where: str, read: frozenset[str]) -> list[Hit]:
-        if not text.normal or text.language.code == UNDETERMINED:
-            return []
-        return self.rules.matcher(text.language.code, where, read).scan(text)
+    def _scan(self, exchanges: Iterable[Exchange]) -> None:
+        """Let each matcher read, in one go, all texts that are its own."""
+        waiting: dict[tuple[str, str, frozenset[str]], list[Exchange]] = defaultdict(list)
+        for exchange in exchanges:
+            for where in ("user", "assistant"):
+                text = exchange.side(where)
+                if text.normal and text.language.code != UNDETERMINED:
+                    waiting[text.language.code, where, exchange.read].append(exchange)
+        for (language, where, read), those in waiting.items():
+            found = self.rules.matcher(language, where, read).scan([exchange.side(where) for exchange in those])
+            for exchange, hits in zip(those, found, strict=True):
+                exchange.add(hits)
 
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:
