@@ -24,9 +24,13 @@ def expression(node: Node, language: Language) -> str:
 
 def has_fixed_beginning(node: Node) -> bool:
     """Whether all that a tree matches begins with a letter of its own, so that a search for it is quick."""
-    if isinstance(node, Choice):
-        return all(map(has_fixed_beginning, node.options))
-    return _split(node) is not None
+    match node:
+        case Choice(options):
+            return all(map(has_fixed_beginning, options))
+        case Run(parts):
+            return bool(parts) and has_fixed_beginning(parts[0])
+        case _:
+            return _split(node) is not None
 
 
 def _emit(node: Node, language: Language) -> str:

@@ -201,42 +201,40 @@ def _stem_or_mark(text: str) -> str:
 
 def _ends_word(parts: tuple[Node, ...]) -> bool:
     """Whether what comes after these parts always stands behind a space or a word's edge."""
-    for part in reversed(parts):
-        if _ends_apart(part):
-            return True
-        if not (isinstance(part, Repeat) and part.low == 0 and _ends_apart(part.part)):
-            return False
-    return False
-
-
-def _ends_apart(node: Node) -> bool:
-    """Whether every match of a tree ends with a space or at a word's edge."""
-    match node:
-        case Char(literal=str(literal)):
-            return literal.endswith(" ")
-        case Edge():
-            return True
-        case Run(parts):
-            return bool(parts) and _ends_apart(parts[-1])
-        case Choice(options):
-            return all(map(_ends_apart, options))
-        case Repeat(part, low, _):
-            return low > 0 and _ends_apart(part)
-        case _:
-            return False
+    return _all_apart(parts[::-1], -1)
 
 
 def _begins_apart(parts: tuple[Node, ...]) -> bool:
     """Whether these parts always begin with a space or a word's edge."""
+    return _all_apart(parts, 0)
+
+
+def _all_apart(parts: tuple[Node, ...], side: int) -> bool:
+    """Whether the first part that is there, of those that may be absent too, has a space or an edge on this side."""
     for part in parts:
-        first = part.part if isinstance(part, Repeat) else part
-        if isinstance(first, Run) and first.parts:
-            first = _flat(first)[0]
-        if not (isinstance(first, Edge) or (isinstance(first, Char) and (first.literal or "").startswith(" "))):
+        may_be_absent = isinstance(part, Repeat) and part.low == 0
+        if not _is_apart(part.part if isinstance(part, Repeat) else part, side):
             return False
-        if not (isinstance(part, Repeat) and part.low == 0):
+        if not may_be_absent:
             return True
     return False
+
+
+def _is_apart(node: Node, side: int) -> bool:
+    """Whether every match of a tree has a space or a word's edge on one side: 0 its beginning, -1 its end."""
+    match node:
+        case Char(literal=str(literal)):
+            return literal[side] == " "
+        case Edge():
+            return True
+        case Run(parts):
+            return _all_apart(parts[::-1] if side else parts, side)
+        case Choice(options):
+            return all(_is_apart(option, side) for option in options)
+        case Repeat(part, low, _):
+            return low > 0 and _is_apart(part, side)
+        case _:
+            return False
 
 
 def _union(several: list[Beginnings]) -> Beginnings:
