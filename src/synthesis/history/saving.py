@@ -1,0 +1,74 @@
+"""What changes a history. Each change is one transaction: a run that fails midway leaves nothing."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select, update
+
+from synthesis.errors import HistoryError, OptionError, Place
+from synthesis.history.entries import Entry, storable
+from synthesis.history.tables import metadata, runs, samples, tags
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from synthesis.history.database import Database
+
+_TAG_WIDTH = 100
+
+
+def save(database: "Database", entry: Entry) -> str:
+    """Write a run with all that belongs to it; the id it has got."""
+    checked_tags(entry.tags)
+    with database.writing() as connection:
+        run_id = _write_run(connection, entry, database.shown)
+        for batch in entry.batches:
+            for name, rows in batch.items():
+                if rows:
+                    owned = [row | {"run_id": run_id} for row in rows] if run_id != entry.run["id"] else rows
+                    connection.execute(insert(metadata.tables[f"synthesis_{name}"]), owned)
+        _add_tags(connection, run_id, entry.tags)
+    return run_id
+
+
+def _write_run(connection: "Connection", entry: Entry, shown: str) -> str:
+    """A new run, or the place of the same judged run that was saved before it went on."""
+    run_id: str = entry.run["id"]
+    origin = entry.run["origin"]
+    earlier = connection.execute(select(runs.c.id).where(runs.c.origin == origin)).scalar() if origin else None
+    if earlier is not None:
+        connection.execute(delete(samples).where(samples.c.run_id == earlier))
+        connection.execute(update(runs).where(runs.c.id == earlier), entry.run | {"id": earlier})
+        return str(earlier)
+    if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).scalar() is not None:
+        hint = "Delete it first to add it anew."
+        raise HistoryError(f"the run {run_id} is already in this history", place=Place(shown), hint=hint)
+    connection.execute(insert(runs), entry.run)
+    return run_id
+
+
+def change_tags(database: "Database", run_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
+    checked_tags(add)
+    with database.writing() as connection:
+        connection.execute(delete(tags).where(tags.c.run_id == run_id, tags.c.tag.in_(list(remove))))
+        _add_tags(connection, run_id, add)
+
+
+def _add_tags(connection: "Connection", run_id: str, added: Iterable[str]) -> None:
+    present = set(connection.execute(select(tags.c.tag).where(tags.c.run_id == run_id)).scalars())
+    rows = [{"run_id": run_id, "tag": tag} for tag in sorted(set(added) - present)]
+    if rows:
+        connection.execute(insert(tags), rows)
+
+
+def checked_tags(names: Iterable[str]) -> None:
+    for name in names:
+        if not name.strip() or len(name) > _TAG_WIDTH or not name.isprintable() or storable(name) != name:
+            hint = f"Use up to {_TAG_WIDTH} letters, digits and signs."
+            raise OptionError(f"{name!r} is no tag", hint=hint)
+
+
+def delete_runs(database: "Database", run_ids: Sequence[str]) -> int:
+    """Remove runs with all that belongs to them; how many there were."""
+    with database.writing() as connection:
+        return sum(connection.execute(delete(runs).where(runs.c.id == run_id)).rowcount for run_id in run_ids)
