@@ -31,7 +31,10 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The headline of a run. `failures` are unexpected ones, or samples that did not pass; rates are in percent."""
+    """The headline of a run, rates in percent. `failures` are unexpected ones, or verdicts that are no pass.
+
+    Of a run of the checks, `pass_rate` leaves negative examples out: for them a failure is what is wanted.
+    """
 
     total: int
     failures: int
@@ -105,19 +108,19 @@ class Page(msgspec.Struct, Generic[Item], frozen=True):
 
 
 def checked_figures(summary: dict[str, Any]) -> Figures:
-    """Of a run of the checks: negative examples are no failures."""
-    assessed = summary["passed"] + summary["failed"]
+    """Of a run of the checks."""
+    passed, failed = summary["strict_passed"], summary["strict_failed"]
     return Figures(
         total=summary["cases"],
         failures=summary["unexpected_failures"],
         errors=summary["errors"],
-        pass_rate=round(100 * summary["passed"] / assessed, 1) if assessed else None,
+        pass_rate=round(100 * passed / (passed + failed), 1) if passed + failed else None,
         label_accuracy=summary.get("label_accuracy", {}).get("accuracy"),
     )
 
 
 def judged_figures(summary: dict[str, Any]) -> Figures:
-    """Over all iterations: sums, and means of what each iteration says."""
+    """Of a judged run, over all iterations: sums, and means of what each iteration says."""
     metrics = [iteration["metrics"] for iteration in summary["iterations"]]
     rates = [figures["overallPassRate"] for figures in metrics]
     return Figures(

@@ -4,18 +4,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import Select, and_, exists, func, or_, select
+from sqlalchemy import Select, and_, exists, false, func, or_, select
 
 from synthesis.errors import HistoryError, OptionError, Place
 from synthesis.history.entries import BATCH, storable
 from synthesis.history.model import CaseOutcome, CheckOutcome, Page, Run, SampleOutcome
 from synthesis.history.tables import cases, findings, outcomes, runs, samples, tags
+from synthesis.model.result import ERROR, FAIL, PASS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from synthesis.history.database import Database
 
+Some = str | Sequence[str] | None  # one of these
 LATEST = "latest"
 MOST_PER_PAGE = 1000
 _decode = msgspec.json.decode
@@ -99,7 +101,7 @@ def page_of(number: int, per_page: int) -> tuple[int, int]:
 
 
 def case_query(
-    run_id: str, check: str | None, outcome: str | None, kind: str | None, rule: str | None, search: str | None
+    run_id: str, check: str | None, outcome: str | None, kind: Some, rule: str | None, search: str | None
 ) -> "Select[Any]":
     """The cases of a run that fit all that is asked for; with a check, `outcome` is what this check said."""
     query = select(cases).where(cases.c.run_id == run_id)
@@ -111,7 +113,7 @@ def case_query(
     elif outcome is not None:
         query = query.where(cases.c.outcome == outcome)
     if kind is not None:
-        query = query.where(cases.c.kind == kind)
+        query = query.where(cases.c.kind.in_(_several(kind)))
     if rule is not None:
         fired = exists().where(findings.c.run_id == run_id, findings.c.position == cases.c.position)
         query = query.where(fired.where(findings.c.rule == rule))
@@ -151,19 +153,24 @@ def one_case(database: "Database", run_id: str, case_id: str) -> CaseOutcome:
     raise HistoryError(f"the run {run_id} has no case '{case_id}'", place=Place(database.shown))
 
 
-def sample_query(
-    run_id: str, iteration: int | None, passed: bool | None, errors: bool, search: str | None
-) -> "Select[Any]":
+def sample_query(run_id: str, iteration: int | None, outcome: Some, search: str | None) -> "Select[Any]":
     query = select(samples).where(samples.c.run_id == run_id)
     if iteration is not None:
         query = query.where(samples.c.iteration == iteration)
-    if passed is not None:
-        query = query.where(samples.c.passed == passed)
-    if errors:
-        query = query.where(samples.c.error.is_not(None))
+    if outcome is not None:
+        meaning = {
+            PASS: samples.c.passed.is_(True),
+            FAIL: samples.c.passed.is_(False),
+            ERROR: samples.c.passed.is_(None),
+        }
+        query = query.where(or_(false(), *(meaning[name] for name in _several(outcome) if name in meaning)))
     if search:
         query = query.where(samples.c.words.contains(storable(search.casefold()), autoescape=True))
     return query
+
+
+def _several(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def sample_page(database: "Database", query: "Select[Any]", number: int, per_page: int) -> Page[SampleOutcome]:

@@ -38,7 +38,9 @@ def _write_run(connection: "Connection", entry: Entry, shown: str) -> str:
     earlier = connection.execute(select(runs.c.id).where(runs.c.origin == origin)).scalar() if origin else None
     if earlier is not None:
         connection.execute(delete(samples).where(samples.c.run_id == earlier))
-        connection.execute(update(runs).where(runs.c.id == earlier), entry.run | {"id": earlier})
+        kept = {"id", "started", "revision"}  # it is still the run that began then and there
+        changed = {name: value for name, value in entry.run.items() if name not in kept}
+        connection.execute(update(runs).where(runs.c.id == earlier), changed)
         return str(earlier)
     if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).scalar() is not None:
         hint = "Delete it first to add it anew."

@@ -93,7 +93,7 @@ class History:
         *,
         check: str | None = None,
         outcome: str | None = None,
-        kind: str | None = None,
+        kind: str | Sequence[str] | None = None,
         rule: str | None = None,
         search: str | None = None,
         page: int = 1,
@@ -116,14 +116,13 @@ class History:
         run_id: str,
         *,
         iteration: int | None = None,
-        passed: bool | None = None,
-        errors: bool = False,
+        outcome: str | Sequence[str] | None = None,
         search: str | None = None,
         page: int = 1,
         per_page: int = 50,
     ) -> Page[SampleOutcome]:
-        """Samples of a judged run, by iteration and in the order of the set."""
-        query = reading.sample_query(self.run(run_id).id, iteration, passed, errors, search)
+        """Samples of a judged run, by iteration and in the order of the set; `outcome` is pass, fail or error."""
+        query = reading.sample_query(self.run(run_id).id, iteration, outcome, search)
         return reading.sample_page(self._database, query, page, per_page)
 
     def report(self, run_id: str) -> StoredReport:
