@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from synthesis.cli.saving import Saving, saving_options
+from synthesis.errors import OptionError
 
 
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
@@ -103,6 +104,8 @@ def evaluate(**options: Any) -> int:
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
     conclusion = Conclusion.of(options, request.fail_on, request.out, request.cases)
     saving = Saving.of(options, settings.values)
+    if saving and saving.with_text and not request.keep_text:
+        raise OptionError("--save-text saves the texts that --no-text leaves out", hint="Choose one of the two.")
     code = perform(request, as_artifact=as_artifact, quiet=options["quiet"])
     saved = saving is None or saving.save_report(request.out, quiet=options["quiet"], to_stderr=as_artifact)
     if conclusion.is_asked_for:

@@ -33,9 +33,7 @@ def judge() -> None:
 @evaluation_options
 @click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 when the pass rate is below (0 to 1).")
 @saving_options
-def run(
-    fail_under: float | None, save: bool | None, save_text: bool | None, history: str | None, **options: Any
-) -> int:
+def run(fail_under: float | None, **options: Any) -> int:
     """Judge a test set: a file, a name from data/evaluation/test-sets or one that is bundled.
 
     Without a test set the bundled 'passages' are judged, without --judge-provider by the offline judge.

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +114,14 @@ def _make_private(path: Path) -> None:
             place=Place(str(path)),
             hint="Choose another place with --history.",
         ) from None
+
+
+def keep_private(database: Database) -> None:
+    """A history that others could read, since somebody copied it, is closed to them again."""
+    path = Path(database.shown)
+    if database.engine.dialect.name == "sqlite" and path.stat().st_mode & 0o077:
+        with suppress(OSError):  # whose file it is decides
+            path.chmod(0o600)
 
 
 def _prepare(connection: Any, _: object) -> None:

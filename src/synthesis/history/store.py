@@ -11,7 +11,7 @@ import msgspec
 
 from synthesis.errors import InputError, Place
 from synthesis.history import exporting, reading, saving
-from synthesis.history.database import Database, open_database
+from synthesis.history.database import Database, keep_private, open_database
 from synthesis.history.entries import Entry, Provenance, moment, report_entry
 from synthesis.history.judged import document_entry, folder_entry
 from synthesis.history.migrations import migrate
@@ -36,6 +36,7 @@ class History:
         database = open_database(where, create=create)
         try:
             migrate(database)
+            keep_private(database)
         except BaseException:
             database.engine.dispose()
             raise
