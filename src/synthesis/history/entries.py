@@ -79,6 +79,8 @@ def encoded(value: Any) -> str:
 
 def storable(text: str) -> str:
     """Text that every database takes: PostgreSQL has no NUL, and half a character is none."""
+    if text.isascii() and "\0" not in text:
+        return text
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 

@@ -1,12 +1,12 @@
 """What changes a history. Each change is one transaction: a run that fails midway leaves nothing."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Table, delete, insert, select, update
 
 from synthesis.errors import HistoryError, OptionError, Place
-from synthesis.history.entries import Entry, storable
+from synthesis.history.entries import Entry, Row, storable
 from synthesis.history.tables import metadata, runs, samples, tags
 
 if TYPE_CHECKING:
@@ -22,13 +22,36 @@ def save(database: "Database", entry: Entry) -> str:
     checked_tags(entry.tags)
     with database.writing() as connection:
         run_id = _write_run(connection, entry, database.shown)
+        batches = 0
         for batch in entry.batches:
+            batches += 1
             for name, rows in batch.items():
-                if rows:
-                    owned = [row | {"run_id": run_id} for row in rows] if run_id != entry.run["id"] else rows
-                    connection.execute(insert(metadata.tables[f"synthesis_{name}"]), owned)
+                owned = [row | {"run_id": run_id} for row in rows] if run_id != entry.run["id"] else rows
+                _insert(connection, metadata.tables[f"synthesis_{name}"], owned)
         _add_tags(connection, run_id, entry.tags)
+    if batches > 1 and database.engine.dialect.name == "postgresql":
+        _tell_the_planner(database)
     return run_id
+
+
+def _insert(connection: "Connection", table: Table, rows: Sequence[Row]) -> None:
+    """Rows that all have the same fields; PostgreSQL takes them several times faster as a stream."""
+    if not rows:
+        return
+    if connection.dialect.name != "postgresql":
+        connection.execute(insert(table), rows)
+        return
+    names = list(rows[0])
+    cursor: Any = connection.connection.cursor()
+    with cursor, cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN") as stream:
+        for row in rows:
+            stream.write_row([row[name] for name in names])
+
+
+def _tell_the_planner(database: "Database") -> None:
+    """PostgreSQL plans by what it knows of the tables; without it, a search in a new large run takes minutes."""
+    with database.writing() as connection:
+        connection.exec_driver_sql(f"ANALYZE {', '.join(table.name for table in metadata.sorted_tables)}")
 
 
 def _write_run(connection: "Connection", entry: Entry, shown: str) -> str:
