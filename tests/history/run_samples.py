@@ -80,4 +80,4 @@ def everything_in(place: str) -> str:
     with engine.connect() as connection:
         rows = [connection.execute(text(f"SELECT * FROM synthesis_{name}")).all() for name in tables]
     engine.dispose()
-    return "\n".join(str(row) for table in rows for row in table)
+    return "\n".join(str(tuple(row)) for table in rows for row in table)  # a row alone would be shown shortened

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from sqlalchemy import inspect, text
 from synthesis.errors import HistoryError
 from synthesis.history import open_history
 from synthesis.history.database import Database, open_database
-from synthesis.history.migrations import STEPS, migrate
+from synthesis.history.migrations import STEPS, lock, migrate, take
 from synthesis.history.tables import metadata
 
 SUMMARY = (
@@ -123,13 +125,35 @@ def test_a_step_that_fails_leaves_the_version_before_it(database: Database, monk
         assert not inspect(connection).has_table("synthesis_tags")
 
 
+def test_who_comes_second_waits_and_finds_the_work_done(database: Database, place: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with database.writing() as connection:
+            lock(connection)
+            second = pool.submit(lambda: open_history(place).runs())
+            time.sleep(1)  # long enough for the second to come to the door
+            for number in range(1, len(STEPS) + 1):
+                take(connection, number)
+        assert second.result() == []
+
+
+BEGIN_TOGETHER = """
+import sys
+from synthesis.history.store import History
+print("ready", flush=True)
+sys.stdin.readline()
+History.open(sys.argv[1])
+"""
+
+
 def test_processes_that_begin_a_history_at_once_do_not_disturb_each_other(place: str) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from synthesis.history import open_history; open_history(sys.argv[1])",
-    ]
-    begun = [subprocess.Popen([*command, place], stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.communicate()[1] for process in begun] == [""] * 4
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-c", BEGIN_TOGETHER, place]
+    begun = [subprocess.Popen(command, text=True, **pipes) for _ in range(6)]
+    assert [process.stdout.readline() for process in begun if process.stdout] == ["ready\n"] * 6
+    for process in begun:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate()[1] for process in begun] == [""] * 6
     with open_history(place) as history:
         assert history.runs() == []

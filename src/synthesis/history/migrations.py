@@ -57,13 +57,19 @@ def migrate(database: "Database", to: int = len(STEPS)) -> None:
         if _version(connection, database.shown) >= to:
             return
     with database.writing() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        lock(connection)
         for number in range(_version(connection, database.shown) + 1, to + 1):
-            _take(connection, number)
+            take(connection, number)
 
 
-def _take(connection: "Connection", number: int) -> None:
+def lock(connection: "Connection") -> None:
+    """One at a time until the transaction ends; a writer on SQLite is alone already."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+
+
+def take(connection: "Connection", number: int) -> None:
+    """One step, and the note that it was taken."""
     if number == 1:
         connection.exec_driver_sql("CREATE TABLE synthesis_schema_version (version BIGINT PRIMARY KEY)")
     for statement in STEPS[number - 1]:
