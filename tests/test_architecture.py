@@ -17,9 +17,9 @@ LAYERS = [
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],
     ["runner"],
-    ["remarks"],
+    ["glossary", "remarks"],
     ["api", "guard"],
-    ["integrations", "mcp_server", "pytest_plugin"],
+    ["integrations", "mcp_server", "pytest_plugin", "server"],
     ["cli"],
     ["__main__"],
 ]
