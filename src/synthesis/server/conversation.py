@@ -10,7 +10,7 @@ from synthesis.model.case import Turn
 from synthesis.remarks import Remark
 from synthesis.rules.language import primary
 from synthesis.server.errors import ApiError
-from synthesis.server.json import encode
+from synthesis.server.json import decode_as
 from synthesis.server.workbench import Workbench, known_checks
 
 Text = Annotated[str, msgspec.Meta(min_length=1, description="What was said.")]
@@ -106,19 +106,9 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     tags: list[str] = []
 
 
-_decode = msgspec.json.Decoder(Conversation).decode
-
-
 def decode(body: bytes) -> Case:
     """The case that a body holds; ApiError for one that is none."""
-    try:
-        return _decode(body).to_case()
-    except msgspec.ValidationError as error:
-        raise _invalid(str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ApiError(400, "invalid_json", f"The body is no valid JSON: {error}") from None
-    except RecursionError:
-        raise ApiError(400, "invalid_json", "The body is nested too deeply.") from None
+    return decode_as(Conversation, body).to_case()
 
 
 def fields_of(result: CaseResult, workbench: Workbench) -> dict[str, Any]:
@@ -132,7 +122,7 @@ def fields_of(result: CaseResult, workbench: Workbench) -> dict[str, Any]:
 
 
 def encoded(result: CaseResult, workbench: Workbench) -> bytes:
-    return encode(fields_of(result, workbench))
+    return msgspec.json.encode(fields_of(result, workbench))
 
 
 def language_code(code: str | None) -> str | None:

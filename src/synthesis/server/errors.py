@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.errors import InputError, MissingExtraError, SynthesisError
-from synthesis.server.json import Json
 
 log = logging.getLogger("synthesis.server")
 
@@ -75,7 +74,8 @@ def as_api_error(error: Exception) -> ApiError:
 
 
 def json_response(error: ApiError) -> Response:
-    return Json(ErrorBody(error.detail), error.status, error.headers)
+    body = msgspec.json.encode(ErrorBody(error.detail))
+    return Response(body, error.status, error.headers, media_type="application/json")
 
 
 async def answer(request: Request, error: Exception) -> Response:

@@ -16,6 +16,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.kernel import Kernel
 from synthesis.server.limits import Slots, in_thread
 from synthesis.server.metrics import Metrics
+from synthesis.server.rulebook import Rulebook
 from synthesis.server.settings import ServerSettings
 
 THREE = ("agency_language", "unverifiable_reassurance", "topic_pivot")
@@ -47,6 +48,10 @@ class Workbench:
     @cached_property
     def remarks(self) -> Remarks:
         return Remarks(self.rules)
+
+    @cached_property
+    def rulebook(self) -> Rulebook:
+        return Rulebook(self.rules, self.glossary)
 
     @cached_property
     def is_ready(self) -> bool:

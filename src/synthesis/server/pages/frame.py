@@ -39,6 +39,7 @@ class Place(NamedTuple):
 
 NAVIGATION = (
     Place("/", "Try"),
+    Place("/rules", "Rules"),
     Place("/docs", "API"),
 )
 
