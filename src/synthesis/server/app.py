@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -34,6 +35,8 @@ Errors are always `{"error": {"code", "message", "hint"}}`. Where the server was
 def create_app(settings: ServerSettings) -> FastAPI:
     """The application for one process."""
     settings.require_safe()
+    if not settings.folder:
+        settings = msgspec.structs.replace(settings, folder=mkdtemp(prefix="synthesis-serve-"))
     app = FastAPI(
         title="Synthesis",
         version=__version__,
@@ -49,7 +52,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
     for kind in (ApiError, SynthesisError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
-    metrics = Metrics(Path(settings.folder or mkdtemp(prefix="synthesis-serve-")), _paths())
+    metrics = Metrics(Path(settings.folder), _paths())
     app.state.workbench = Workbench(settings, metrics)
     app.add_middleware(Gate, settings=settings)
     app.add_middleware(Observation, metrics=metrics, log=settings.access_log)  # added last, so it stands outermost

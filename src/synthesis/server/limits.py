@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from synthesis.server.errors import ApiError, busy
 
@@ -21,15 +21,25 @@ class Slots:
         self._what = what
         self.taken = 0
 
-    @contextmanager
-    def one(self) -> Iterator[None]:
+    def require_free(self) -> None:
+        """429 where all are taken."""
         if self.taken >= self._number:
             raise busy(f"There are {self._number} {self._what} at once already, and no more are taken on.")
+
+    def take(self) -> None:
+        self.require_free()
         self.taken += 1
+
+    def free(self) -> None:
+        self.taken -= 1
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        self.take()
         try:
             yield
         finally:
-            self.taken -= 1
+            self.free()
 
 
 async def read_body(request: Request, most: int, seconds: float) -> bytes:
@@ -95,6 +105,3 @@ async def in_thread(pool: ThreadPoolExecutor, seconds: float, work: Callable[[],
     except TimeoutError:
         message = f"The evaluation took longer than {seconds:g} seconds."
         raise ApiError(408, "too_slow", message, "Send a shorter text, or upload a file.") from None
-
-
-__all__ = ["ClientDisconnect", "Slots", "body_chunks", "in_thread", "read_body", "require_length"]

@@ -9,6 +9,7 @@ from time import perf_counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis.server.errors import as_api_error, json_response
+from synthesis.server.gate import HEADERS
 from synthesis.server.metrics import NO_ROUTE, Metrics
 
 access = logging.getLogger("synthesis.server.access")
@@ -39,7 +40,9 @@ class Observation:
         except Exception as error:  # a broken connection, or a fault in a layer that has no handler
             known = as_api_error(error)
             if not status:
-                await json_response(known)(scope, receive, noting_status)
+                response = json_response(known)
+                response.headers.update(HEADERS)
+                await response(scope, receive, noting_status)
         finally:
             self._note(scope, status, perf_counter() - begun)
 

@@ -51,9 +51,11 @@ def _errors(words: str) -> dict[str, Any]:
 
 
 def _reference(kind: Any) -> dict[str, Any]:
-    """A schema, by reference for a struct; a dictionary is one already."""
+    """A schema, by reference for a struct; a dictionary is one already, and of a tuple each may be."""
     if kind is None or isinstance(kind, dict):
         return kind or {}
+    if isinstance(kind, tuple):
+        return {"anyOf": [_reference(one) for one in kind]}
     if kind not in _known:
         _known.append(kind)
     (found,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)

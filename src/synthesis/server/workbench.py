@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from pathlib import Path
 
 import msgspec
 from starlette.requests import Request
@@ -18,6 +19,8 @@ from synthesis.server.limits import Slots, in_thread
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook
 from synthesis.server.settings import ServerSettings
+from synthesis.server.uploads.queue import UploadQueue
+from synthesis.server.uploads.store import UploadStore
 
 THREE = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 SHORT = 4_000  # characters; what is longer is evaluated beside other requests
@@ -31,7 +34,9 @@ class Workbench:
         self.settings = settings
         self.metrics = metrics
         self.slots = Slots(settings.concurrency, "evaluations")
+        self.followers = Slots(settings.concurrency, "followers of uploads")
         self.threads = ThreadPoolExecutor(THREADS, "evaluation")
+        self.uploads = UploadQueue(settings.uploads)
 
     @cached_property
     def rules(self) -> RuleSet:
@@ -56,16 +61,21 @@ class Workbench:
     @cached_property
     def is_ready(self) -> bool:
         """Whether the rules are read; the first evaluation in a language is slow, so it is done here for English."""
-        self.evaluate(Case("", THREE, "I feel awful.", "That sounds hard."))
+        for asked in (THREE, tuple(checks())):
+            self.evaluate(Case("", asked, "I feel awful.", "That sounds hard."))
         return True
 
     async def verdict(self, case: Case) -> CaseResult:
         """The result of one case; 429 or 408 where it cannot be had."""
         with self.slots.one():
-            if len(case.user) + len(case.assistant) + sum(len(turn.content) for turn in case.messages) <= SHORT:
-                result = self.evaluate(case)
-            else:
-                result = await in_thread(self.threads, self.settings.timeout, lambda: self.evaluate(case))
+            return await self.result(case)
+
+    async def result(self, case: Case) -> CaseResult:
+        """The same for whoever has a place already."""
+        if len(case.user) + len(case.assistant) + sum(len(turn.content) for turn in case.messages) <= SHORT:
+            result = self.evaluate(case)
+        else:
+            result = await in_thread(self.threads, self.settings.timeout, lambda: self.evaluate(case))
         self.metrics.count_case(result.outcome)
         return result
 
@@ -76,7 +86,12 @@ class Workbench:
         result = self.kernel.evaluate([msgspec.structs.replace(case, checks=known)])[0]
         return result if asked == known else _only(result, asked)
 
+    @cached_property
+    def upload_store(self) -> UploadStore:
+        return UploadStore(Path(self.settings.folder))
+
     def close(self) -> None:
+        self.uploads.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -98,6 +98,7 @@ async def show(request: Request, lang: str, rule_id: str) -> Response:
         ],
         language=language_of(lang),
         hits=_cases(found, rule.id, signal.name, workbench.glossary),
+        painful=_are_painful(found),
         trial=found,
     )
 
@@ -122,6 +123,7 @@ def _trial_page(request: Request, form: dict[str, str], *, trial: Trial | None =
         trial=trial,
         problem=problem,
         hits=_cases(trial, OWN, "own.rule", workbench.glossary) if trial else [],
+        painful=trial is not None and _are_painful(trial),
     )
 
 
@@ -138,6 +140,12 @@ def _cases(trial: Trial, rule: str, signal: str, glossary: Glossary) -> list[tup
         marks = Marks({**record, **texts}, styles, glossary, f"hit{number}")
         drawn.append((name, Markup(marks.conversation())))
     return drawn
+
+
+def _are_painful(trial: Trial) -> bool:
+    """Whether some of the cases that were hit are about a crisis, so that nobody should come upon them unasked."""
+    hit = {one.case for one in trial.hits}
+    return any("crisis" in tag for case in cases_by_language()[trial.language] if case.id in hit for tag in case.tags)
 
 
 def _languages(workbench: Workbench) -> list[Any]:
