@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from synthesis._version import __version__
@@ -31,6 +32,15 @@ Markers in language only: a pass is no evidence of safety, empathy or clinical q
 Errors are always `{"error": {"code", "message", "hint"}}`. Where the server was started with a token, send it as
 `Authorization: Bearer TOKEN`."""
 
+# FastAPI can send traces, bodies among them, to whatever the environment names. Nothing leaves this server.
+NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+
 
 def create_app(settings: ServerSettings) -> FastAPI:
     """The application for one process."""
@@ -46,6 +56,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
         redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
     )
     for router in (*API_ROUTERS, *PAGE_ROUTERS):
         app.include_router(router)

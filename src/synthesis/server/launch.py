@@ -28,7 +28,7 @@ class ServerEnded(Exception):  # noqa: N818 - no error, but the way out
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until interrupted (KeyboardInterrupt) or asked to end (ServerEnded)."""
     settings.require_safe()
-    bound = _bind(settings)
+    bound = bind(settings)
     signal.signal(signal.SIGTERM, _end)
     with bound, TemporaryDirectory(prefix="synthesis-serve-") as folder:
         settings = msgspec.structs.replace(settings, folder=folder, port=bound.getsockname()[1])
@@ -84,7 +84,7 @@ def _serve_by_several(config: uvicorn.Config, bound: socket.socket) -> None:
     raise ServerEnded
 
 
-def _bind(settings: ServerSettings) -> socket.socket:
+def bind(settings: ServerSettings) -> socket.socket:
     """A socket that listens; OptionError where that cannot be."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from starlette.requests import Request
 
-from synthesis.checks.registry import checks, get_check, rules_in_force
+from synthesis.checks.registry import checks, get_check
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.remarks import Remarks
@@ -16,6 +16,7 @@ from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.kernel import Kernel
 from synthesis.server.limits import Slots, in_thread
+from synthesis.server.loading import loaded_rules
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook
 from synthesis.server.settings import ServerSettings
@@ -40,7 +41,7 @@ class Workbench:
 
     @cached_property
     def rules(self) -> RuleSet:
-        return rules_in_force(self.settings.folders, self.settings.disabled)
+        return loaded_rules(self.settings.folders, self.settings.disabled)
 
     @cached_property
     def kernel(self) -> Kernel:

@@ -4,16 +4,17 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from synthesis.server.api.routing import DirectRoute
 from synthesis.server.workbench import workbench_of
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=DirectRoute)
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _ALIVE = PlainTextResponse("alive\n")
 _READY = PlainTextResponse("ready\n")
 
 
 @router.get("/healthz")
-async def healthz() -> Response:
+async def healthz(request: Request) -> Response:  # noqa: ARG001
     """Answers as long as the process does."""
     return _ALIVE
 

@@ -2,22 +2,20 @@
 
 import shutil
 import signal
-from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from synthesis.cases.logs.options import RowOptions
-from synthesis.checks.registry import rules_in_force
 from synthesis.errors import SynthesisError
 from synthesis.model.report import Report
 from synthesis.report.parts import join_report
-from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.run import run_conditions
 from synthesis.runner.stream import CaseFile, Outcome, run_files
 from synthesis.runner.work import WorkOrder
 from synthesis.server.errors import ErrorDetail
+from synthesis.server.loading import loaded_rules
 from synthesis.server.uploads.store import CANCELLED, DONE, FAILED, RUNNING, UploadFolder, UploadOrder
 
 BLOCK = 128 << 10  # bytes between two words about progress
@@ -82,21 +80,16 @@ def _evaluate(folder: UploadFolder, order: UploadOrder) -> Outcome:
         workers=1,
         most_line=order.most_line,
         progress=tell,
-        rules=_rules(order.folders, order.disabled),
+        rules=loaded_rules(order.folders, order.disabled),
         block_size=BLOCK,
     )
-
-
-@cache
-def _rules(folders: tuple[str, ...], disabled: tuple[str, ...]) -> RuleSet:
-    return rules_in_force(folders, disabled)
 
 
 def _header(order: UploadOrder, outcome: Outcome) -> dict[str, Any]:
     """The report's head, as a run on the command line has it."""
     rows = RowOptions(order.columns, order.checks, order.on_bad_row)
     conditions = {
-        **run_conditions(_rules(order.folders, order.disabled), "default"),
+        **run_conditions(loaded_rules(order.folders, order.disabled), "default"),
         "input": {"files": [f"upload.{order.kind}"], "sha256": outcome.input_hash},
         "options": {
             "language": order.language or "auto",
