@@ -27,8 +27,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Serving:
 
     @contextmanager
     def start(*, headers: dict[str, str] | None = None, **changes: Any) -> Iterator[Any]:
-        folder = tmp_path_factory.mktemp("server")
-        settings = ServerSettings(port=0, folder=str(folder), **changes)
+        settings = ServerSettings(port=0, **{"folder": str(tmp_path_factory.mktemp("server")), **changes})
         bound = bind(settings)
         settings = msgspec.structs.replace(settings, port=bound.getsockname()[1])
         server = uvicorn.Server(uvicorn.Config(create_app(settings), log_config=None, access_log=False, ws="none"))

@@ -57,7 +57,7 @@ def test_more_at_once_than_allowed_is_refused_and_later_taken(serving: Any) -> N
 
 
 def test_a_long_text_does_not_hold_up_others(client: Any) -> None:
-    long = {"user": "I lost my job.", "assistant": "You should just try to relax. " * 20_000}
+    long = {"user": "I lost my job.", "assistant": "You should just try to relax. " * 2_000}
     outcome: list[Any] = []
     thread = threading.Thread(target=lambda: outcome.append(client.post("/api/v1/check", json=long)))
     thread.start()

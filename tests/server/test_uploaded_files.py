@@ -84,11 +84,15 @@ def test_an_upload_can_be_cancelled_and_then_forgotten(client: Any) -> None:
     assert client.get(place).status_code == 404
 
 
-def test_the_file_itself_is_gone_when_it_is_over(serving: Any, tmp_path: Path) -> None:
-    with serving() as client:
+def test_of_the_file_nothing_is_left_when_it_is_over_and_only_its_owner_can_read_the_rest(
+    serving: Any, tmp_path: Path
+) -> None:
+    with serving(folder=str(tmp_path)) as client:
         last = finished(client, json.dumps(row(notes="a secret")).encode())
-        assert last["state"] == "done"
-        assert client.delete(f"/api/v1/uploads/{last['id']}").status_code == 204
+        folder = tmp_path / "uploads" / last["id"]
+        assert sorted(path.name for path in folder.iterdir()) == ["report.json", "state.json"]
+        assert (folder.stat().st_mode & 0o077, folder.parent.stat().st_mode & 0o077) == (0, 0)
+        assert "a secret" not in (folder / "report.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "a" * 22, "x", "%00"])

@@ -1,5 +1,6 @@
 """Host, origin, token, cookies and headers: what the gate lets in, and what it puts on the way out."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -99,54 +100,57 @@ def test_pages_hold_no_inline_script_or_style(client: Any) -> None:
         assert " on" not in {part[:3] for part in text.split("<")}
 
 
-class TestToken:
-    @pytest.fixture(scope="class")
-    def guarded(self, serving: Any) -> Any:
-        with serving(token=TOKEN) as client:
-            yield client
+@pytest.fixture(scope="module")
+def guarded(serving: Any) -> Iterator[Any]:
+    with serving(token=TOKEN) as client:
+        yield client
 
-    def test_programs_send_it_as_a_bearer(self, guarded: Any) -> None:
-        for given, status in ((None, 401), ("wrong", 401), (TOKEN, 200), (TOKEN + "x", 401), ("", 401)):
-            headers = {} if given is None else {"Authorization": f"Bearer {given}"}
-            answer = guarded.post("/api/v1/check", json=BODY, headers=headers)
-            assert answer.status_code == status
-        assert answer.headers["www-authenticate"] == "Bearer"
-        assert guarded.get("/metrics").status_code == 401
 
-    def test_another_scheme_is_no_token(self, guarded: Any) -> None:
-        assert guarded.get("/api/v1/checks", headers={"Authorization": f"Basic {TOKEN}"}).status_code == 401
+def test_programs_send_it_as_a_bearer(guarded: Any) -> None:
+    for given, status in ((None, 401), ("wrong", 401), (TOKEN, 200), (TOKEN + "x", 401)):
+        headers = {} if given is None else {"Authorization": f"Bearer {given}"}
+        answer = guarded.post("/api/v1/check", json=BODY, headers=headers)
+        assert answer.status_code == status
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert guarded.get("/metrics").status_code == 401
 
-    def test_health_and_styles_need_none(self, guarded: Any) -> None:
-        for path in ("/healthz", "/readyz", "/static/pages.css"):
-            assert guarded.get(path).status_code == 200
 
-    def test_people_are_led_to_the_login_and_back(self, guarded: Any) -> None:
-        answer = guarded.get("/rules", headers=PAGE)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/rules")
-        entered = guarded.post("/login", data={"token": TOKEN, "next": "/rules"})
-        assert (entered.status_code, entered.headers["location"]) == (303, "/rules")
-        cookie = entered.headers["set-cookie"]
-        assert "HttpOnly" in cookie
-        assert "SameSite=strict" in cookie
-        assert TOKEN not in cookie
-        session = entered.cookies["synthesis_session"]
-        guarded.cookies.clear()
-        headers = {**PAGE, "Cookie": f"synthesis_session={session}"}
-        assert guarded.get("/rules", headers=headers).status_code == 200
-        assert guarded.get("/rules", headers={**PAGE, "Cookie": "synthesis_session=other"}).status_code == 303
+def test_another_scheme_is_no_token(guarded: Any) -> None:
+    assert guarded.get("/api/v1/checks", headers={"Authorization": f"Basic {TOKEN}"}).status_code == 401
 
-    def test_a_wrong_token_is_told_and_gets_no_cookie(self, guarded: Any) -> None:
-        answer = guarded.post("/login", data={"token": "wrong"}, headers=PAGE)
-        assert answer.status_code == 403
-        assert "set-cookie" not in answer.headers
-        assert "That is not the token" in answer.text
 
-    @pytest.mark.parametrize(
-        "goal", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/\n/x"]
-    )
-    def test_the_login_leads_nowhere_else(self, guarded: Any, goal: str) -> None:
-        answer = guarded.post("/login", data={"token": TOKEN, "next": goal})
-        assert answer.headers["location"] == "/"
+def test_health_and_styles_need_none(guarded: Any) -> None:
+    for path in ("/healthz", "/readyz", "/static/pages.css"):
+        assert guarded.get(path).status_code == 200
+
+
+def test_people_are_led_to_the_login_and_back(guarded: Any) -> None:
+    answer = guarded.get("/rules", headers=PAGE)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/rules")
+    entered = guarded.post("/login", data={"token": TOKEN, "next": "/rules"})
+    assert (entered.status_code, entered.headers["location"]) == (303, "/rules")
+    cookie = entered.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    session = entered.cookies["synthesis_session"]
+    guarded.cookies.clear()
+    headers = {**PAGE, "Cookie": f"synthesis_session={session}"}
+    assert guarded.get("/rules", headers=headers).status_code == 200
+    assert guarded.get("/rules", headers={**PAGE, "Cookie": "synthesis_session=other"}).status_code == 303
+
+
+def test_a_wrong_token_is_told_and_gets_no_cookie(guarded: Any) -> None:
+    answer = guarded.post("/login", data={"token": "wrong"}, headers=PAGE)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+    assert "That is not the token" in answer.text
+
+
+@pytest.mark.parametrize("goal", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/\n/x"])
+def test_the_login_leads_nowhere_else(guarded: Any, goal: str) -> None:
+    answer = guarded.post("/login", data={"token": TOKEN, "next": goal})
+    assert answer.headers["location"] == "/"
 
 
 def test_a_server_for_others_needs_a_token() -> None:

@@ -63,7 +63,8 @@ def create_app(settings: ServerSettings) -> FastAPI:
     for kind in (ApiError, SynthesisError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
-    metrics = Metrics(Path(settings.folder), _paths())
+    app.state.routes = [route for router in (*API_ROUTERS, *PAGE_ROUTERS) for route in router.routes]
+    metrics = Metrics(Path(settings.folder), [route.path for route in app.state.routes])
     app.state.workbench = Workbench(settings, metrics)
     app.add_middleware(Gate, settings=settings)
     app.add_middleware(Observation, metrics=metrics, log=settings.access_log)  # added last, so it stands outermost
@@ -76,10 +77,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     assert workbench.is_ready
     yield
     workbench.close()
-
-
-def _paths() -> list[str]:
-    return [getattr(route, "path", "") for router in (*API_ROUTERS, *PAGE_ROUTERS) for route in router.routes]
 
 
 def _schema(app: FastAPI) -> dict[str, Any]:

@@ -81,11 +81,19 @@ def json_response(error: ApiError) -> Response:
 async def answer(request: Request, error: Exception) -> Response:
     """The handler of all exceptions: a page for people, JSON for programs."""
     known = as_api_error(error)
+    if known.status == 405:
+        known.headers["Allow"] = ", ".join(sorted(_methods(request)))
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return json_response(known)
     from synthesis.server.pages.frame import error_page
 
     return error_page(request, known)
+
+
+def _methods(request: Request) -> set[str]:
+    """What can be done at a path; each route knows only its own method."""
+    path = request.url.path
+    return {method for route in request.app.state.routes if route.path_regex.match(path) for method in route.methods}
 
 
 def _of_http(error: HTTPException) -> ApiError:

@@ -14,6 +14,7 @@ from uvicorn.supervisors import Multiprocess
 
 from synthesis.errors import OptionError
 from synthesis.server.app import create_app
+from synthesis.server.loading import loaded_rules
 from synthesis.server.settings import ServerSettings
 
 GRACE = 5  # seconds for running requests when the server is asked to end
@@ -28,6 +29,7 @@ class ServerEnded(Exception):  # noqa: N818 - no error, but the way out
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until interrupted (KeyboardInterrupt) or asked to end (ServerEnded)."""
     settings.require_safe()
+    loaded_rules(settings.folders, settings.disabled)  # what is wrong with them is told before anything is served
     bound = bind(settings)
     signal.signal(signal.SIGTERM, _end)
     with bound, TemporaryDirectory(prefix="synthesis-serve-") as folder:

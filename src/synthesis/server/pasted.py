@@ -30,7 +30,7 @@ def parse_chat(text: str) -> tuple[Turn, ...]:
 
 def _from_lines(text: str) -> tuple[Turn, ...]:
     starts = list(_SPEAKER.finditer(text))
-    ends = [start.start() for start in starts[1:]] + [len(text)]
+    ends = [*(start.start() for start in starts), len(text)][1:]
     return tuple(
         Turn(_SPEAKERS[start[1].lower()], text[start.end() : end].strip())
         for start, end in zip(starts, ends, strict=True)

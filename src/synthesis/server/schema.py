@@ -32,7 +32,8 @@ def described(
         content: dict[str, Any] = {"schema": _reference(takes)}
         if examples:
             content["examples"] = {name: {"value": value} for name, value in examples.items()}
-        arguments["openapi_extra"] = {"requestBody": {"required": True, "content": {takes_type: content}}}
+        required = takes_type != LINES  # no lines at all are a batch too
+        arguments["openapi_extra"] = {"requestBody": {"required": required, "content": {takes_type: content}}}
     return arguments
 
 

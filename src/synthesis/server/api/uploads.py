@@ -158,6 +158,8 @@ async def _receive(request: Request, folder: UploadFolder, kind: str, most: int,
             if size > most:
                 raise too_long(most)
             file.write(chunk)
+    if not size:
+        raise ApiError(422, "empty", "The body is empty, and it should be the file.")
     return size
 
 
