@@ -12,6 +12,7 @@ from serving import serving
 pytestmark = pytest.mark.browser
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 TOKEN = "a token that is long enough"
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 PATHS = (
     "/",
     "/?paste=1",
@@ -178,7 +179,10 @@ def test_markup_that_is_typed_stays_text(page: Any) -> None:
     page.goto("/")
     asked: list[str] = []
     page.on("dialog", lambda dialog: asked.append(dialog.message))
-    page.fill("#assistant", "<img src=x onerror=alert(1)><script>alert(2)</script> I promise.")
+    page.fill(
+        "#assistant",
+        f"{HOSTILE} I promise you that everything will be fine.",
+    )
     verdict(page, "Fails")
     assert page.locator("#verdict img, #verdict script").count() == 0
     assert asked == []
