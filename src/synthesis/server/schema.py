@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from starlette.responses import Response
 
 from synthesis.server.errors import ErrorBody
 
@@ -26,6 +27,7 @@ def described(
     arguments: dict[str, Any] = {
         "status_code": status,
         "response_model": None,
+        "response_class": Response,  # otherwise every answer would be said to be JSON
         "responses": {status: given, "4XX": _errors("What is wrong with the request.")},
     }
     if takes is not None:

@@ -1,9 +1,11 @@
 """The reference of the API, drawn from its own schema: no script, nothing from the network."""
 
+import re
 from typing import Any, NamedTuple
 
 import msgspec
 from fastapi import APIRouter
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,8 +19,7 @@ class Operation(NamedTuple):
 
     method: str
     path: str
-    summary: str
-    words: str
+    words: Markup
     parameters: list[dict[str, Any]]
     takes: str
     example: str
@@ -34,8 +35,13 @@ async def reference(request: Request) -> Response:
         for method, operation in methods.items():
             groups.setdefault(operation["tags"][0], []).append(_operation(method, path, operation))
     shapes = {name: _shape(shape) for name, shape in schema["components"]["schemas"].items()}
-    paragraphs = [part.replace("\n", " ") for part in schema["info"]["description"].split("\n\n")]
+    paragraphs = [_with_code(part) for part in schema["info"]["description"].split("\n\n")]
     return page(request, "reference.html", title="API", groups=groups, shapes=shapes, paragraphs=paragraphs)
+
+
+def _with_code(text: str) -> Markup:
+    """A text with what stands between backticks set as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> Operation:
@@ -44,8 +50,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Operation:
     return Operation(
         method.upper(),
         path,
-        operation["summary"],
-        operation.get("description", ""),
+        _with_code(operation["description"]),
         operation.get("parameters", []),
         f"{takes}: {_type(body.get('schema', {}))}" if takes else "",
         msgspec.json.format(msgspec.json.encode(examples[0]), indent=2).decode() if examples else "",

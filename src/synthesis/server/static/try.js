@@ -50,7 +50,8 @@ function say(words) {
   spoken.textContent = words;
 }
 
-form.addEventListener("input", () => {
+document.addEventListener("input", (event) => {
+  if (event.target.form !== form) return; // the options stand outside of the form, and belong to it
   clearTimeout(timer);
   timer = setTimeout(check, PAUSE);
 });
