@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +20,9 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Serving:
     """`with serving(max_body=1000) as client:` starts a server with these settings."""
 
     @contextmanager
-    def start(**changes: Any) -> Iterator[Any]:
+    def start(folder: Path | None = None, **changes: Any) -> Iterator[Any]:
         with (
-            servers.serving(tmp_path_factory.mktemp("server"), **changes) as address,
+            servers.serving(folder or tmp_path_factory.mktemp("server"), **changes) as address,
             httpx.Client(base_url=address, timeout=60, trust_env=False) as client,
         ):
             yield client

@@ -87,7 +87,7 @@ def test_an_upload_can_be_cancelled_and_then_forgotten(client: Any) -> None:
 def test_of_the_file_nothing_is_left_when_it_is_over_and_only_its_owner_can_read_the_rest(
     serving: Any, tmp_path: Path
 ) -> None:
-    with serving(folder=str(tmp_path)) as client:
+    with serving(tmp_path) as client:
         last = finished(client, json.dumps(row(notes="a secret")).encode())
         folder = tmp_path / "uploads" / last["id"]
         assert sorted(path.name for path in folder.iterdir()) == ["report.json", "state.json"]
