@@ -166,8 +166,11 @@ async def _receive(request: Request, folder: UploadFolder, kind: str, most: int,
 async def _events(folder: UploadFolder, request: Request) -> AsyncIterator[bytes]:
     last: Upload | None = None
     spoken = monotonic()
-    while folder.path.is_dir() and not await request.is_disconnected():
-        now = folder.load()
+    while not await request.is_disconnected():
+        try:
+            now = folder.load()
+        except ApiError:  # somebody has removed it
+            return
         if now.state in OVER:
             yield _event("done", now)
             return

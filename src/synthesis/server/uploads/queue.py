@@ -3,10 +3,12 @@
 import asyncio
 import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from synthesis.server.errors import ErrorDetail
+from synthesis.errors import SynthesisError
+from synthesis.server.errors import ApiError, ErrorDetail
 from synthesis.server.limits import Slots
 from synthesis.server.uploads.store import FAILED, UploadFolder, UploadOrder
 from synthesis.server.uploads.work import work
@@ -45,7 +47,7 @@ class UploadQueue:
             orders.recv()
         except (EOFError, OSError):
             self._process = None
-            if folder.path.is_dir():  # it may have been removed with the server's folder
+            with suppress(SynthesisError, ApiError, OSError):  # its folder may be gone, with the server's own
                 folder.input(order.kind).unlink(missing_ok=True)
                 folder.change(state=FAILED, error=_DIED)
 

@@ -3,13 +3,14 @@
 import re
 import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from synthesis.report.files import replaced
-from synthesis.server.errors import ErrorDetail, not_found
+from synthesis.server.errors import ApiError, ErrorDetail, not_found
 
 KEPT = 20  # uploads that are over; older ones are removed
 WAITING: Final = "waiting"
@@ -47,6 +48,10 @@ class UploadOrder(msgspec.Struct, frozen=True):
     most_line: int = 1 << 20
 
 
+def no_such_upload() -> ApiError:
+    return not_found("There is no such upload.", f"The latest {KEPT} are kept while the server runs.")
+
+
 class UploadFolder:
     """The files of one upload."""
 
@@ -65,7 +70,10 @@ class UploadFolder:
         return self.path / "parts"
 
     def load(self) -> Upload:
-        return msgspec.json.decode((self.path / "state.json").read_bytes(), type=Upload)
+        try:
+            return msgspec.json.decode((self.path / "state.json").read_bytes(), type=Upload)
+        except FileNotFoundError:
+            raise no_such_upload() from None
 
     def save(self, upload: Upload) -> None:
         with replaced(self.path / "state.json") as file:
@@ -104,12 +112,13 @@ class UploadStore:
     def folder(self, upload_id: str) -> UploadFolder:
         path = self._root / upload_id if _ID.fullmatch(upload_id) else None
         if path is None or not (path / "state.json").is_file():
-            raise not_found("There is no such upload.", f"The latest {KEPT} are kept while the server runs.")
+            raise no_such_upload()
         return UploadFolder(path)
 
     def _make_room(self) -> None:
-        states = sorted(self._root.glob("*/state.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-        folders = [UploadFolder(path.parent) for path in states[KEPT - 1 :]]
-        for folder in folders:
-            if folder.load().state in OVER:
-                folder.remove()
+        with suppress(OSError, ApiError):  # another worker may be at it too
+            states = sorted(self._root.glob("*/state.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for path in states[KEPT - 1 :]:
+                folder = UploadFolder(path.parent)
+                if folder.load().state in OVER:
+                    folder.remove()
