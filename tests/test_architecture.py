@@ -18,9 +18,9 @@ LAYERS = [
     ["checks", "judge"],
     ["runner"],
     ["history"],
-    ["remarks"],
+    ["glossary", "remarks"],
     ["api", "guard"],
-    ["integrations", "mcp_server", "pytest_plugin"],
+    ["integrations", "mcp_server", "pytest_plugin", "server"],
     ["cli"],
     ["__main__"],
 ]

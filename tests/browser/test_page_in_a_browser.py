@@ -1,7 +1,5 @@
 """The page in a real browser: without a script, at phone and desktop width, by mouse, by keyboard and on paper."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,26 +10,10 @@ from report_samples import GLOSSARY, realistic, result
 from synthesis.report.formats import FORMATS, write_pieces
 from synthesis.report.reading import from_dict
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: `make test-browser` installs it"
-)
 pytestmark = pytest.mark.browser
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-MISSING = "no browser found: install chromium (Debian: apt-get install chromium), or name one in SYNTHESIS_BROWSER"
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 VISIBLE_CASES = ".case:visible"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = os.environ.get("SYNTHESIS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip(MISSING)
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -176,38 +158,15 @@ def test_a_long_reply_has_a_window_of_its_own_and_is_whole_on_paper(page: Any) -
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_their_ground_in_both_schemes(browser: Any, file: Path, scheme: str) -> None:
+def test_words_stand_out_from_their_ground_in_both_schemes(
+    browser: Any, file: Path, scheme: str, weak_contrasts: Any
+) -> None:
     """The contrast that WCAG asks of text (4.5), for all text that the page shows."""
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
     page.goto(file.as_uri())
-    weak = page.evaluate(CONTRAST)
-    assert weak == []
+    assert weak_contrasts(page) == []
     context.close()
-
-
-CONTRAST = """() => {
-  const parse = text => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = element => {
-    for (let e = element; e; e = e.parentElement) {
-      const colour = parse(getComputedStyle(e).backgroundColor);
-      if (colour.length < 4 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const weak = new Set();
-  for (const element of document.querySelectorAll('body *')) {
-    const own = [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-    if (!own || !element.checkVisibility() || element.closest('svg')) continue;
-    const [a, b] = [light(parse(getComputedStyle(element).color)), light(ground(element))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) weak.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
-  }
-  return [...weak];
-}"""
 
 
 def test_a_screen_reader_finds_headings_regions_and_descriptions(page: Any) -> None:

@@ -10,9 +10,9 @@ import msgspec
 
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.cli.gates import Gates, exit_code
-from synthesis.cli.glossary import glossary_of
 from synthesis.cli.outputs import Output, parse_outputs, write_outputs
 from synthesis.cli.terminal import safe
+from synthesis.glossary import glossary_of
 from synthesis.report.reading import open_report
 
 

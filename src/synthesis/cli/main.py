@@ -25,6 +25,7 @@ COMMANDS = {
     "report": ("synthesis.cli.report:report", "Draw a stored report in another form."),
     "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
     "schema": ("synthesis.cli.schema:schema", "Print the JSON Schema of a case or a report."),
+    "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
     "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),
 }
 OWN_OPTIONS = ("--help", "-h", "--version")

@@ -66,7 +66,7 @@ def _with_cases(stored: "StoredReport", paths: tuple[str, ...]) -> "StoredReport
 def _glossary(stored: "StoredReport", folders: tuple[str, ...]) -> "Glossary":
     """The rules of today, less those that were switched off for the run and still exist."""
     from synthesis.checks.registry import rules_in_force
-    from synthesis.cli.glossary import glossary_of
+    from synthesis.glossary import glossary_of
     from synthesis.settings import find_settings
 
     configured = find_settings(Path.cwd()).values.get("rules", ())

@@ -37,11 +37,11 @@ Progress = Callable[[int, int, int], None]  # cases so far, bytes so far, bytes 
 
 
 def file_blocks(
-    file: "CaseFile", order: WorkOrder, most_line: int, seen: Seen = lambda _: None
+    file: "CaseFile", order: WorkOrder, most_line: int, seen: Seen = lambda _: None, block_size: int = BLOCK
 ) -> Iterator[Block | Problem]:
     """The blocks of a file of cases, or of what a log or a table gives."""
     if not is_log(file.path, mapped=order.rows.asks_for_log):
-        found = blocks(file.path, file.shown, size=BLOCK, most_line=most_line, seen=seen)
+        found = blocks(file.path, file.shown, size=block_size, most_line=most_line, seen=seen)
         return errors_as_blocks(found, order.rows, file.shown) if order.rows.on_bad_row == ERROR else found
     options = order.rows.for_logs(CaseValidator(checks(), Path(order.schema) if order.schema else None))
     return log_blocks(file.path, file.shown, options, stop=order.rows.on_bad_row == STOP, seen=seen)
@@ -74,10 +74,11 @@ def run_files(
     most_line: int,
     progress: Progress | None = None,
     rules: RuleSet | None = None,
+    block_size: int = BLOCK,
 ) -> Outcome:
     """Evaluate all cases of all files; CaseError with everything that is wrong with one of them.
 
-    `rules` spare a run in this process the loading of what the order names.
+    `rules` spare a run in this process the loading of what the order names. Smaller blocks tell progress more often.
     """
     total = sum(input_size(file.path) for file in files)
     outcome = Outcome(Tally())
@@ -85,7 +86,7 @@ def run_files(
     with _Crew(order, workers if total == 0 or total >= SMALL else 1, rules) as crew:
         for file in files:
             run = _FileRun(file, crew, outcome)
-            run.perform(file_blocks(file, order, most_line, digest.update), progress, total)
+            run.perform(file_blocks(file, order, most_line, digest.update, block_size), progress, total)
     outcome.input_hash = digest.hexdigest()
     outcome.examples.sort(key=lambda example: example.is_negative_example)
     return outcome

@@ -16,7 +16,7 @@ from synthesis.report.reading import Record, StoredReport
 from synthesis.report.verdicts import UNEXPECTED
 
 OWN_TOOL = {"name": "synthesis-eval", "version": __version__}
-_LIMITS = (
+LIMITS = (
     "Synthesis finds markers in language. <strong>A pass is no evidence of safety, of empathy or of clinical "
     "quality.</strong> It is not for triage, and it is not clinically validated. A reply can pass every check and "
     "still be wrong, cold or dangerous; a reply can fail one and be exactly what a person needed. "
@@ -51,9 +51,9 @@ def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glo
     """Everything above the cases."""
     yield f'<header class="top"><h1>Synthesis report</h1>\n{_headline(report.summary)}</header>\n<main>\n'
     yield _figures(report.summary)
-    yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{_LIMITS}</p></section>\n'
+    yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p></section>\n'
     yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
-    yield _legend(styles, glossary)
+    yield legend(styles, glossary)
     yield _notices(report, survey, glossary)
 
 
@@ -84,7 +84,8 @@ def _figures(summary: Record) -> str:
     return f'<dl class="figures">{cells}</dl>\n'
 
 
-def _legend(styles: SignalStyles, glossary: Glossary) -> str:
+def legend(styles: SignalStyles, glossary: Glossary) -> str:
+    """What the marks mean, for the signals that there are."""
     if not styles.tones:
         return ""
     groups = []

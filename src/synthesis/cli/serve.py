@@ -1,0 +1,96 @@
+"""`synthesis serve`: the checks as an API and as pages."""
+
+import click
+
+from synthesis.cli import exits
+from synthesis.errors import MissingExtraError
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
+@click.option("--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Asked of everybody. Better: SYNTHESIS_TOKEN.")
+@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="A name of this server; repeatable.")
+@click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="The history of runs to show.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Processes.")
+@click.option(
+    "--max-body", type=click.IntRange(1000), default=1 << 20, metavar="BYTES", help="Of one request. [default: 1 MB]"
+)
+@click.option(
+    "--max-upload", type=click.IntRange(1000), default=100 << 20, metavar="BYTES", help="Of a file. [default: 100 MB]"
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For a body to arrive, and for one evaluation.",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Evaluations at once, per process; more are answered with 429.",
+)
+@click.option("--access-log", is_flag=True, help="A line per request: route, status, time; never a text or an id.")
+def serve(
+    host: str,
+    port: int,
+    token: str | None,
+    allowed: tuple[str, ...],
+    history: str | None,
+    folders: tuple[str, ...],
+    disable: tuple[str, ...],
+    workers: int,
+    max_body: int,
+    max_upload: int,
+    timeout: float,
+    concurrency: int,
+    access_log: bool,
+) -> int:
+    """Serve the checks as an API and as pages.
+
+    Listens on this machine alone unless --host says otherwise; then a token is needed. Ends with Ctrl-C.
+    """
+    try:
+        from synthesis.server.launch import ServerEnded
+        from synthesis.server.launch import serve as run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("synthesis"):
+            raise
+        raise MissingExtraError("serve", "the server") from None
+    from synthesis.server.settings import ServerSettings
+
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        token=token or None,
+        allowed_hosts=allowed,
+        history=history,
+        folders=(*_configured(), *folders),
+        disabled=disable,
+        workers=workers,
+        max_body=max_body,
+        max_upload=max_upload,
+        timeout=timeout,
+        concurrency=concurrency,
+        access_log=access_log,
+    )
+    try:
+        run(settings, lambda address: click.echo(f"Synthesis serves at {address} (Ctrl-C ends it)"))
+    except ServerEnded:
+        click.echo("Ended.", err=True)
+    return exits.OK
+
+
+def _configured() -> tuple[str, ...]:
+    from pathlib import Path
+
+    from synthesis.settings import find_settings
+
+    return tuple(find_settings(Path.cwd()).values.get("rules", ()))

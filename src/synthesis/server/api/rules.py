@@ -1,0 +1,119 @@
+"""The rules, the checks and the languages; and a rule of one's own on trial."""
+
+from typing import Annotated
+
+import msgspec
+from fastapi import Path, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synthesis.checks.registry import checks
+from synthesis.rules.language import language_of
+from synthesis.server.api.routing import api_router
+from synthesis.server.json import Json, decode_as
+from synthesis.server.limits import in_thread, read_body
+from synthesis.server.rulebook import RuleDetail, RuleSummary
+from synthesis.server.schema import described
+from synthesis.server.trying import OwnRule, Trial, try_rule
+from synthesis.server.workbench import workbench_of
+
+router = api_router("rules")
+EXAMPLES = {"a wording": {"patterns": ["(?:it|that) (?:is|was) not that bad"], "language": "en", "where": "assistant"}}
+
+
+class RuleList(msgspec.Struct, frozen=True):
+    """Some of the rules that fit, in order of language and id; `total` says how many there are."""
+
+    total: int
+    rules: list[RuleSummary]
+
+
+class SignalNote(msgspec.Struct, frozen=True):
+    """Something that rules find and a check decides by."""
+
+    name: str
+    where: str
+    title: str
+
+
+class CheckNote(msgspec.Struct, frozen=True):
+    """A check: its name, what it asks, and the signals that it reads."""
+
+    name: str
+    title: str
+    tag: str
+    signals: list[SignalNote]
+
+
+class LanguageNote(msgspec.Struct, frozen=True):
+    """A language with rules."""
+
+    code: str
+    name: str
+    rules: int
+    version: str
+    licence: str
+
+
+@router.get("/rules", **described(RuleList, words="The rules that fit."))
+async def list_rules(
+    request: Request,
+    lang: Annotated[str, Query(description="Only this language.", examples=["en"])] = "",
+    check: Annotated[str, Query(description="Only rules of this check.", examples=["topic_pivot"])] = "",
+    q: Annotated[str, Query(max_length=200, description="Words in id, reason, patterns or examples.")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
+    offset: Annotated[int, Query(ge=0, le=1_000_000, description="Leave out so many first.")] = 0,
+) -> Response:
+    """List rules, by language, check and words."""
+    book = workbench_of(request).rulebook
+    found = book.find(lang, check, q)
+    return Json(RuleList(len(found), [book.summary(rule) for rule in found[offset : offset + limit]]))
+
+
+@router.get("/rules/{lang}/{rule_id}", **described(RuleDetail, words="The rule."))
+async def show_rule(
+    request: Request,
+    lang: Annotated[str, Path(description="Language code.", examples=["en"])],
+    rule_id: Annotated[str, Path(description="Id of the rule.", examples=["agency.negative.you-should"])],
+) -> Response:
+    """Explain one rule: what it finds, why, what would be better, and its proof."""
+    book = workbench_of(request).rulebook
+    return Json(book.detail(book.rule(lang, rule_id)))
+
+
+@router.post("/rules/try", **described(Trial, takes=OwnRule, examples=EXAMPLES, words="What it hits."))
+async def try_own(request: Request) -> Response:
+    """Try a rule of your own: what it hits in the bundled cases. A pattern that could take long is refused."""
+    workbench = workbench_of(request)
+    settings = workbench.settings
+    own = decode_as(OwnRule, await read_body(request, settings.max_body, settings.timeout))
+    with workbench.slots.one():
+        return Json(await in_thread(workbench.threads, settings.timeout, lambda: try_rule(own, workbench.rules)))
+
+
+@router.get("/checks", **described(list[CheckNote], words="All checks."))
+async def list_checks() -> Response:
+    """List the checks, and the signals that each reads."""
+    return Json(
+        [
+            CheckNote(
+                check.name,
+                check.title,
+                check.tag,
+                [SignalNote(signal.name, signal.where, signal.title) for signal in check.signals],
+            )
+            for check in checks().values()
+        ]
+    )
+
+
+@router.get("/languages", **described(list[LanguageNote], words="All languages."))
+async def list_languages(request: Request) -> Response:
+    """List the languages that there are rules for."""
+    packs = workbench_of(request).rules.packs
+    return Json(
+        [
+            LanguageNote(code, language_of(code).name, len(pack.rules), pack.version, pack.licence)
+            for code, pack in sorted(packs.items())
+        ]
+    )

@@ -1,0 +1,114 @@
+"""Errors as a client sees them: always `{"error": {"code", "message", "hint"}}`, or a page that says the same.
+
+Nothing of what a user wrote goes into a log: of an unforeseen error only its kind and its place in the code do.
+"""
+
+import logging
+import traceback
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+
+import msgspec
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synthesis.errors import InputError, MissingExtraError, SynthesisError
+
+log = logging.getLogger("synthesis.server")
+
+
+class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is wrong (`code` for programs, `message` for people), and what to do about it."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """The body of every answer with a status from 400 on."""
+
+    error: ErrorDetail
+
+
+class ApiError(Exception):
+    """A request that cannot be answered as asked."""
+
+    def __init__(
+        self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(code)
+        self.status = status
+        self.detail = ErrorDetail(code, message, hint)
+        self.headers = dict(headers or {})
+
+
+def not_found(what: str, hint: str = "") -> ApiError:
+    return ApiError(404, "not_found", what, hint)
+
+
+def busy(message: str) -> ApiError:
+    return ApiError(429, "busy", message, "Try again in a moment.", {"Retry-After": "1"})
+
+
+def as_api_error(error: Exception) -> ApiError:
+    """Any exception as what the client is told; what was not foreseen stays without details."""
+    match error:
+        case ApiError():
+            return error
+        case RequestValidationError():
+            return ApiError(422, "invalid_parameter", _parameters(error), "The reference at /docs lists them.")
+        case HTTPException():
+            return _of_http(error)
+        case MissingExtraError():
+            return ApiError(501, "not_installed", error.message, error.hint or "")
+        case InputError():
+            return ApiError(422, "invalid_input", error.message, error.hint or "")
+        case SynthesisError():
+            return ApiError(500, "failed", error.message, error.hint or "")
+    log.error("unforeseen %s at %s", type(error).__name__, _place(error))
+    return ApiError(500, "unforeseen", "Something went wrong here; it is not your fault.", "Please report it.")
+
+
+def json_response(error: ApiError) -> Response:
+    body = msgspec.json.encode(ErrorBody(error.detail))
+    return Response(body, error.status, error.headers, media_type="application/json")
+
+
+async def answer(request: Request, error: Exception) -> Response:
+    """The handler of all exceptions: a page for people, JSON for programs."""
+    known = as_api_error(error)
+    if known.status == 405:
+        known.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        return json_response(known)
+    from synthesis.server.pages.frame import error_page
+
+    return error_page(request, known)
+
+
+def _methods(request: Request) -> set[str]:
+    """What can be done at a path; each route knows only its own method."""
+    path = request.url.path
+    return {method for route in request.app.state.routes if route.path_regex.match(path) for method in route.methods}
+
+
+def _of_http(error: HTTPException) -> ApiError:
+    phrase = HTTPStatus(error.status_code).phrase
+    messages = {404: "There is nothing here.", 405: "This cannot be done here."}
+    hint = "The reference at /docs lists all paths." if error.status_code in messages else ""
+    message = messages.get(error.status_code, phrase)
+    return ApiError(error.status_code, phrase.lower().replace(" ", "_"), message, hint, error.headers)
+
+
+def _parameters(error: RequestValidationError) -> str:
+    """Which parameters are wrong and why, without the values."""
+    return "; ".join(f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors())
+
+
+def _place(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"

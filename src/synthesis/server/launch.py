@@ -1,0 +1,110 @@
+"""Starting the server: the socket first, so that its address is known, then one process or several."""
+
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from functools import partial
+from tempfile import TemporaryDirectory
+from typing import NoReturn
+
+import msgspec
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from synthesis.errors import OptionError
+from synthesis.server.app import create_app
+from synthesis.server.loading import loaded_rules
+from synthesis.server.settings import ServerSettings
+
+GRACE = 5  # seconds for running requests when the server is asked to end
+KEEP_ALIVE = 30
+BACKLOG = 2048
+
+
+class ServerEnded(Exception):  # noqa: N818 - no error, but the way out
+    """The server was asked to end, and has ended."""
+
+
+def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
+    """Serve until interrupted (KeyboardInterrupt) or asked to end (ServerEnded)."""
+    settings.require_safe()
+    loaded_rules(settings.folders, settings.disabled)  # what is wrong with them is told before anything is served
+    bound = bind(settings)
+    signal.signal(signal.SIGTERM, _end)
+    with bound, TemporaryDirectory(prefix="synthesis-serve-", ignore_cleanup_errors=True) as folder:
+        settings = msgspec.structs.replace(settings, folder=folder, port=bound.getsockname()[1])
+        announce(address(settings))
+        config = _config(settings)
+        if settings.workers == 1:
+            uvicorn.Server(config).run(sockets=[bound])
+        else:
+            _serve_by_several(config, bound)
+
+
+def address(settings: ServerSettings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}/"
+
+
+def _config(settings: ServerSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        partial(_application, settings),
+        factory=True,
+        workers=settings.workers,
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,  # ours names routes only; this one would write down what people search for
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        ws="none",
+    )
+
+
+def _application(settings: ServerSettings) -> object:
+    """Called in each process."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
+    logging.getLogger("synthesis.server").setLevel(logging.INFO)
+    return create_app(settings)
+
+
+def _serve_by_several(config: uvicorn.Config, bound: socket.socket) -> None:
+    supervisor = Multiprocess(config, sockets=[bound])
+    asked: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        asked.append(number)
+        supervisor.signal_queue.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, note)
+    supervisor.run()
+    if signal.SIGINT in asked:
+        raise KeyboardInterrupt
+    raise ServerEnded
+
+
+def bind(settings: ServerSettings) -> socket.socket:
+    """A socket that listens; OptionError where that cannot be."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(place)
+        bound.listen(BACKLOG)  # so that whoever comes early waits, and is not turned away
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise OptionError(
+            f"cannot listen on {settings.host}, port {settings.port}: {reason}",
+            hint="Choose another --port (0 takes a free one) or --host.",
+        ) from None
+    bound.set_inheritable(True)
+    return bound
+
+
+def _end(*_: object) -> NoReturn:
+    raise ServerEnded

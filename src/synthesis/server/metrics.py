@@ -1,0 +1,93 @@
+"""Counts for Prometheus: requests by route and status, how long they took, cases by outcome. No text, no ids.
+
+The counts of each worker process lie in a small file of its own, mapped into memory; whoever is asked for `/metrics`
+adds up the files of all. Their layout is fixed when the server starts, so counting is adding to a number in memory.
+"""
+
+import mmap
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from synthesis._version import __version__
+from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+STATUSES = (200, 202, 204, 303, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 501, 503)
+OUTCOMES = (PASS, FAIL, NOT_APPLICABLE, ERROR)
+NO_ROUTE = "none"
+_OTHER = 1  # a place for statuses that are not in the list
+_SECONDS = len(STATUSES) + _OTHER  # where the histogram of a route begins: its sum, then its buckets
+_PER_ROUTE = _SECONDS + 1 + len(BUCKETS) + 1
+_PREFIX = "counts-"
+
+
+class Metrics:
+    """Counts of one process, and the sum over all of a server."""
+
+    def __init__(self, folder: Path, routes: Sequence[str]) -> None:
+        self._folder = folder
+        self._routes = [*sorted(set(routes)), NO_ROUTE]
+        self._start = {route: number * _PER_ROUTE for number, route in enumerate(self._routes)}
+        self._outcomes = len(self._routes) * _PER_ROUTE
+        self._length = (self._outcomes + len(OUTCOMES)) * 8
+        self._counts = self._mapped(folder / f"{_PREFIX}{os.getpid()}")
+
+    def _mapped(self, path: Path) -> "memoryview[float]":
+        with path.open("w+b") as file:
+            file.truncate(self._length)
+            return memoryview(mmap.mmap(file.fileno(), self._length)).cast("d")
+
+    def count_request(self, route: str, status: int, seconds: float) -> None:
+        start = self._start.get(route, self._start[NO_ROUTE])
+        place = STATUSES.index(status) if status in STATUSES else len(STATUSES)
+        self._counts[start + place] += 1
+        self._counts[start + _SECONDS] += seconds
+        bucket = next((number for number, limit in enumerate(BUCKETS) if seconds <= limit), len(BUCKETS))
+        self._counts[start + _SECONDS + 1 + bucket] += 1
+
+    def count_case(self, outcome: str) -> None:
+        self._counts[self._outcomes + OUTCOMES.index(outcome)] += 1
+
+    def exposition(self) -> str:
+        """The text that Prometheus reads."""
+        return "\n".join(self._lines(self._sum())) + "\n"
+
+    def _sum(self) -> list[float]:
+        total = [0.0] * (self._length // 8)
+        for path in sorted(self._folder.glob(f"{_PREFIX}*")):
+            content = path.read_bytes()
+            if len(content) == self._length:
+                total = [one + other for one, other in zip(total, memoryview(content).cast("d"), strict=True)]
+        return total
+
+    def _lines(self, counts: list[float]) -> Iterator[str]:
+        yield from _head("synthesis_build_info", "gauge", "The version that is running.")
+        yield f'synthesis_build_info{{version="{__version__}"}} 1'
+        yield from _head("synthesis_http_requests_total", "counter", "Requests by route and status.")
+        for route, start in self._start.items():
+            for status, count in zip((*STATUSES, "other"), counts[start : start + _SECONDS], strict=True):
+                if count:
+                    yield f'synthesis_http_requests_total{{route="{route}",status="{status}"}} {count:.0f}'
+        yield from _head("synthesis_http_request_seconds", "histogram", "Time to answer, by route.")
+        for route, start in self._start.items():
+            yield from _histogram(route, counts[start + _SECONDS : start + _PER_ROUTE])
+        yield from _head("synthesis_cases_total", "counter", "Evaluated conversations by outcome.")
+        for outcome, count in zip(OUTCOMES, counts[self._outcomes :], strict=True):
+            yield f'synthesis_cases_total{{outcome="{outcome}"}} {count:.0f}'
+
+
+def _head(name: str, kind: str, words: str) -> tuple[str, str]:
+    return f"# HELP {name} {words}", f"# TYPE {name} {kind}"
+
+
+def _histogram(route: str, counts: Sequence[float]) -> Iterator[str]:
+    seconds, *buckets = counts
+    if not any(buckets):
+        return
+    name, running = "synthesis_http_request_seconds", 0.0
+    for limit, count in zip((*BUCKETS, "+Inf"), buckets, strict=True):
+        running += count
+        yield f'{name}_bucket{{route="{route}",le="{limit}"}} {running:.0f}'
+    yield f'{name}_sum{{route="{route}"}} {seconds:.6f}'
+    yield f'{name}_count{{route="{route}"}} {running:.0f}'

@@ -1,0 +1,49 @@
+"""Logging in, for people, where the server asks for a token."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from synthesis.server.pages.frame import page, read_form
+from synthesis.server.sessions import COOKIE, Doorkeeper
+from synthesis.server.workbench import workbench_of
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/login")
+async def login(request: Request) -> Response:
+    """The form."""
+    return _form(request, _local(request.query_params.get("next", "/")))
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """A cookie for whoever knows the token; no script can read it, and no other site can have it sent."""
+    form = await read_form(request)
+    doorkeeper = Doorkeeper(workbench_of(request).settings.token)
+    goal = _local(form.get("next", ["/"])[0])
+    if not doorkeeper.knows_token(form.get("token", [""])[0].strip().encode()):
+        return _form(request, goal, wrong=True)
+    response = RedirectResponse(goal, 303)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, doorkeeper.session, httponly=True, samesite="strict", secure=secure, path="/")
+    return response
+
+
+@router.post("/logout")
+async def log_out() -> Response:
+    """Forget the cookie."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _form(request: Request, goal: str, *, wrong: bool = False) -> Response:
+    return page(request, "login.html", title="Log in", status=403 if wrong else 200, goal=goal, wrong=wrong)
+
+
+def _local(goal: str) -> str:
+    """A path on this server; anything that could lead elsewhere leads home."""
+    is_path = goal.startswith("/") and not goal.startswith("//") and "\\" not in goal and goal.isprintable()
+    return goal if is_path else "/"

@@ -1,0 +1,65 @@
+"""The OpenAPI schema: bodies are msgspec structs, so their schemas come from msgspec and are added to FastAPI's."""
+
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from synthesis.server.errors import ErrorBody
+
+JSON, LINES, EVENTS = "application/json", "application/x-ndjson", "text/event-stream"
+_REFERENCE = "#/components/schemas/{name}"
+_known: list[Any] = [ErrorBody]
+
+
+def described(
+    answer: Any = None,
+    *,
+    words: str = "As asked.",
+    takes: Any = None,
+    takes_type: str = JSON,
+    gives_type: str = JSON,
+    status: int = 200,
+    examples: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Arguments for a route's decorator: what it takes, what it gives, and the shape of its errors."""
+    given: dict[str, Any] = {"description": words, "content": {gives_type: {"schema": _reference(answer)}}}
+    arguments: dict[str, Any] = {
+        "status_code": status,
+        "response_model": None,
+        "response_class": Response,  # otherwise every answer would be said to be JSON
+        "responses": {status: given, "4XX": _errors("What is wrong with the request.")},
+    }
+    if takes is not None:
+        content: dict[str, Any] = {"schema": _reference(takes)}
+        if examples:
+            content["examples"] = {name: {"value": value} for name, value in examples.items()}
+        required = takes_type != LINES  # no lines at all are a batch too
+        arguments["openapi_extra"] = {"requestBody": {"required": required, "content": {takes_type: content}}}
+    return arguments
+
+
+def complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """FastAPI's schema with the structs that the routes refer to, and the token."""
+    _, components = msgspec.json.schema_components(_known, ref_template=_REFERENCE)
+    parts = schema.setdefault("components", {})
+    parts["schemas"] = dict(sorted({**parts.get("schemas", {}), **components}.items()))
+    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    schema["security"] = [{}, {"token": []}]
+    return schema
+
+
+def _errors(words: str) -> dict[str, Any]:
+    return {"description": words, "content": {JSON: {"schema": _reference(ErrorBody)}}}
+
+
+def _reference(kind: Any) -> dict[str, Any]:
+    """A schema, by reference for a struct; a dictionary is one already, and of a tuple each may be."""
+    if kind is None or isinstance(kind, dict):
+        return kind or {}
+    if isinstance(kind, tuple):
+        return {"anyOf": [_reference(one) for one in kind]}
+    if kind not in _known:
+        _known.append(kind)
+    (found,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
+    return found
