@@ -57,8 +57,8 @@ class SharedJournal(Journal):
         """Join the run; from here on this process is known to the others."""
         entrance = await self._in_thread(self._link.first, partial(self._enter, opening))
         self.ledger, self._seen, self._who = entrance.ledger, entrance.seen, entrance.who
-        self._clerk = asyncio.create_task(self._serve())
         await self._in_thread(self._link.use, self._copy, self._place.lease)
+        self._clerk = asyncio.create_task(self._serve())
 
     def enlist(self, work: Sequence[Work], listener: Listener) -> None:
         """Samples that are judged elsewhere meanwhile fall out of the list."""
@@ -167,7 +167,7 @@ class SharedJournal(Journal):
             _refuse([stored for _, stored in batch], error)
             raise
         self._reply(batch, answer)
-        self._hand_out(answer)
+        self._hand_out(answer, order.wanted)
 
     def _learn(self, answer: Answer, number: int) -> None:
         """Take in all new lines in their order, and tell of those that are not our own."""
@@ -198,14 +198,14 @@ class SharedJournal(Journal):
             if not stored.done():
                 stored.set_result(line)
 
-    def _hand_out(self, answer: Answer) -> None:
+    def _hand_out(self, answer: Answer, wanted: int) -> None:
         """Samples go to those who wait; when nobody holds any more, the others need not wait."""
         self._held.update(work.token for work in answer.granted)
         self._spare.extend(answer.granted)
         waiting = deque(taker for taker in self._takers if not taker.done())
         while self._spare and waiting:
             waiting.popleft().set_result(self._spare.popleft())
-        if self._has_ended or (not answer.held_elsewhere and len(answer.granted) < len(self._takers)):
+        if self._has_ended or (not answer.held_elsewhere and len(answer.granted) < wanted):
             while waiting:
                 waiting.popleft().set_result(None)
         self._takers = waiting
