@@ -72,8 +72,8 @@ def test_nobody_changes_the_set_under_those_who_are_at_work(tmp_path, journal):
     with JudgeServer({"sample-0": [held()]}) as server:
         first = crew.start(server.url, 3)
         wait_until(lambda: len(server.calls) == 3, "the first has not begun")
-        error = refusal(sample_cases(5), config_for(server, tmp_path / "second", journal=SharedPlace(journal)))
-        assert "is judging here" in error.message
+        refused = crew.start(server.url, 5).outcome()
+        assert (refused["error"], "is judging here" in refused["message"]) == ("RunFolderError", True)
         server.gate.set()
         assert first.outcome()["complete"]
         larger = judge(sample_cases(5), config_for(server, tmp_path / "third", journal=SharedPlace(journal)))

@@ -137,12 +137,3 @@ def test_the_cap_holds_for_all_processes_together(crew):
     assert all("cap of 0.003 USD" in end["stopped"] for end in ends), ends
     assert 0 < len(server.answered) < 60
     assert spent <= 0.003
-
-
-def test_as_many_calls_as_are_allowed_stay_under_way_until_the_end(crew):
-    last = {f"sample-{n}": [held()] for n in range(60, 68)}
-    with JudgeServer(last) as server:
-        member = crew.start(server.url, 68, concurrency=8)
-        wait_until(lambda: set(last) <= set(server.calls), "fewer calls are sent at a time than at the beginning")
-        server.gate.set()
-        assert member.outcome()["complete"]
