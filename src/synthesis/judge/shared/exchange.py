@@ -72,7 +72,7 @@ class Registration(msgspec.Struct, frozen=True):
 
 def exchange(connection: "Connection[Any]", who: Registration, order: Order) -> Answer:
     """Carry out an order; all of it is on the disk when this returns."""
-    with connection.transaction():
+    with connection.pipeline(), connection.transaction():
         return Transaction(connection, who, order).carry_out()
 
 
@@ -85,7 +85,7 @@ class Transaction:
         self._order = order
 
     def carry_out(self) -> Answer:
-        """Two trips to the database: look, then write."""
+        """Two trips to the database: look, then write; the statements of each travel together."""
         counters, news, leases = self._look()
         judged = {key for key in map(self._judged, news) if key is not None}
         mine = {lease[2]: lease[:2] for lease in leases if lease[3]}
@@ -100,23 +100,22 @@ class Transaction:
 
     def _look(self) -> tuple[tuple[int, int, int], list[Row], list[tuple[int, str, int, bool]]]:
         who, run = self._who, self._who.run
-        with self._connection.pipeline():
-            counters = self._connection.execute(
-                "SELECT lines, calls, tokens FROM synthesis_judge.run WHERE id = %s FOR UPDATE", [run]
-            )
-            self._connection.execute(
-                "INSERT INTO synthesis_judge.worker VALUES (%s, %s, %s, clock_timestamp() + make_interval(secs => %s)) "
-                "ON CONFLICT (id) DO UPDATE SET expires = excluded.expires",
-                [who.worker, run, who.name, who.lease],
-            )
-            self._connection.execute(
-                "DELETE FROM synthesis_judge.worker WHERE run = %s AND expires < clock_timestamp()", [run]
-            )
-            lines = read_lines(self._connection, run, self._order.seen, who.worker)
-            leases = self._connection.execute(
-                "SELECT iteration, hash, token, worker = %s FROM synthesis_judge.lease WHERE run = %s",
-                [who.worker, run],
-            )
+        counters = self._connection.execute(
+            "SELECT lines, calls, tokens FROM synthesis_judge.run WHERE id = %s FOR UPDATE", [run]
+        )
+        self._connection.execute(
+            "INSERT INTO synthesis_judge.worker VALUES (%s, %s, %s, clock_timestamp() + make_interval(secs => %s)) "
+            "ON CONFLICT (id) DO UPDATE SET expires = excluded.expires",
+            [who.worker, run, who.name, who.lease],
+        )
+        self._connection.execute(
+            "DELETE FROM synthesis_judge.worker WHERE run = %s AND expires < clock_timestamp()", [run]
+        )
+        lines = read_lines(self._connection, run, self._order.seen, who.worker)
+        leases = self._connection.execute(
+            "SELECT iteration, hash, token, worker = %s FROM synthesis_judge.lease WHERE run = %s",
+            [who.worker, run],
+        )
         found = counters.fetchone()
         if found is None:
             raise OutputError(f"the run is gone from {who.shown}", hint="Somebody has deleted it.")
@@ -178,21 +177,20 @@ class Transaction:
         if not (rows or finished or fresh):
             return
         who, cursor = self._who, self._connection.cursor()
-        with self._connection.pipeline():
-            cursor.executemany(
-                "INSERT INTO synthesis_judge.line VALUES (%s, %s, %s, %s, %s, %s)",
-                [(who.run, row.number, who.worker, row.exchange, row.entry, row.raw.decode()) for row in rows],
-            )
-            cursor.execute(
-                "DELETE FROM synthesis_judge.lease WHERE run = %s AND token = ANY(%s)", [who.run, list(finished)]
-            )
-            cursor.executemany(
-                "INSERT INTO synthesis_judge.lease VALUES (%s, %s, %s, %s, %s)",
-                [(who.run, work.iteration, work.sample.hash, who.worker, work.token) for work in fresh],
-            )
-            cursor.execute(
-                "UPDATE synthesis_judge.run SET lines = %s, calls = %s, tokens = %s WHERE id = %s", [*counters, who.run]
-            )
+        cursor.executemany(
+            "INSERT INTO synthesis_judge.line VALUES (%s, %s, %s, %s, %s, %s)",
+            [(who.run, row.number, who.worker, row.exchange, row.entry, row.raw.decode()) for row in rows],
+        )
+        cursor.execute(
+            "DELETE FROM synthesis_judge.lease WHERE run = %s AND token = ANY(%s)", [who.run, list(finished)]
+        )
+        cursor.executemany(
+            "INSERT INTO synthesis_judge.lease VALUES (%s, %s, %s, %s, %s)",
+            [(who.run, work.iteration, work.sample.hash, who.worker, work.token) for work in fresh],
+        )
+        cursor.execute(
+            "UPDATE synthesis_judge.run SET lines = %s, calls = %s, tokens = %s WHERE id = %s", [*counters, who.run]
+        )
 
 
 def read_lines(connection: "Connection[Any]", run: int, seen: int, worker: UUID | None) -> Any:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 T = TypeVar("T")
-LONGEST_POLL = 0.5  # seconds between looks for a sample that another process may give back
+Batch = list[tuple[Entry, asyncio.Future[Line | None]]]
+LONGEST_POLL = 0.2  # seconds between looks for a sample that another process may give back
 RENEWALS = 3  # times that a lease is renewed before it would run out
 
 
@@ -46,7 +47,7 @@ class SharedJournal(Journal):
         self._has_ended = False
         self._exchanges = 0
         self._seen = 0
-        self._entries: list[tuple[Entry, asyncio.Future[Line | None]]] = []
+        self._entries: Batch = []
         self._takers: deque[asyncio.Future[Work | None]] = deque()
         self._spare: deque[Work] = deque()
         self._unjudged: dict[Key, Work] = {}
@@ -155,7 +156,7 @@ class SharedJournal(Journal):
             self._exchanges,
             self._seen,
             tuple(entry for entry, _ in batch),
-            0 if self._has_ended else len(self._takers),
+            0 if self._has_ended else self._wanted(batch),
             self._unjudged,
             frozenset(self._held),
         )
@@ -168,6 +169,11 @@ class SharedJournal(Journal):
             raise
         self._reply(batch, answer)
         self._hand_out(answer, order.wanted)
+
+    def _wanted(self, batch: Batch) -> int:
+        """Who hands in an outcome asks for the next sample at once; it is fetched along."""
+        outcomes = sum(isinstance(entry.line, VerdictLine | ErrorLine) for entry, _ in batch)
+        return len(self._takers) + outcomes - len(self._spare)
 
     def _learn(self, answer: Answer, number: int) -> None:
         """Take in all new lines in their order, and tell of those that are not our own."""
@@ -190,7 +196,7 @@ class SharedJournal(Journal):
             self._unjudged.pop((line.i, line.h), None)
         return line
 
-    def _reply(self, batch: Sequence[tuple[Entry, asyncio.Future[Line | None]]], answer: Answer) -> None:
+    def _reply(self, batch: Batch, answer: Answer) -> None:
         for position, (entry, stored) in enumerate(batch):
             line = answer.stored.get(position)
             if entry.token is not None and not isinstance(line, CallLine):

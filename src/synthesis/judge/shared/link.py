@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
-# A process that is halted in the middle of a transaction must not hold up the others; nor may a dead line.
-_SETTINGS = "SET idle_in_transaction_session_timeout = '10s'; SET lock_timeout = '30s'; SET client_encoding = 'UTF8'"
+_LONGEST_HALT = 10.0
 _DRIVER: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -76,8 +75,15 @@ class Link:
             self._connection = psycopg.connect(
                 self._place.url, autocommit=True, application_name="synthesis judge", **_DRIVER
             )
-            self._connection.execute(_SETTINGS)
+            self._connection.execute(self._settings())
         return self._connection
+
+    def _settings(self) -> str:
+        """A process that is halted in the middle of a transaction must not hold up the others until they expire."""
+        halt = round(1000 * min(_LONGEST_HALT, self._place.lease / 2))
+        return (
+            f"SET idle_in_transaction_session_timeout = {halt}; SET lock_timeout = '30s'; SET client_encoding = 'UTF8'"
+        )
 
     def _may_pass(self, error: "Error") -> bool:
         from psycopg import OperationalError
