@@ -1,6 +1,8 @@
 """Several processes on one run: started from one that has the imports behind it, stopped and killed by their ids."""
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -78,22 +80,13 @@ class Crew:
         self._folder = folder
         self._journal = journal
         self._members: list[Member] = []
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", LAB],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parent,
-            env=environment(),
-        )
 
     def start(self, judge_url: str, samples: int, *, lease: float = 60.0, **changes: Any) -> Member:
         root = self._folder / f"machine-{len(self._members)}"
         out = self._folder / f"outcome-{len(self._members)}.json"
         order = {"judge": judge_url, "journal": self._journal, "lease": lease, "samples": samples}
-        self._process.stdin.write(json.dumps({**order, "root": str(root), "out": str(out), "changes": changes}) + "\n")
-        self._process.stdin.flush()
-        self._members.append(Member(int(self._process.stdout.readline()), root, out))
+        pid = _fork({**order, "root": str(root), "out": str(out), "changes": changes})
+        self._members.append(Member(pid, root, out))
         return self._members[-1]
 
     def close(self) -> None:
@@ -101,8 +94,27 @@ class Crew:
             if not member.has_ended():
                 with contextlib.suppress(ProcessLookupError):
                     member.send(signal.SIGKILL)
-        self._process.stdin.close()
-        self._process.wait()
+
+
+@functools.cache
+def _lab() -> "subprocess.Popen[str]":
+    """One for all tests of this process: its imports take longer than most tests."""
+    lab = subprocess.Popen(
+        [sys.executable, "-c", LAB],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent,
+        env=environment(),
+    )
+    atexit.register(lab.communicate)
+    return lab
+
+
+def _fork(order: dict[str, Any]) -> int:
+    _lab().stdin.write(json.dumps(order) + "\n")
+    _lab().stdin.flush()
+    return int(_lab().stdout.readline())
 
 
 def wait_until(holds: Callable[[], object], problem: str) -> None:

@@ -18,7 +18,7 @@ from synthesis.judge.shared.joining import Entrance
 from synthesis.judge.shared.place import SharedPlace
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database():
     server = new_server()
     yield server
@@ -59,6 +59,7 @@ def test_a_server_that_stays_away_ends_the_run_with_exit_code_3_and_the_same_com
         assert "4 of 6 judged and stored" in said
         assert PASSWORD not in said
         assert "Traceback" not in said
+        assert "psycopg" not in said
         database.start()
         again = subprocess.run(line, cwd=tmp_path, env=environment(), capture_output=True, text=True)
         assert again.returncode == 0, again.stderr

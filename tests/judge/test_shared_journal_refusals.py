@@ -9,7 +9,8 @@ from postgres import PASSWORD, shared_server
 from running import command, config_for, environment, files_under, judge, sample_case, sample_cases, write_set
 from server import JudgeServer, held
 
-from synthesis.errors import OptionError, RunFolderError
+from synthesis.errors import InputError, OptionError, RunFolderError
+from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.shared import SharedPlace
 
 
@@ -27,6 +28,10 @@ def run(tmp_path, journal, *args):
         text=True,
         env=environment(),
     )
+
+
+def offline(root, place):
+    return EvaluationConfig(output_dir="run", root=root, journal=place)
 
 
 def refusal(cases, config):
@@ -92,27 +97,14 @@ def test_a_folder_with_a_journal_of_its_own_and_one_that_is_shared_are_kept_apar
 
 
 def test_tables_of_a_newer_version_are_left_alone(tmp_path, journal):
-    judge(
-        sample_cases(1),
-        config_for(
-            type("Judge", (), {"url": None}),
-            tmp_path,
-            judge_provider="offline",
-            judge_model=None,
-            journal=SharedPlace(journal),
-        ),
-    )
+    judge(sample_cases(1), offline(tmp_path, SharedPlace(journal)))
     rows(journal, "UPDATE synthesis_judge.version SET number = 99 RETURNING number")
-    done = run(tmp_path, journal)
-    assert done.returncode == 1
-    assert "version 99" in done.stderr
+    assert "version 99" in refusal(sample_cases(1), offline(tmp_path, SharedPlace(journal))).message
 
 
 def test_a_database_that_cannot_hold_all_text_is_refused(tmp_path):
     journal = shared_server().new_database("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
-    done = run(tmp_path, journal)
-    assert done.returncode == 1
-    assert "keeps text as LATIN1" in done.stderr
+    assert "keeps text as LATIN1" in refusal(sample_cases(1), offline(tmp_path, SharedPlace(journal))).message
 
 
 @pytest.mark.parametrize(
@@ -129,8 +121,16 @@ def test_a_database_that_cannot_hold_all_text_is_refused(tmp_path):
     ],
 )
 def test_an_address_that_is_wrong_is_said_without_its_password(tmp_path, journal, change):
-    done = run(tmp_path, change(journal))
-    assert done.returncode == 1, done.stderr
+    with pytest.raises(InputError) as caught:
+        judge(sample_cases(1), offline(tmp_path, SharedPlace(change(journal))))
+    assert "secret-and" not in str(caught.value)
+    assert not files_under(tmp_path)
+
+
+def test_a_refused_password_ends_the_command_with_exit_code_1(tmp_path, journal):
+    done = run(tmp_path, journal.replace(PASSWORD, "secret-and-wrong"))
+    assert done.returncode == 1
+    assert "password authentication failed" in done.stderr
     assert "secret-and" not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
@@ -155,8 +155,7 @@ def test_the_password_is_in_no_file_no_message_and_no_repr(tmp_path, journal):
     )
     assert (missing.returncode, "no judged run 'nothing'" in missing.stderr) == (1, True)
     assert not [path for path in files_under(tmp_path) if PASSWORD.encode() in path.read_bytes()]
-    config = config_for(type("Judge", (), {"url": ""}), tmp_path, journal=SharedPlace(journal))
-    assert PASSWORD not in repr(config) + done.stdout + done.stderr + missing.stderr
+    assert PASSWORD not in repr(offline(tmp_path, SharedPlace(journal))) + done.stdout + done.stderr + missing.stderr
 
 
 def test_a_finished_run_can_be_looked_at_without_the_database(tmp_path, journal):

@@ -26,7 +26,7 @@ def test_six_kills_among_three_processes_change_nothing(tmp_path, seed):
     journal = shared_server().new_database()
     crew = Crew(tmp_path, journal)
     with JudgeServer(SCRIPT, delay=0.02) as server:
-        crowd = [crew.start(server.url, SAMPLES, lease=1, concurrency=CONCURRENCY) for _ in range(3)]
+        crowd = [crew.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY) for _ in range(3)]
         for _ in range(6):
             goal = min(len(server.calls) + chance.randint(1, 12), SAMPLES)
             wait_until(lambda goal=goal: len(server.calls) >= goal, "nothing goes on")
@@ -34,7 +34,7 @@ def test_six_kills_among_three_processes_change_nothing(tmp_path, seed):
             victim = crowd.pop(chance.randrange(len(crowd)))
             if not victim.has_ended():
                 victim.send(signal.SIGKILL)
-            crowd.append(crew.start(server.url, SAMPLES, lease=1, concurrency=CONCURRENCY))
+            crowd.append(crew.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY))
         assert all(member.outcome()["complete"] for member in crowd)
         faults = sum(len(faults) for faults in SCRIPT.values())
         assert len(server.calls) <= SAMPLES + faults + 6 * CONCURRENCY
@@ -53,14 +53,14 @@ def test_processes_that_stand_still_for_longer_than_their_lease_store_nothing_tw
     journal = shared_server().new_database()
     crew = Crew(tmp_path, journal)
     with JudgeServer(delay=0.03) as server:
-        crowd = [crew.start(server.url, SAMPLES, lease=1, concurrency=CONCURRENCY) for _ in range(3)]
+        crowd = [crew.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY) for _ in range(3)]
         wait_until(lambda: len(server.calls) >= 10, "nothing goes on")
         for _ in range(4):
             sleeper = chance.choice(crowd)
             if sleeper.has_ended():
                 break
             sleeper.send(signal.SIGSTOP)
-            time.sleep(1.5)
+            time.sleep(3.5)
             sleeper.send(signal.SIGCONT)
         assert all(member.outcome()["complete"] for member in crowd)
     verdicts = [(line["i"], line["h"]) for line in stored_lines(journal, "verdict")]

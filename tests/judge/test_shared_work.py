@@ -73,12 +73,12 @@ def test_several_iterations_are_shared_as_well(crew, tmp_path):
 
 def test_a_killed_process_loses_its_samples_to_the_others_and_nothing_else(crew, journal, whole):
     with JudgeServer({**SCRIPT, "sample-0": [held()]}) as server:
-        first = crew.start(server.url, SAMPLES, lease=1, concurrency=2)
+        first = crew.start(server.url, SAMPLES, lease=2, concurrency=2)
         wait_until(lambda: len(server.calls) >= 6, "nothing is judged")
         first.send(signal.SIGKILL)
         stored = {line["record"]["question"].split()[-1].rstrip("?") for line in stored_lines(journal, "verdict")}
         before = len(server.calls)
-        second = crew.start(server.url, SAMPLES, lease=1)
+        second = crew.start(server.url, SAMPLES, lease=2)
         assert second.outcome()["complete"]
         assert not stored & set(server.calls[before:]), "a stored verdict was asked for again"
         assert "sample-0" in server.calls[before:]
@@ -89,10 +89,10 @@ def test_a_killed_process_loses_its_samples_to_the_others_and_nothing_else(crew,
 
 def test_a_verdict_that_comes_after_the_lease_was_lost_is_paid_for_but_not_stored_twice(crew, journal):
     with JudgeServer({"sample-0": [held()]}) as server:
-        slow = crew.start(server.url, 4, lease=1, concurrency=1)
+        slow = crew.start(server.url, 4, lease=2, concurrency=1)
         wait_until(lambda: server.calls == ["sample-0"], "the first has not begun")
         slow.send(signal.SIGSTOP)
-        other = crew.start(server.url, 4, lease=1, concurrency=1)
+        other = crew.start(server.url, 4, lease=2, concurrency=1)
         assert other.outcome()["complete"]
         server.gate.set()
         wait_until(lambda: server.answered.count("sample-0") == 2, "the first call was not answered")

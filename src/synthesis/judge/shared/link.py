@@ -1,5 +1,7 @@
 """One connection to the database, made anew when it breaks. Used by one thread at a time."""
 
+import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +17,7 @@ T = TypeVar("T")
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
 _LONGEST_HALT = 10.0
+_SILENT = logging.NullHandler()
 _DRIVER: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -43,14 +46,15 @@ class Link:
             raise RunFolderError(self._said(error), place=self._at(), hint=hint) from None
 
     def use(self, work: "Callable[[Connection[Any]], T]", patience: float) -> T:
-        """Do something, again and again for so many seconds if the connection breaks."""
+        """Do something; if the connection breaks, again and again for so many seconds from then on."""
         from psycopg import Error
 
-        deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
+        deadline, pause = math.inf, _FIRST_PAUSE
         while True:
             try:
                 return work(self._connected())
             except Error as error:
+                deadline = min(deadline, time.monotonic() + patience)
                 if not self._may_pass(error) or time.monotonic() + pause > deadline or self._given_up.is_set():
                     hint = "What was judged is stored: the same command goes on."
                     raise OutputError(self._said(error), place=self._at(), hint=hint) from None
@@ -72,6 +76,7 @@ class Link:
         import psycopg
 
         if self._connection is None:
+            logging.getLogger("psycopg").addHandler(_SILENT)  # a broken connection is said once, by us
             self._connection = psycopg.connect(
                 self._place.url, autocommit=True, application_name="synthesis judge", **_DRIVER
             )
