@@ -13,8 +13,9 @@ from server import JudgeServer, held
 from synthesis.judge.journals import Work
 from synthesis.judge.ledger import Ledger
 from synthesis.judge.lines import ErrorLine, SetLine, now
-from synthesis.judge.shared.exchange import Entry, Order, exchange
+from synthesis.judge.shared.exchange import exchange
 from synthesis.judge.shared.joining import Entrance
+from synthesis.judge.shared.orders import Entry, Order
 from synthesis.judge.shared.place import SharedPlace
 
 

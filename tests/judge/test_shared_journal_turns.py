@@ -16,7 +16,8 @@ from synthesis.judge.model import TokenUsage
 from synthesis.judge.pacing import Pacer
 from synthesis.judge.rubric import load_rubric
 from synthesis.judge.shared import SharedJournal, SharedPlace
-from synthesis.judge.shared.exchange import Entry, Order, Registration, Transaction
+from synthesis.judge.shared.exchange import Transaction
+from synthesis.judge.shared.orders import Entry, Order, Registration
 
 PRICE = Price(1.0, 1.0, "test")
 RUN = RunLine(FORMAT, now(), "run", Identity("openai", "m", None, "rag"), 1, PRICE, load_rubric("rag"))
@@ -58,6 +59,20 @@ def test_who_asks_while_an_answer_is_on_its_way_is_not_sent_home(tmp_path):
     assert [work.sample.query_log_id for work in asyncio.run(ask())] == ["log-0", "log-1"]
 
 
+def test_who_waits_for_others_is_let_go_when_the_run_stops(tmp_path):
+    async def wait():
+        async with opened(tmp_path) as (journal, gate):
+            with gate.transaction():
+                other_takes(gate, journal.ledger, 4)
+            waiting = asyncio.create_task(journal.take())
+            await asyncio.sleep(0.5)
+            assert not waiting.done()
+            journal.halt()
+            return await asyncio.wait_for(waiting, 10), await journal.take()
+
+    assert asyncio.run(wait()) == (None, None)
+
+
 @pytest.mark.parametrize(("cap", "is_sent"), [(0.0015, True), (0.0010, False)])
 def test_a_call_is_withdrawn_when_another_process_was_quicker_to_take_the_room(tmp_path, cap, is_sent):
     async def call():
@@ -84,9 +99,14 @@ def test_a_call_is_withdrawn_when_another_process_was_quicker_to_take_the_room(t
 
 def other_begins(connection, ledger):
     """Another process sends a call, in the transaction that is open."""
+    other, [work] = other_takes(connection, ledger, 1)
+    line = CallLine(0, 1, work.sample.hash, "print", now(), (WORST.input_tokens, WORST.output_tokens))
+    Transaction(connection, other, Order(2, 2, (Entry(line, work.token),), held=frozenset([work.token]))).carry_out()
+
+
+def other_takes(connection, ledger, count):
+    """Another process takes samples."""
     run = connection.execute("SELECT id FROM synthesis_judge.run").fetchone()[0]
     other = Registration(uuid4(), "other", run, 60.0, "here")
     unjudged = {(1, sample.hash): Work(1, sample) for sample in ledger.samples}
-    [work] = Transaction(connection, other, Order(1, 2, wanted=1, unjudged=unjudged)).carry_out().granted
-    line = CallLine(0, 1, work.sample.hash, "print", now(), (WORST.input_tokens, WORST.output_tokens))
-    Transaction(connection, other, Order(2, 2, (Entry(line, work.token),), held=frozenset([work.token]))).carry_out()
+    return other, Transaction(connection, other, Order(1, 2, wanted=count, unjudged=unjudged)).carry_out().granted

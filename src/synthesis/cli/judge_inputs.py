@@ -28,7 +28,7 @@ run_journal = click.option(
     "--journal",
     envvar="SYNTHESIS_JOURNAL",
     metavar="URL",
-    help="Keep the journal in PostgreSQL, for several processes at once (or in SYNTHESIS_JOURNAL).",
+    help="The journal is in PostgreSQL, shared by several processes (or set SYNTHESIS_JOURNAL).",
 )
 _OPTIONS = (
     click.argument("test_set", required=False),

@@ -59,6 +59,10 @@ class FileJournal(Journal):
         """The next in the order of the set."""
         return self._queue.popleft() if self._queue else None
 
+    def halt(self) -> None:
+        """What is left stays for the next run."""
+        self._queue.clear()
+
     async def store(self, line: Line, work: Work | None = None) -> Line:  # noqa: ARG002
         """Hand one line to the operating system; never waits, so lines stand in the order of the calls."""
         content = _ENCODER.encode(line) + b"\n"

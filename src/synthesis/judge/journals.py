@@ -52,6 +52,10 @@ class Journal(ABC):
         """The next sample, which nobody else judges from here on; None when none is left."""
 
     @abstractmethod
+    def halt(self) -> None:
+        """No sample is given any more, and nobody waits for one."""
+
+    @abstractmethod
     async def store(self, line: Line, work: Work | None = None) -> Line | None:
         """Store a line, in the name of the lease on `work`; returns what was stored, None if the lease was lost."""
 

@@ -150,6 +150,7 @@ class Workers:
         """No sample is begun and no call is sent from here on."""
         self._stopped = self._stopped or reason
         self._desk.closed = True
+        self._desk.journal.halt()
 
     def _tell(self) -> None:
         if self._observer is not None:

@@ -13,7 +13,8 @@ from synthesis.judge.journals import Opening
 from synthesis.judge.ledger import Ledger
 from synthesis.judge.lines import Line
 from synthesis.judge.reading import apply_line
-from synthesis.judge.shared.exchange import Registration, read_lines, rows_of
+from synthesis.judge.shared.exchange import read_lines, rows_of
+from synthesis.judge.shared.orders import Registration
 from synthesis.judge.shared.place import SharedPlace
 from synthesis.judge.shared.schema import ensure_tables, has_tables
 
