@@ -3,8 +3,8 @@
     python benchmarks/shared_journal.py postgresql://USER@HOST/DATABASE [--quick]
 
 Overhead is measured with recorded verdicts, which cost next to nothing themselves. Speed is measured against the
-scripted judge of the tests: at once, and after 200 ms, which is still quick for a real one. Processes start
-together; the time is from then to the end of the last, their start-up measured apart and taken off.
+scripted judge of the tests: at once, and after 200 ms, which is still quick for a real one. Processes have their
+imports behind them and start together; the time is from then to the end of the last.
 """
 
 import argparse
@@ -76,18 +76,23 @@ def replayed(samples: int, concurrency: int, journal: SharedPlace | None) -> flo
 
 
 def speed(url: str, samples: int, delay: float, concurrency: int) -> None:
-    """Samples per second of one process with either journal, and of two that share one."""
+    """Samples per second of one process with either journal and of two that share one, taking turns."""
     print(f"\njudge answers after {delay * 1000:g} ms, {samples} samples, {concurrency} at a time and process")
+    kinds = [("file", 1), ("PostgreSQL", 1), ("PostgreSQL", 2)]
+    rates: dict[tuple[str, int], list[float]] = {kind: [] for kind in kinds}
     crew = [worker() for _ in range(2)]
     try:
         with server(delay) as judge_url:
-            for name, size, journal in (("file", 1, None), ("PostgreSQL", 1, url), ("PostgreSQL", 2, url)):
-                rates = [together(crew[:size], journal, judge_url, samples, concurrency) for _ in range(ROUNDS)]
-                spread = f"({min(rates):.1f} to {max(rates):.1f})"
-                print(f"  {name:<11} {size} process(es): {statistics.median(rates):7.1f} samples/s {spread}")
+            for _ in range(ROUNDS):
+                for kind in kinds:
+                    journal = url if kind[0] == "PostgreSQL" else None
+                    rates[kind].append(together(crew[: kind[1]], journal, judge_url, samples, concurrency))
     finally:
         for process in crew:
             process.communicate()
+    for (name, size), found in rates.items():
+        spread = f"({min(found):.1f} to {max(found):.1f})"
+        print(f"  {name:<11} {size} process(es): {statistics.median(found):7.1f} samples/s {spread}")
 
 
 def worker() -> "subprocess.Popen[str]":
