@@ -34,7 +34,7 @@ SERVER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from server import JudgeServer
-with JudgeServer() as server:
+with JudgeServer(delay=float(sys.argv[2])) as server:
     print(server.url, flush=True)
     sys.stdin.read()
 """
@@ -194,8 +194,8 @@ def resume(count: int) -> None:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    command = [sys.executable, "-c", SERVER, str(TESTS)]
+def server(delay: float = 0.0) -> Iterator[str]:
+    command = [sys.executable, "-c", SERVER, str(TESTS), str(delay)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout is None or process.stdin is None:
             raise SystemExit("the server has no pipes")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.judge_inputs import evaluation_options, read_inputs, run_root
+from synthesis.cli.judge_inputs import evaluation_options, read_inputs, run_journal, run_root, stored_run
 from synthesis.cli.judge_progress import Reporter
 from synthesis.cli.judge_summary import calibration_lines, estimate_lines, status_lines, summary_lines
 from synthesis.cli.saving import Saving, saving_options
@@ -75,30 +75,26 @@ def estimate(**options: Any) -> int:
 @judge.command()
 @click.argument("name")
 @run_root
-def status(name: str, root: Path) -> int:
+@run_journal
+def status(name: str, root: Path, journal: str | None) -> int:
     """What is done, pending, failed and stale in a run, read from its journal."""
-    from synthesis.judge.journal import read_ledger
-    from synthesis.judge.store import run_folder
-
-    _print(status_lines(read_ledger(run_folder(root, name))))
+    _print(status_lines(stored_run(name, root, journal)[1]))
     return exits.OK
 
 
 @judge.command()
 @click.argument("name")
 @run_root
+@run_journal
 @click.option("--format", "form", type=click.Choice(["text", "html", "markdown"]), default="text", show_default=True)
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it. [default: the run's folder]"
 )
-def report(name: str, root: Path, form: str, out: Path | None) -> int:
+def report(name: str, root: Path, journal: str | None, form: str, out: Path | None) -> int:
     """The figures of a run, computed anew from its journal: on the console, as a page, or as Markdown."""
-    from synthesis.judge.journal import read_ledger
     from synthesis.judge.results import derive
-    from synthesis.judge.store import run_folder
 
-    folder = run_folder(root, name)
-    ledger = read_ledger(folder)
+    folder, ledger = stored_run(name, root, journal)
     if form == "text":
         _print(summary_lines(ledger.present_run(), len(ledger.samples), derive(ledger), folder))
     else:
@@ -120,17 +116,16 @@ def _draw(ledger: "Ledger", form: str, path: Path) -> None:
 @click.argument("name")
 @click.argument("labels", type=click.Path())
 @run_root
-def calibrate(name: str, labels: str, root: Path) -> int:
+@run_journal
+def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
     """Compare a run's verdicts with human LABELS: agreement, confusion, bias."""
     from synthesis.judge.calibration import calibrate as compare
     from synthesis.judge.calibration import load_labels
-    from synthesis.judge.journal import read_ledger
     from synthesis.judge.results import derive
-    from synthesis.judge.store import run_folder, write_calibration
+    from synthesis.judge.store import write_calibration
 
     human = load_labels(labels)
-    folder = run_folder(root, name)
-    ledger = read_ledger(folder)
+    folder, ledger = stored_run(name, root, journal)
     for iteration in derive(ledger).iterations:
         found = compare(iteration.records, human, ledger.present_run().rubric)
         path = write_calibration(folder, iteration.number, found)

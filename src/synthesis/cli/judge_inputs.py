@@ -11,6 +11,7 @@ from synthesis.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from synthesis.judge.config import EvaluationConfig
+    from synthesis.judge.ledger import Ledger
     from synthesis.judge.model import TestCase
 
 OWN_TEST_SETS = Path("data/evaluation/test-sets")
@@ -22,6 +23,12 @@ run_root = click.option(
     default=Path("data/evaluation/answer-synthesis"),
     show_default=True,
     help="Folder that holds the runs.",
+)
+run_journal = click.option(
+    "--journal",
+    envvar="SYNTHESIS_JOURNAL",
+    metavar="URL",
+    help="The journal is in PostgreSQL, shared by several processes (or set SYNTHESIS_JOURNAL).",
 )
 _OPTIONS = (
     click.argument("test_set", required=False),
@@ -35,6 +42,14 @@ _OPTIONS = (
     click.option("--concurrency", type=click.IntRange(min=1), default=5, show_default=True),
     click.option("--output-dir", metavar="NAME", help="Name of the run's folder.  [default: the set's name]"),
     run_root,
+    run_journal,
+    click.option(
+        "--lease",
+        type=float,
+        default=120.0,
+        show_default=True,
+        help="With --journal: seconds until samples of a process that is not heard of go to the others.",
+    ),
     click.option("--system-prompt-version", default="v1", show_default=True),
     click.option("--rubric", metavar="NAME|FILE", help="course, rag, relational or a file of your own."),
     click.option("--max-cost", type=float, metavar="USD", help="Stop before the run could cost more."),
@@ -75,22 +90,36 @@ def read_inputs(
     judge_provider: str | None,
     output_dir: str | None,
     rubric: str | None,
+    journal: str | None,
+    lease: float,
     **settings: Any,
 ) -> Inputs:
     """Read the test set and put the configuration together."""
     from synthesis.judge.config import EvaluationConfig
     from synthesis.judge.rubric import load_rubric
+    from synthesis.judge.shared import SharedPlace
 
     cases, name, notes = _read_cases(test_set, answers, contexts)
     config = EvaluationConfig(
         output_dir=name if output_dir is None else output_dir,
         judge_provider=judge_provider or "offline",
         rubric=load_rubric(rubric) if rubric is not None else None,
+        journal=SharedPlace(journal, lease) if journal else None,
         **settings,
     )
     if judge_provider is None:
         notes.append("Judge: offline (the default). It compares words and needs no key and no network.")
     return Inputs(cases, config, tuple(notes))
+
+
+def stored_run(name: str, root: Path, journal: str | None) -> "tuple[Path, Ledger]":
+    """The folder of a run and what its journal adds up to, wherever that is kept."""
+    from synthesis.judge.journal import read_ledger
+    from synthesis.judge.shared import SharedPlace, read_shared_ledger
+    from synthesis.judge.store import run_folder
+
+    folder = run_folder(root, name)
+    return folder, read_shared_ledger(SharedPlace(journal), name) if journal else read_ledger(folder)
 
 
 def _read_cases(

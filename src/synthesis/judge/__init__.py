@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from synthesis.judge.results import Results, derive
     from synthesis.judge.rubric import load_rubric
     from synthesis.judge.run import run_evaluation
+    from synthesis.judge.shared import SharedPlace
     from synthesis.judge.store import write_results
     from synthesis.judge.testset import join_files, load_test_set
     from synthesis.judge.work import make_record
@@ -32,6 +33,7 @@ _HOMES = {
     "Progress": "config",
     "Results": "results",
     "Rubric": "model",
+    "SharedPlace": "shared",
     "TestCase": "model",
     "Verdict": "model",
     "calibrate": "calibration",
@@ -60,6 +62,7 @@ __all__ = [
     "Progress",
     "Results",
     "Rubric",
+    "SharedPlace",
     "TestCase",
     "Verdict",
     "calibrate",

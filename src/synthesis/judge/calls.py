@@ -5,9 +5,8 @@ from types import TracebackType
 
 from synthesis.errors import JudgeError
 from synthesis.judge.cost import Budget, NoFurtherCallError
-from synthesis.judge.journal import Journal
-from synthesis.judge.ledger import Sample
-from synthesis.judge.lines import CallLine, LostLine, ReplyLine, now
+from synthesis.judge.journals import Journal, Work
+from synthesis.judge.lines import LostLine, ReplyLine, now
 from synthesis.judge.model import TokenUsage
 from synthesis.judge.pacing import Pacer
 
@@ -53,19 +52,23 @@ class Desk:
             self.budget.settle(reserved, ())
             raise
         if self.closed:
-            self.pacer.leave(answered=False)
-            self.budget.settle(reserved, ())
+            self.dismiss(reserved)
             raise NoFurtherCallError("the run was stopped")
         return reserved
+
+    def dismiss(self, reserved: float) -> None:
+        """Room and place of a call that is not sent are free again."""
+        self.pacer.leave(answered=False)
+        self.budget.settle(reserved, ())
 
 
 class Calls:
     """The calls for one sample; `last` is the number of the one that was answered with a verdict."""
 
-    def __init__(self, desk: Desk, sample: Sample, iteration: int) -> None:
+    def __init__(self, desk: Desk, work: Work) -> None:
         self.desk = desk
-        self.sample = sample
-        self.iteration = iteration
+        self.work = work
+        self.iteration = work.iteration
         self.last: int | None = None
 
     def begin(self, worst: TokenUsage) -> "PaidCall":
@@ -91,13 +94,8 @@ class PaidCall:
         self._metered = usage.input_tokens > 0
 
     async def __aenter__(self) -> "PaidCall":
-        self._reserved = await self._desk.admit(self._worst)
-        self._number = self._desk.journal.ledger.next_call
-        sample = self._calls.sample
-        worst = (self._worst.input_tokens, self._worst.output_tokens)
-        self._desk.journal.append(
-            CallLine(self._number, self._calls.iteration, sample.hash, sample.fingerprint, now(), worst)
-        )
+        while not await self._has_begun():
+            pass
         return self
 
     async def __aexit__(
@@ -109,12 +107,28 @@ class PaidCall:
             self._desk.budget.write_off(self._reserved)
         else:
             self._desk.budget.settle(self._reserved, self._usage)
-        self._note(error, lost)
+        await self._note(error, lost)
 
-    def _note(self, error: BaseException | None, lost: bool) -> None:
+    async def _has_begun(self) -> bool:
+        """Other processes may have used up the cap meanwhile; then the call is withdrawn before it is sent."""
+        self._reserved = await self._desk.admit(self._worst)
+        try:
+            self._number = await self._desk.journal.begin(self._calls.work, self._worst)
+            if not self._desk.budget.is_overdrawn():
+                return True
+            await self._desk.journal.note(
+                ReplyLine(self._number, now(), (), "not sent: there was no room under the cap")
+            )
+        except BaseException:
+            self._desk.dismiss(self._reserved)
+            raise
+        self._desk.dismiss(self._reserved)
+        return False
+
+    async def _note(self, error: BaseException | None, lost: bool) -> None:
         if error is None:
             self._calls.last = self._number
         elif lost:
-            self._desk.journal.append(LostLine(self._number, now(), str(error) or "given up at a stop"))
+            await self._desk.journal.note(LostLine(self._number, now(), str(error) or "given up at a stop"))
         else:
-            self._desk.journal.append(ReplyLine(self._number, now(), self._usage, str(error)))
+            await self._desk.journal.note(ReplyLine(self._number, now(), self._usage, str(error)))

@@ -11,6 +11,7 @@ from synthesis.judge.lines import RunLine
 from synthesis.judge.model import Rubric
 from synthesis.judge.results import Record, Results
 from synthesis.judge.retry import Patience
+from synthesis.judge.shared.place import SharedPlace
 from synthesis.judge.store import DEFAULT_ROOT
 
 OnChange = Literal["keep", "rejudge", "error"]
@@ -20,11 +21,12 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to judge a test set. Only `output_dir`, the name of the run's folder, has no default.
 
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
-    and counts all that this folder has cost so far.
+    and counts all that this run has cost so far. `journal` None keeps the journal in the run's folder.
     """
 
     output_dir: str
     root: Path = DEFAULT_ROOT
+    journal: SharedPlace | None = None
     judge_provider: str = "offline"
     judge_model: str | None = None
     base_url: str | None = None

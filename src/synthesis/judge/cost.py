@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from synthesis.judge.model import TokenUsage
 
 _HINT = "A price file maps model names to USD per million tokens: {gpt-4o-mini: {input: 0.15, output: 0.60}}."
 _MILLION = 1_000_000
+_ROUNDING = 1e-12  # sums of the same amounts in another order
 
 
 class FilePrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +56,11 @@ def total(price: Price | None, usage: tuple[TokenUsage, ...] | list[TokenUsage])
 class Budget:
     """Room under a cap. Before a call its worst case is reserved; afterwards its real cost is booked."""
 
-    def __init__(self, cap: float | None, price: Price | None, spent: float) -> None:
+    def __init__(
+        self, cap: float | None, price: Price | None, spent: float, elsewhere: Mapping[int, float] | None = None
+    ) -> None:
+        """`spent` counts calls without an answer at their worst; `elsewhere` are those that may yet be answered."""
+        self._elsewhere = dict(elsewhere or {})
         self._cap = math.inf if cap is None else cap
         self._price = price
         self.spent = spent
@@ -88,6 +94,22 @@ class Budget:
     def write_off(self, reserved: float) -> None:
         """A call whose cost nobody knows counts as its worst case."""
         self._release(reserved, reserved)
+
+    def is_overdrawn(self) -> bool:
+        """More is spent and reserved than the cap allows; only other processes can bring that about."""
+        return self.spent + self._reserved > self._cap + _ROUNDING
+
+    def begun_elsewhere(self, call: int, worst: TokenUsage) -> None:
+        """Another process sends a call; until it is answered it counts at its worst."""
+        self._elsewhere[call] = self._cost(worst)
+        self.spent += self._elsewhere[call]
+
+    def answered_elsewhere(self, call: int, usage: tuple[TokenUsage, ...]) -> None:
+        """Another process's call was answered, and this is what it cost."""
+        worst = self._elsewhere.pop(call, 0.0)
+        if all(used.input_tokens > 0 for used in usage):
+            self.spent += sum(self._cost(used) for used in usage) - worst
+        self._settled.set()
 
     def _release(self, reserved: float, spent: float) -> None:
         self._reserved = max(0.0, self._reserved - reserved) if self._reserved - reserved > 1e-15 else 0.0

@@ -12,6 +12,7 @@ from synthesis.judge.lines import Price, RunLine, SetLine, fingerprint
 from synthesis.judge.model import TestCase
 from synthesis.judge.rubric import default_rubric
 from synthesis.judge.run import judge_settings, open_line, pending_work, price_of
+from synthesis.judge.shared.journal import find_shared_ledger
 from synthesis.judge.store import run_folder
 
 BYTES_PER_TOKEN = 4  # of English text; other scripts take more tokens, the worst case covers them
@@ -73,7 +74,10 @@ async def estimate_evaluation(test_cases: Sequence[TestCase], config: Evaluation
 def _ledger(cases: Sequence[TestCase], config: EvaluationConfig, run: RunLine) -> Ledger:
     """The folder's ledger as the run would find it, or an empty one."""
     folder = run_folder(config.root, config.output_dir)
-    ledger = read_ledger(folder) if (folder / JOURNAL).is_file() else Ledger()
+    if config.journal is not None:
+        ledger = find_shared_ledger(config.journal, folder.name) or Ledger()
+    else:
+        ledger = read_ledger(folder) if (folder / JOURNAL).is_file() else Ledger()
     ledger.apply(run)
     ledger.apply(SetLine(run.at, tuple((case.query_log_id, fingerprint(case)) for case in cases)))
     return ledger

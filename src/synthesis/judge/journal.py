@@ -1,13 +1,14 @@
-"""The journal: append-only, durable before the next step, the only thing that a run cannot do without."""
+"""The file journal of one process: append-only, durable before the next step."""
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from synthesis.errors import Place, RunFolderError, shorten
+from synthesis.errors import Place, RunFolderError
 from synthesis.judge.files import (
     BYTES_AS_THEY_ARE,
     OWNER_ONLY_FILE,
@@ -15,42 +16,68 @@ from synthesis.judge.files import (
     refused_writes,
     write_all,
 )
+from synthesis.judge.journals import Journal, Listener, Opening, Work
 from synthesis.judge.ledger import Ledger
-from synthesis.judge.lines import FORMAT, Line, RunLine
+from synthesis.judge.lines import Line, RunLine
 from synthesis.judge.lock import FolderLock
+from synthesis.judge.reading import apply_line, damaged, decode
 
 JOURNAL = "journal.jsonl"
-_DECODER = msgspec.json.Decoder(Line)
+SHARED_COPY = "shared-journal.jsonl"  # a shared journal as a process last saw it; a view like the other files
 _ENCODER = msgspec.json.Encoder()
 
 
-class Journal:
-    """A run folder's journal, opened for writing under the folder's lock; `ledger` is what it adds up to."""
+class FileJournal(Journal):
+    """A run folder's journal, opened for writing under the folder's lock."""
 
     def __init__(self, folder: Path) -> None:
-        refuse_foreign_folder(folder)
+        refuse_foreign_folder(folder, JOURNAL)
         make_private_folder(folder)
-        self.path = folder / JOURNAL
+        self._path = folder / JOURNAL
+        super().__init__(folder, str(self._path))
         self._lock = FolderLock(folder)
+        self._queue: deque[Work] = deque()
         self._descriptor = -1
         try:
-            self.ledger, self._size, unfinished = _read(self.path)
+            self.ledger, self._size, unfinished = _read(self._path)
             self._open(unfinished)
         except BaseException:
             self.close()
             raise
 
-    def append(self, line: Line) -> None:
-        """Hand one line to the operating system: from here on it survives the death of this process."""
+    async def open(self, opening: Opening) -> None:
+        """Note judge, price and set where they are not the ones noted last."""
+        for line in opening(self.ledger):
+            await self.store(line)
+        await self.commit()
+
+    def enlist(self, work: Sequence[Work], listener: Listener) -> None:  # noqa: ARG002
+        """The folder's lock keeps others off, so there is nobody to listen to."""
+        self._queue.extend(work)
+
+    async def take(self) -> Work | None:
+        """The next in the order of the set."""
+        return self._queue.popleft() if self._queue else None
+
+    def halt(self) -> None:
+        """What is left stays for the next run."""
+        self._queue.clear()
+
+    async def store(self, line: Line, work: Work | None = None) -> Line:  # noqa: ARG002
+        """Hand one line to the operating system; never waits, so lines stand in the order of the calls."""
         content = _ENCODER.encode(line) + b"\n"
-        with refused_writes(self.path):
+        with refused_writes(self._path):
             self._append(content)
         self.ledger.apply(line)
+        return line
 
     async def commit(self) -> None:
-        """Return when all that was appended so far is on the disk."""
-        with refused_writes(self.path):
+        """Return when all that was stored so far is on the disk."""
+        with refused_writes(self._path):
             await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
+
+    async def end(self) -> None:
+        """Nobody else waits for anything."""
 
     def close(self) -> None:
         """Let go of the file and of the folder."""
@@ -60,9 +87,9 @@ class Journal:
         self._lock.release()
 
     def _open(self, unfinished: bool) -> None:
-        with refused_writes(self.path):
+        with refused_writes(self._path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | BYTES_AS_THEY_ARE
-            self._descriptor = os.open(self.path, flags, OWNER_ONLY_FILE)
+            self._descriptor = os.open(self._path, flags, OWNER_ONLY_FILE)
             os.ftruncate(self._descriptor, self._size)
             if unfinished:
                 self._append(b"\n")
@@ -78,8 +105,8 @@ class Journal:
 
 def read_ledger(folder: Path) -> Ledger:
     """What a run folder's journal adds up to; looks only, and takes no lock."""
-    path = folder / JOURNAL
-    if not path.is_file():
+    path = next((folder / name for name in (JOURNAL, SHARED_COPY) if (folder / name).is_file()), None)
+    if path is None:
         raise RunFolderError(
             "there is no judged run here",
             place=Place(str(folder)),
@@ -91,15 +118,22 @@ def read_ledger(folder: Path) -> Ledger:
     return ledger
 
 
-def refuse_foreign_folder(folder: Path) -> None:
-    """A folder with results but without a journal is somebody else's: nothing in it is overwritten."""
-    foreign = [name for name in ("records", "metrics", "cost", "final-metrics") if (folder / name).exists()]
-    if foreign and not (folder / JOURNAL).exists():
+def refuse_foreign_folder(folder: Path, journal: str) -> None:
+    """A folder with results but without its journal is somebody else's: nothing in it is overwritten."""
+    names = [JOURNAL, SHARED_COPY, "records", "metrics", "cost", "final-metrics"]
+    foreign = [name for name in names if (folder / name).exists()]
+    if foreign and journal not in foreign:
         raise RunFolderError(
-            f"holds '{foreign[0]}' but no {JOURNAL}: these results are not from this tool",
+            f"holds '{foreign[0]}' but no {journal}: {_WHOSE.get(foreign[0], 'these results are not from this tool')}",
             place=Place(str(folder)),
             hint="Choose another folder with --output-dir.",
         )
+
+
+_WHOSE = {
+    JOURNAL: "this run has its journal in the folder, not in a database",
+    SHARED_COPY: "this run has its journal in a database (--journal)",
+}
 
 
 def _read(path: Path) -> tuple[Ledger, int, bool]:
@@ -113,7 +147,7 @@ def _read(path: Path) -> tuple[Ledger, int, bool]:
         raise RunFolderError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
     whole = content.rfind(b"\n") + 1
     for number, raw in enumerate(_lines(content, whole), start=1):
-        _apply(ledger, raw, number, path)
+        apply_line(ledger, raw, number, str(path))
     return _with_last(ledger, content, whole, path)
 
 
@@ -130,36 +164,12 @@ def _with_last(ledger: Ledger, content: bytes, whole: int, path: Path) -> tuple[
     if whole == len(content):
         return ledger, whole, False
     try:
-        line = _DECODER.decode(content[whole:])
+        line = decode(content[whole:])
     except msgspec.MsgspecError:
         if ledger.run is None and not content[whole:].startswith(b'{"t":"run"'[: len(content) - whole]):
-            raise _damaged(path, 1, content[whole:], "this is no journal of this tool") from None
+            raise damaged(str(path), 1, content[whole:], "this is no journal of this tool") from None
         return ledger, whole, False
     if ledger.run is None and not isinstance(line, RunLine):
-        raise _damaged(path, 1, content[whole:], "this is no journal of this tool")
-    _apply(ledger, memoryview(content)[whole:], content.count(b"\n") + 1, path)
+        raise damaged(str(path), 1, content[whole:], "this is no journal of this tool")
+    apply_line(ledger, memoryview(content)[whole:], content.count(b"\n") + 1, str(path))
     return ledger, len(content), True
-
-
-def _apply(ledger: Ledger, raw: memoryview, number: int, path: Path) -> None:
-    try:
-        line = _DECODER.decode(raw)
-        if ledger.run is None and not isinstance(line, RunLine):
-            raise _damaged(path, number, bytes(raw), "a journal begins with its judge; this is none")
-        ledger.apply(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        kind = "this is no journal of this tool" if ledger.run is None else "the journal is damaged"
-        raise _damaged(path, number, bytes(raw), f"{kind}: {error}") from None
-    except (KeyError, TypeError) as error:
-        raise _damaged(path, number, bytes(raw), f"the journal is damaged: no call {error}") from None
-    if isinstance(line, RunLine) and line.format != FORMAT:
-        raise _damaged(path, number, bytes(raw), f"this journal has format {line.format}, known is {FORMAT}")
-
-
-def _damaged(path: Path, number: int, raw: bytes, message: str) -> RunFolderError:
-    excerpt = shorten(raw[:200].decode("utf-8", "replace"))
-    return RunFolderError(
-        message,
-        place=Place(str(path), number, excerpt=excerpt),
-        hint="Nothing was changed. Restore the file from a copy, or choose another folder with --output-dir.",
-    )

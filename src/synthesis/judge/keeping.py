@@ -4,21 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-import msgspec
-
 from synthesis.errors import OutputError
 from synthesis.judge.files import replace_file
-from synthesis.judge.journal import Journal
-from synthesis.judge.ledger import Sample
+from synthesis.judge.journals import Journal, Work
 from synthesis.judge.progress import ProgressView
 from synthesis.judge.store import progress_path
-
-
-class Work(msgspec.Struct, frozen=True):
-    """One sample of one iteration."""
-
-    iteration: int
-    sample: Sample
 
 
 class Keeper:
@@ -57,9 +47,10 @@ class Keeper:
             self._on_the_way = len(batch)
             await self._journal.commit()
             self._on_the_way = 0
-            self._show(batch)
+            self.show(batch)
 
-    def _show(self, batch: list[Work]) -> None:
+    def show(self, batch: list[Work]) -> None:
+        """Samples that are stored, here or by another process, appear in the progress files."""
         for work in batch:
             self._view(work.iteration).update(work.sample)
         for iteration in sorted({work.iteration for work in batch}):
@@ -74,6 +65,6 @@ class Keeper:
 
     def _write(self, iteration: int) -> None:
         """A view that cannot be written is no reason to stop: the journal and the last writing will tell."""
-        path = progress_path(self._journal.path.parent, iteration)
+        path = progress_path(self._journal.folder, iteration)
         with contextlib.suppress(OutputError):
             replace_file(path, self._view(iteration).content(), durable=False)

@@ -81,7 +81,7 @@ class IterationLedger:
         calls = self.calls_of.get(hash_, ())
         noted = tuple(usage for call in calls if call.begun.f == fingerprint for usage in call.usage or ())
         verdict = self.verdicts.get(hash_, {}).get(fingerprint)
-        return noted if verdict is None or verdict.n is not None else (*noted, *_usage_in(verdict))
+        return noted if verdict is None or verdict.n is not None else (*noted, *usage_in(verdict))
 
     def unaccounted(self) -> Iterator[Call]:
         """Calls that were begun and never answered."""
@@ -164,8 +164,9 @@ class Ledger:
         iteration.errors.pop((line.h, line.f), None)
         iteration.last_at = line.at
         if line.n is not None:
-            self._open.pop(line.n).calls[line.n].usage = _usage_in(line)
+            self._open.pop(line.n).calls[line.n].usage = usage_in(line)
 
 
-def _usage_in(line: VerdictLine) -> tuple[TokenUsage, ...]:
+def usage_in(line: VerdictLine) -> tuple[TokenUsage, ...]:
+    """What the call behind a verdict was billed."""
     return msgspec.convert(line.record["tokenUsage"], tuple[TokenUsage, ...])

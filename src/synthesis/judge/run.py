@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from synthesis.errors import OptionError, Place, RunFolderError, TestSetError
-from synthesis.judge.billing import spent_so_far
+from synthesis.errors import OptionError, TestSetError
+from synthesis.judge.billing import open_calls, spent_so_far
 from synthesis.judge.calls import Desk
 from synthesis.judge.clients import Judge, JudgeSettings, create_judge
 from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
 from synthesis.judge.cost import Budget, find_price
-from synthesis.judge.journal import Journal
-from synthesis.judge.keeping import Work
-from synthesis.judge.ledger import Ledger, Sample, State
-from synthesis.judge.lines import FORMAT, Identity, Price, RunLine, SetLine, fingerprint, now
+from synthesis.judge.journals import Journal, Work
+from synthesis.judge.ledger import Ledger, State
+from synthesis.judge.lines import FORMAT, Identity, Price, RunLine, fingerprint, now
 from synthesis.judge.model import Rubric, TestCase
+from synthesis.judge.opening import missing_lines, open_journal
 from synthesis.judge.pacing import Pacer
 from synthesis.judge.results import gate_rate
 from synthesis.judge.rubric import default_rubric, rubric_hash
@@ -38,7 +38,7 @@ async def run_evaluation(
     try:
         price = price_of(judge, config)
         _check_cap(config, judge, price)
-        journal = Journal(folder)
+        journal = open_journal(folder, config.journal)
         try:
             return await _run(test_cases, config, rubric, judge, price, journal, observer)
         finally:
@@ -98,25 +98,25 @@ async def _run(
     observer: Observer | None,
 ) -> EvaluationResult:
     run = open_line(config, judge, rubric, price)
-    _check_judge(journal, run.judge, config)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
-    _check_changes(journal, run, samples, config)
-    await _open(journal, run, samples)
+    await journal.open(lambda ledger: missing_lines(ledger, run, samples, config, journal.shown))
     ledger = journal.ledger
-    desk = Desk(journal, Budget(config.max_cost, price, spent_so_far(ledger, run)), Pacer(config.concurrency))
-    workers = Workers(judge, cases, rubric, desk, config, observer)
-    calls_before = ledger.next_call
+    budget = Budget(config.max_cost, price, spent_so_far(ledger, run), open_calls(ledger, run))
+    workers = Workers(judge, cases, rubric, Desk(journal, budget, Pacer(config.concurrency)), config, observer)
     try:
         stopped = await workers.run(pending_work(ledger, config))
     finally:
-        results = write_results(journal.path.parent, ledger)
+        try:
+            await journal.end()
+        finally:
+            results = write_results(journal.folder, ledger)
     return EvaluationResult(
-        journal.path.parent,
+        journal.folder,
         ledger.present_run(),
         len(cases),
         results,
         gate_rate(results, len(cases)),
-        ledger.next_call - calls_before,
+        journal.begun,
         stopped,
         tuple(_warnings(ledger, config)),
     )
@@ -141,51 +141,6 @@ def _check_cap(config: EvaluationConfig, judge: Judge, price: Price | None) -> N
             f"--max-cost can not be kept: the price of '{judge.model}' is not known",
             hint="Give its price with --price-file, or leave --max-cost out.",
         )
-
-
-def _check_judge(journal: Journal, identity: Identity, config: EvaluationConfig) -> None:
-    run = journal.ledger.run
-    if run is not None and run.judge != identity and config.on_change != "rejudge":
-        raise RunFolderError(
-            f"this folder belongs to another judge: it has {run.judge.difference(identity)}",
-            place=Place(str(journal.path)),
-            hint="Use --output-dir NAME, or judge all samples here again with --on-change rejudge.",
-        )
-
-
-def _check_changes(
-    journal: Journal, run: RunLine, samples: tuple[tuple[str, str], ...], config: EvaluationConfig
-) -> None:
-    """`error` stops before anything is written."""
-    if config.on_change != "error" or journal.ledger.run is None or journal.ledger.run.judge != run.judge:
-        return
-    future = Ledger()
-    future.apply(SetLine(run.at, samples))
-    changed = [sample.query_log_id for sample in future.samples if _is_stale(journal.ledger, sample, config.iterations)]
-    if changed:
-        raise RunFolderError(
-            f"{len(changed)} samples have changed since they were judged: {', '.join(changed[:5])}",
-            place=Place(str(journal.path)),
-            hint="--on-change keep keeps and flags their verdicts, --on-change rejudge judges them again.",
-        )
-
-
-def _is_stale(ledger: Ledger, sample: Sample, iterations: int) -> bool:
-    return any(ledger.iteration(number).state(sample) is State.STALE for number in range(1, iterations + 1))
-
-
-async def _open(journal: Journal, run: RunLine, samples: tuple[tuple[str, str], ...]) -> None:
-    """Note judge, price and set where they are not the ones noted last."""
-    before = journal.ledger.run
-    if before is None or _noted(before) != _noted(run):
-        journal.append(run)
-    if tuple((s.query_log_id, s.fingerprint) for s in journal.ledger.samples) != samples:
-        journal.append(SetLine(run.at, samples))
-    await journal.commit()
-
-
-def _noted(run: RunLine) -> tuple[object, ...]:
-    return (run.test_set_name, run.judge, run.iterations, run.price)
 
 
 def _warnings(ledger: Ledger, config: EvaluationConfig) -> list[str]:

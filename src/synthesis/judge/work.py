@@ -1,7 +1,7 @@
 """The workers of a run: each takes the next sample as soon as it is free, and stores before it goes on."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -11,9 +11,11 @@ from synthesis.judge.clients import Judge
 from synthesis.judge.config import EvaluationConfig, Progress
 from synthesis.judge.cost import NoFurtherCallError
 from synthesis.judge.imitation import flags_of
-from synthesis.judge.keeping import Keeper, Work
-from synthesis.judge.lines import ErrorLine, VerdictLine, now
-from synthesis.judge.model import Rubric, TestCase, Verdict
+from synthesis.judge.journals import LeaseLostError, Work
+from synthesis.judge.keeping import Keeper
+from synthesis.judge.ledger import usage_in
+from synthesis.judge.lines import CallLine, ErrorLine, Line, ReplyLine, VerdictLine, now
+from synthesis.judge.model import Rubric, TestCase, TokenUsage, Verdict
 from synthesis.judge.results import Record
 from synthesis.judge.verdicts import SCORES
 
@@ -43,18 +45,19 @@ class Workers:
         self._stored_before = 0
         self._keeper = Keeper(desk.journal, config.concurrency, self._tell)
         self._total = config.iterations * len(cases)
+        self._samples = {sample.hash: sample for sample in desk.journal.ledger.samples}
         self._done = 0
-        self._failed = 0
+        self._failed: set[tuple[int, str]] = set()
 
     async def run(self, work: Sequence[Work]) -> str | None:
         """Judge all of it; returns why it stopped early, if it did."""
         self._stored_before = self._done = self._total - len(work)
         self._tell()
-        queue = iter(work)
-        crew = [asyncio.create_task(self._worker(queue)) for _ in work[: self._config.concurrency]]
+        self._desk.journal.enlist(work, self._hear)
+        size = max(1, min(self._config.concurrency, len(work)))  # one has to wait for what others judge
+        crew = [asyncio.create_task(self._worker()) for _ in range(size)]
         try:
-            if crew:
-                await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
+            await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
         except asyncio.CancelledError:
             self._stop("interrupted")
             await asyncio.wait(crew, timeout=GRACE)
@@ -73,62 +76,86 @@ class Workers:
             if isinstance(outcome, Exception):
                 raise outcome
 
-    async def _worker(self, queue: Iterator[Work]) -> None:
-        for work in queue:
-            if self._stopped is not None:
+    async def _worker(self) -> None:
+        while self._stopped is None:
+            work = await self._desk.journal.take()
+            if work is None or self._stopped is not None:
                 return
             await self._judge_one(work, self._cases[work.sample.position])
 
     async def _judge_one(self, work: Work, case: TestCase) -> None:
         """A sample ends with a verdict or with a reason why there is none; both are stored."""
-        calls = Calls(self._desk, work.sample, work.iteration)
+        calls = Calls(self._desk, work)
         try:
             verdict = await self._judge.judge(case, calls)
             record = make_record(case, verdict, self._rubric)
         except NoFurtherCallError as error:
             self._stop(error.message)
             return
+        except LeaseLostError:
+            return
         except OutputError:
             raise
         except Exception as error:
-            self._append_error(work, case, error)
+            await self._store(work, self._error_line(work, case, error))
         else:
-            self._append_verdict(work, record, calls.last)
-        await self._keeper.keep(work)
+            sample = work.sample
+            line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), calls.last, record)
+            await self._store(work, line)
 
-    def _append_verdict(self, work: Work, record: Record, call: int | None) -> None:
-        sample = work.sample
-        line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), call, record)
-        self._desk.journal.append(line)
-        self._done += 1
+    async def _store(self, work: Work, line: VerdictLine | ErrorLine) -> None:
+        if await self._desk.journal.finish(work, line):
+            self._count(line)
+            await self._keeper.keep(work)
 
-    def _append_error(self, work: Work, case: TestCase, error: Exception) -> None:
+    def _error_line(self, work: Work, case: TestCase, error: Exception) -> ErrorLine:
         reason = error.message if isinstance(error, SynthesisError) else f"{type(error).__name__}: {error}"
-        sample = work.sample
-        self._desk.journal.append(
-            ErrorLine(
-                work.iteration,
-                sample.hash,
-                sample.fingerprint,
-                now(),
-                case.query_log_id,
-                case.question,
-                shorten(reason, REASON_WIDTH),
-            )
-        )
-        self._failed += 1
         if isinstance(error, RunStopError):
             self._stop(reason)
+        sample = work.sample
+        return ErrorLine(
+            work.iteration,
+            sample.hash,
+            sample.fingerprint,
+            now(),
+            case.query_log_id,
+            case.question,
+            shorten(reason, REASON_WIDTH),
+        )
+
+    def _count(self, line: VerdictLine | ErrorLine) -> None:
+        if isinstance(line, ErrorLine):
+            self._failed.add((line.i, line.h))
+            return
+        self._done += 1
+        self._failed.discard((line.i, line.h))
+
+    def _hear(self, lines: Sequence[Line]) -> None:
+        """Other processes judge and pay as well."""
+        budget, shown = self._desk.budget, []
+        for line in lines:
+            match line:
+                case CallLine():
+                    budget.begun_elsewhere(line.n, TokenUsage("", *line.worst))
+                case ReplyLine():
+                    budget.answered_elsewhere(line.n, line.usage)
+                case VerdictLine() | ErrorLine():
+                    if isinstance(line, VerdictLine) and line.n is not None:
+                        budget.answered_elsewhere(line.n, usage_in(line))
+                    self._count(line)
+                    shown.append(Work(line.i, self._samples[line.h]))
+        self._keeper.show(shown)
 
     def _stop(self, reason: str) -> None:
         """No sample is begun and no call is sent from here on."""
         self._stopped = self._stopped or reason
         self._desk.closed = True
+        self._desk.journal.halt()
 
     def _tell(self) -> None:
         if self._observer is not None:
             cost = self._desk.budget.known_spending()
-            self._observer(Progress(self._total, self._done, self._failed, self._stored_before, cost))
+            self._observer(Progress(self._total, self._done, len(self._failed), self._stored_before, cost))
 
 
 def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
