@@ -9,7 +9,7 @@ from functools import cached_property
 from synthesis.rules.needs import Needs, either
 from synthesis.rules.pattern import Pattern, PreparedPattern
 from synthesis.rules.text import Text
-from synthesis.rules.vocabulary import Pieces, Vocabulary
+from synthesis.rules.vocabulary import Vocabulary, vocabulary_of
 
 
 class PatternIndex:
@@ -52,7 +52,7 @@ class PatternIndex:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """Made when the last pattern is in."""
-        return Vocabulary(self._needs) if self._spaced else Pieces(self._needs)
+        return vocabulary_of(self._needs, spaced=self._spaced)
 
 
 class Line:

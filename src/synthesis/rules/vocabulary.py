@@ -87,6 +87,11 @@ class Pieces(Vocabulary):
         return met
 
 
+def vocabulary_of(needs: Sequence[Needs], *, spaced: bool) -> Vocabulary:
+    """The vocabulary of patterns in a language with spaces between words, or without."""
+    return Vocabulary(needs) if spaced else Pieces(needs)
+
+
 def _shared(meets: dict[str, int]) -> dict[str, int]:
     """The words of one list mostly meet the very same needs; kept once, these take a fraction of the memory."""
     seen: dict[int, int] = {}

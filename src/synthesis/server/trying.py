@@ -10,13 +10,14 @@ import msgspec
 
 from synthesis.model import Case
 from synthesis.rules.ambiguity import ways
-from synthesis.rules.language import language_of
-from synthesis.rules.matcher import Matcher
+from synthesis.rules.language import UNDETERMINED, language_of
+from synthesis.rules.matcher import Hit, Matcher
 from synthesis.rules.pattern import PreparedPattern, prepare
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
 from synthesis.rules.text import Text
+from synthesis.rules.vocabulary import vocabulary_of
 from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 
@@ -76,17 +77,18 @@ def try_rule(own: OwnRule, rules: RuleSet) -> Trial:
 def try_bundled(rule: Rule, where: str, rules: RuleSet) -> Trial:
     """The hits of a rule in force, its guards heeded."""
     pack = rules.packs[rule.language]
-    matcher = Matcher([rule], pack.guards, pack.patterns, spaced=language_of(rule.language).spaced)
+    matcher = Matcher([rule], pack.guards, rules.patterns(rule.language), spaced=language_of(rule.language).spaced)
     return _trial(rule.language, where, matcher, list(_messages(rule.language, where)))
 
 
 def _trial(language: str, where: str, matcher: Matcher, messages: list[_Message]) -> Trial:
-    hits = [hit for message in messages for hit in _hits(matcher, message)]
+    found = matcher.scan([message.text for message in messages])
+    hits = [own for message, hits in zip(messages, found, strict=True) for own in _own_hits(message, hits)]
     return Trial(language, where, len(messages), hits[:MOST_HITS], max(0, len(hits) - MOST_HITS))
 
 
-def _hits(matcher: Matcher, message: _Message) -> Iterator[OwnHit]:
-    for hit in matcher.scan(message.text):
+def _own_hits(message: _Message, hits: list[Hit]) -> Iterator[OwnHit]:
+    for hit in hits:
         start, end = message.text.span(hit.start, hit.end)
         yield OwnHit(message.case.id, message.turn, start, end, message.text.original[start:end])
 
@@ -117,7 +119,7 @@ def _prepared(source: str, language: str, lists: WordLists, messages: list[_Mess
 
 
 def _places(prepared: PreparedPattern, messages: list[_Message]) -> int:
-    """At how many places of the texts a pattern will be tried."""
-    if prepared.literals is None:
-        return sum(len(message.text.normal) for message in messages)
-    return sum(message.text.normal.count(literal) for message in messages for literal in prepared.literals.texts)
+    """At how many places of the texts a pattern may be tried."""
+    language = messages[0].text.language if messages else language_of(UNDETERMINED)
+    vocabulary = vocabulary_of([prepared.needs], spaced=language.spaced)
+    return sum(len(message.text.normal) for message in messages if vocabulary.possible(message.text.normal))
