@@ -13,6 +13,7 @@ class ReadyGuard:
         self._index = index
         self._quoted = guard.quoted
         self._before, self._after, self._sentence = map(index.set_of, (guard.before, guard.after, guard.sentence))
+        self._reach = max((pattern.longest + 4 for pattern in index.members(self._before)), default=0)
         self._patterns = self._before | self._after | self._sentence
 
     def holds(self, line: Line, start: int, end: int) -> bool:
@@ -47,7 +48,7 @@ class ReadyGuard:
     def _stands_before(self, line: Line, start: int) -> bool:
         if start == line.start or not self._before & line.possible:
             return False
-        possible = self._before & line.possible_before(start)
+        possible = self._before & line.possible_before(start, self._reach)
         if not possible:
             return False
         first = line.text.sentence_at(start)[0]

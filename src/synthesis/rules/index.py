@@ -68,13 +68,14 @@ class Line:
         self.guarded: dict[tuple[object, int], bool] = {}  # what guards have found at which place
         self.possible = vocabulary.possible(words)
         self._vocabulary = vocabulary
-        self._before: dict[int, int] = {}
+        self._before: dict[tuple[int, int], int] = {}
 
-    def possible_before(self, place: int) -> int:
-        """The patterns that can match between the beginning of the line and a place in it."""
-        if place not in self._before:
-            self._before[place] = self._vocabulary.possible(self.text.normal[self.start : place])
-        return self._before[place]
+    def possible_before(self, place: int, reach: int) -> int:
+        """The patterns that can match in the part of the line that ends at a place, and is `reach` long at most."""
+        if (place, reach) not in self._before:
+            words = self.text.normal[max(self.start, place - reach) : place]
+            self._before[place, reach] = self._vocabulary.possible(words)
+        return self._before[place, reach]
 
 
 def members(patterns: int) -> list[int]:
