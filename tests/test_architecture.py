@@ -20,7 +20,7 @@ LAYERS = [
     ["engines"],
     ["remarks"],
     ["api", "guard"],
-    ["integrations", "mcp_server", "pytest_plugin"],
+    ["integrations", "mcp_server", "pytest_plugin", "spark"],
     ["cli"],
     ["__main__"],
 ]

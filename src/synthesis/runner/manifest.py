@@ -105,7 +105,9 @@ class Manifest:
         known = {_stem(file) for file in files}
         for name in sorted(self._left):
             if name.rpartition("-")[0] not in known:
-                raise self._refusal(f"holds verdicts on {self._record(name).file}, which is not among the input now", _HINT)
+                raise self._refusal(
+                    f"holds verdicts on {self._record(name).file}, which is not among the input now", _HINT
+                )
         (self._table / DONE).unlink(missing_ok=True)
         with replaced(self._table / OURS / "run.json") as file:
             file.write(msgspec.json.format(msgspec.json.encode(self._conditions, order="sorted"), indent=2))

@@ -35,7 +35,7 @@ def row_ranges(path: Path, shown: str, options: LogOptions, keep: Iterable[str],
     """The row groups of a file in order, long ones in stretches. Only the footer is read, and shown to `seen`."""
     with _opened(path) as file:
         require_columns(file.schema_arrow.names, options, path)
-        _require_kept(file.schema_arrow.names, keep, path)
+        require_kept(file.schema_arrow.names, keep, path)
         footer = _footer(path)
         seen(footer)
         status = path.stat()
@@ -105,7 +105,8 @@ def _fields(batch: Any, position: int) -> dict[str, Any] | str:
     return fields
 
 
-def _require_kept(present: list[str], keep: Iterable[str], path: Path) -> None:
+def require_kept(present: list[str], keep: Iterable[str], path: Path | str) -> None:
+    """What cannot be kept is refused before anything is read."""
     for name in keep:
         if name not in present:
             raise OptionError(f"{path} has no column '{name}' to keep", hint=did_you_mean(name, present))

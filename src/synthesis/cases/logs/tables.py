@@ -55,7 +55,7 @@ def _header(reader: Any, path: Path) -> list[str]:
     return [name.strip() for name in header]
 
 
-def require_columns(header: list[str], options: LogOptions, path: Path) -> None:
+def require_columns(header: list[str], options: LogOptions, path: Path | str) -> None:
     """A table without the columns that were named could only give errors, so it is refused as a whole."""
     columns = options.columns
     wanted = [*columns.values()]
