@@ -21,7 +21,7 @@ def evaluate(df: "DataFrame", **options: Any) -> "DataFrame":
         raise MissingExtraError("spark", "evaluating a DataFrame") from None
     evaluator = BatchEvaluator(**options)
     columns = evaluator.needed(df.columns)
-    chosen = df.select(*(f"`{name}`" for name in columns))
+    chosen = df.select(*("`" + name.replace("`", "``") + "`" for name in columns))
     schema = evaluator.schema(to_arrow_schema(chosen.schema))
     return chosen.mapInArrow(_Verdicts(evaluator), from_arrow_schema(schema))
 

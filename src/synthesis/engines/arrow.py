@@ -90,7 +90,7 @@ def evaluate_table(data: Any, **options: Any) -> Any:
     """The verdicts on an Arrow table, a record batch, or record batches, as a table; see `BatchEvaluator`."""
     pa = arrow()
     evaluator = BatchEvaluator(**options)
-    batches = iter(_batches(data))
+    batches = _batches(data)
     first = next(batches, None)
     if first is None:
         raise OptionError("there are no record batches", hint="Give a table, or batches with at least one among them.")
@@ -107,13 +107,14 @@ def evaluate_batches(batches: Iterable[Any], evaluator: BatchEvaluator) -> Itera
         row += batch.num_rows
 
 
-def _batches(data: Any) -> Iterable[Any]:
+def _batches(data: Any) -> Iterator[Any]:
     pa = arrow()
     if isinstance(data, pa.RecordBatch):
-        return [data]
-    if not isinstance(data, pa.Table):
-        return iter(data)
-    return data.to_batches() or [pa.RecordBatch.from_pylist([], schema=data.schema)]
+        yield data
+    elif isinstance(data, pa.Table):
+        yield from data.to_batches() or [pa.RecordBatch.from_pylist([], schema=data.schema)]
+    else:
+        yield from data
 
 
 @cache

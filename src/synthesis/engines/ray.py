@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from synthesis.engines.process import work_here
+from synthesis.engines.process import answer_here, part_of
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
 from synthesis.runner.work import Part, Task, WorkOrder
 
@@ -38,7 +38,7 @@ class RayCrew:
         except (ConnectionError, ValueError, RuntimeError) as error:
             reason = str(error).partition("\n")[0]
             raise OptionError(f"Ray cannot be reached: {reason}", hint="Check --ray-address.") from None
-        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(work_here)
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(answer_here)
         self._shared = ray.put(self._order)
         return self
 
@@ -62,25 +62,19 @@ class RayCrew:
 
     def _result(self, reference: Any) -> Part:
         try:
-            part: Part = self._ray.get(reference)
+            answer = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
-            raise _cause(error) from None
+            raise SynthesisError(
+                f"a Ray worker failed: {type(error.cause).__name__}: {error.cause}",
+                hint="Every node needs the same synthesis-eval, and sees input and output under the same paths.",
+            ) from None
         except self._ray.exceptions.RayError as error:
             reason = str(error).partition("\n")[0]
             raise SynthesisError(
                 f"a task was lost on the Ray cluster {RETRIES + 1} times: {reason}",
                 hint="Its workers may run out of memory. Started again, a run with --out-table goes on.",
             ) from None
-        return part
-
-
-def _cause(error: Any) -> SynthesisError:
-    if isinstance(error.cause, SynthesisError):
-        return error.cause
-    return SynthesisError(
-        f"a Ray worker failed: {type(error.cause).__name__}: {error.cause}",
-        hint="Every node needs the same synthesis-eval, and sees input and output under the same paths.",
-    )
+        return part_of(answer)
 
 
 def _package() -> Any:

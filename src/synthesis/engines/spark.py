@@ -5,12 +5,13 @@ import pickle
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from types import TracebackType
 from typing import Any
 
 from synthesis.cases.blocks import Block
-from synthesis.engines.process import work_here
+from synthesis.engines.process import answer_here, part_of
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
 from synthesis.runner.work import Part, Task, WorkOrder
 
@@ -53,10 +54,7 @@ class SparkCrew:
         except Exception as error:
             raise _failure(error) from None
         for row in sorted(found, key=lambda row: row.number):
-            answer = pickle.loads(bytes(row.content))  # noqa: S301 (of our own workers)
-            if isinstance(answer, SynthesisError):
-                raise answer
-            yield answer
+            yield part_of(pickle.loads(bytes(row.content)))
 
 
 class _Work:
@@ -75,11 +73,7 @@ class _Work:
             yield pyarrow.RecordBatch.from_arrays(columns, names=["number", "content"])
 
     def _answer(self, content: bytes) -> bytes:
-        task: Task = pickle.loads(content)  # noqa: S301 (of our own driver)
-        try:
-            return pickle.dumps(work_here(self._order, task))
-        except SynthesisError as error:  # doing it again would not help
-            return pickle.dumps(error)
+        return pickle.dumps(answer_here(self._order, pickle.loads(content)))
 
 
 def _job(todo: Iterator[Task]) -> Iterator[Task]:
@@ -107,10 +101,29 @@ def _started(master: str) -> Any:
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.log.level", "OFF").config("spark.sql.execution.arrow.maxRecordsPerBatch", "1")
     try:
-        return builder.getOrCreate()
+        with _silent(of=master):
+            return builder.getOrCreate()
     except Exception as error:
         reason = str(error).partition("\n")[0]
-        raise OptionError(f"Spark cannot be started: {reason}", hint="It needs Java 17 or later; check --master.") from None
+        raise OptionError(
+            f"Spark cannot be started: {reason}", hint="It needs Java 17 or later; check --master."
+        ) from None
+
+
+@contextmanager
+def _silent(of: str) -> Iterator[None]:
+    """Spark on this machine greets with a dozen warnings, also where --quiet was asked for; a cluster may talk."""
+    if not of.startswith("local"):
+        yield
+        return
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)  # the Java process that is started now inherits it
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _failure(error: Exception) -> SynthesisError:
@@ -124,6 +137,7 @@ def _failure(error: Exception) -> SynthesisError:
 
 def _package() -> None:
     try:
+        import pandas  # noqa: F401 (Spark's exchange of Arrow data asks for it)
         import pyspark  # noqa: F401
     except ImportError:
         raise MissingExtraError("spark", "the Spark engine") from None

@@ -12,6 +12,7 @@ that is killed nor one that does a part again leaves a row out or doubles one.
 import hashlib
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,9 @@ class Manifest:
                 raise self._refusal(
                     f"holds verdicts on {self._record(name).file}, which is not among the input now", _HINT
                 )
-        (self._table / DONE).unlink(missing_ok=True)
         with replaced(self._table / OURS / "run.json") as file:
             file.write(msgspec.json.format(msgspec.json.encode(self._conditions, order="sorted"), indent=2))
+        (self._table / DONE).unlink(missing_ok=True)
 
     def find(self, task: Task) -> Part | None:
         """What came of a task earlier, if it is finished and whole."""
@@ -157,10 +158,12 @@ class Manifest:
         """Take away a table of ours, and nothing else."""
         if not (self._table / OURS / "run.json").exists():
             return
-        for path in self._table.rglob("part-*.parquet"):
+        ours = [path for name in ("part-*.parquet", ".*.part", DONE) for path in self._table.rglob(name)]
+        for path in [*ours, *(self._table / OURS).rglob("*.json")]:
             path.unlink()
-        for path in [*(self._table / OURS).rglob("*.json"), *self._table.rglob(".*.part")]:
-            path.unlink()
+        for folder in sorted((path for path in self._table.rglob("*") if path.is_dir()), reverse=True):
+            with suppress(OSError):  # not empty
+                folder.rmdir()
 
     def _refusal(self, message: str, hint: str) -> InputError:
         return InputError(message, place=Place(str(self._table)), hint=hint)

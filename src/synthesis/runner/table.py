@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from msgspec.structs import replace
+
 from synthesis.checks.registry import checks
 from synthesis.errors import OutputError, Place
 from synthesis.model import CaseResult
@@ -68,9 +70,15 @@ class TableWorker:
             tally=part.tally.counts(),
             warned=part.warned,
             warnings=part.warnings,
-            examples=part.examples,
+            examples=[_without_evidence(example) for example in part.examples],
         )
         write_record(table, record)
+
+
+def _without_evidence(result: CaseResult) -> CaseResult:
+    """An example as the console shows it: what the evidence holds of the texts does not lie beside the table."""
+    bare = {name: replace(check, evidence={}, turns=()) for name, check in result.checks.items()}
+    return replace(result, checks=bare)
 
 
 def to_batch(
