@@ -104,8 +104,8 @@ def run_files(
 
 
 def useful_workers(files: Sequence[CaseFile], workers: int) -> int:
-    """How many processes are worth starting."""
-    total = sum(input_size(file.path) for file in files)
+    """How many processes are worth starting; a Parquet file holds many times its size in text."""
+    total = sum(input_size(file.path) * (16 if format_of(file.path) == PARQUET else 1) for file in files)
     return workers if total == 0 or total >= SMALL else 1
 
 
