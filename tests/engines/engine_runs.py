@@ -42,13 +42,14 @@ def _read(path: Path) -> str:
 
 
 def write_cases(path: Path, count: int) -> Path:
-    """Case files with labels and negative examples among them."""
+    """A case file of several blocks, with labels and negative examples; long notes make it large and quick."""
     lines = [
         row(
             id=f"T-{number}",
             assistant=f"{'You should just move on.' if number % 3 else 'Would you like to talk?'} Number {number}.",
             tags=["agency-fail"] if number % 3 else [],
             expected={"agency_language": number % 3 == 0},
+            notes="long " * 600,
         )
         for number in range(count)
     ]

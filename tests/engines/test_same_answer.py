@@ -25,7 +25,7 @@ def test_tables_of_parquet_logs_are_the_same_bytes(run: Run) -> None:
 
 
 def test_tables_and_reports_of_case_files_are_the_same_bytes(run: Run) -> None:
-    write_cases(run.folder / "cases.jsonl", 6000)
+    write_cases(run.folder / "cases.jsonl", 1500)
     found = {}
     for engine in ("local", *ENGINES):
         table = run(engine, "--cases", "cases.jsonl", "--out-table", engine)

@@ -57,6 +57,4 @@ def test_a_column_that_is_not_there_is_told_before_anything_runs(spark: Any) -> 
 
     frame = spark.createDataFrame([("a", "b")], "q string, a string")
     with pytest.raises(OptionError, match="no column 'prompt'"):
-        synthesis.spark.evaluate(
-            spark.createDataFrame([("a", "b")], "q string, a string"), user="prompt", assistant="a"
-        )
+        synthesis.spark.evaluate(frame, user="prompt", assistant="a")
