@@ -154,6 +154,22 @@ def test_options_that_make_no_sense_are_refused(cli: CommandLine, options: tuple
     assert "Traceback" not in outcome.err
 
 
+def test_label_accuracy_is_a_condition_for_tables_too(cli: CommandLine) -> None:
+    write_jsonl(cli.folder / "cases.jsonl", [row(expected={"agency_language": False}, tags=["agency-fail"])])
+    outcome = cli("--cases", "cases.jsonl", "--out-table", "verdicts", "--min-label-accuracy", "50")
+    assert outcome.code == 2
+    assert "label accuracy" in outcome.err
+
+
+def test_no_document_is_drawn_from_a_table_as_if_it_were_empty(cli: CommandLine) -> None:
+    write_jsonl(cli.folder / "cases.jsonl", [row()])
+    cli("--cases", "cases.jsonl", "--out-table", "verdicts")
+    outcome = cli("report", "convert", "out/report.json", "--format", "html")
+    assert outcome.code == 1
+    assert "its results lie in a table (../verdicts)" in outcome.err
+    assert cli("compare", "out/report.json", "out/report.json").code == 1
+
+
 @pytest.mark.parametrize("option", [("--keep", "model"), ("--fresh",)])
 def test_options_of_a_table_need_one(cli: CommandLine, option: tuple[str, ...]) -> None:
     write_jsonl(cli.folder / "cases.jsonl", [row()])
