@@ -18,7 +18,7 @@ pytestmark = pytest.mark.engines
 
 def ray_worker(driver: int) -> int | None:
     """A process of the cluster that is at work."""
-    return next((pid for pid, name in descendants(driver) if name.startswith("ray::answer_here")), None)
+    return next((pid for pid, name in descendants(driver) if name.startswith("ray::_answer")), None)
 
 
 def spark_worker(driver: int) -> int | None:
@@ -61,7 +61,7 @@ def test_a_driver_that_is_killed_can_be_started_again(run: Run, engine: str, fin
 
 
 def _prepared(run: Run) -> tuple[str, ...]:
-    write_parquet(run.folder / "log.parquet", rows(4000), group=100)
+    write_parquet(run.folder / "log.parquet", rows(1600), group=40)
     return ("--cases", "log.parquet", "--map", MAP, "--out-table")
 
 

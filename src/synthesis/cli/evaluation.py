@@ -32,6 +32,7 @@ from synthesis.runner.work import WorkOrder
 def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
     """Load, evaluate, write, show; the exit code of it all."""
     _refuse_to_overwrite(request)
+    request.table.require_apart_from(request.cases)
     files = [CaseFile(path, shown_path(path)) for path in request.cases]
     rules = rules_in_force(request.folders, request.disabled)
     with TemporaryDirectory(prefix=".synthesis-", dir=_existing(request.out.parent)) as parts:

@@ -1,6 +1,6 @@
 """The table of verdicts that `synthesis eval` is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,16 @@ class TableOptions(msgspec.Struct, frozen=True):
         if not options["out_table"] or (folder.exists() and not folder.is_dir()):
             raise OptionError("--out-table is no folder", hint="Give the path of a folder, which will be made.")
         return cls(folder, _names(options["keep"]), options["fresh"])
+
+    def require_apart_from(self, cases: Sequence[Path]) -> None:
+        """A table is never its own input, and a file that is read twice would be counted twice and stand there once."""
+        if self.folder is None:
+            return
+        for path in cases:
+            if self.folder.resolve() in path.resolve().parents:
+                raise OptionError(f"{path} lies in the folder of --out-table", hint="Choose another --out-table.")
+            if cases.count(path) > 1:
+                raise OptionError(f"--cases names {path} twice", hint="Name it once.")
 
 
 def _require_table(options: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ class LocalCrew:
         if self._workers > 1:
             # Spawned rather than forked: the same on every system, and safe beside threads.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._workers, context)
+            self._pool = ProcessPoolExecutor(self._workers, context, initializer=_start, initargs=(self._order,))
         return self
 
     def __exit__(
@@ -41,7 +41,7 @@ class LocalCrew:
             return
         waiting: deque[Future[Part]] = deque()
         for task in todo:
-            waiting.append(self._pool.submit(work_here, self._order, task))
+            waiting.append(self._pool.submit(_work, task))
             while len(waiting) > 2 * self._workers:
                 yield self._result(waiting.popleft())
         while waiting:
@@ -56,3 +56,16 @@ class LocalCrew:
                 "a worker process died before its work was done; no report was written",
                 hint=f"It may have run out of memory. Try fewer workers (--workers 1).{again}",
             ) from None
+
+
+_order: WorkOrder | None = None  # of a worker process; it may be large, so it travels once
+
+
+def _start(order: WorkOrder) -> None:
+    global _order
+    _order = order
+
+
+def _work(task: Task) -> Part:
+    assert _order
+    return work_here(_order, task)

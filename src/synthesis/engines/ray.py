@@ -15,6 +15,7 @@ from synthesis.runner.work import Part, Task, WorkOrder
 
 RETRIES = 5  # of one task whose worker died
 OBJECT_STORE = 100 << 20  # bytes: what travels are paths and counts
+# No reports to Ray's makers, and no warning about graphics cards that nobody asked for.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
@@ -38,7 +39,7 @@ class RayCrew:
         except (ConnectionError, ValueError, RuntimeError) as error:
             reason = str(error).partition("\n")[0]
             raise OptionError(f"Ray cannot be reached: {reason}", hint="Check --ray-address.") from None
-        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(answer_here)
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_answer)
         self._shared = ray.put(self._order)
         return self
 
@@ -50,7 +51,7 @@ class RayCrew:
     def work(self, todo: Iterator[Task]) -> Iterator[Part]:
         waiting: deque[Any] = deque()
         for task in todo:
-            waiting.append(self._task.remote(self._shared, task))
+            waiting.append(self._task.remote(self._order.parts, [self._shared], task))
             while len(waiting) > self._window():
                 yield self._result(waiting.popleft())
         while waiting:
@@ -75,6 +76,13 @@ class RayCrew:
                 hint="Its workers may run out of memory. Started again, a run with --out-table goes on.",
             ) from None
         return part_of(answer)
+
+
+def _answer(run: str, order: list[Any], task: Task) -> Part | SynthesisError:
+    """In a process of the cluster; a reference inside a list is not followed before it is asked for."""
+    import ray
+
+    return answer_here(run, lambda: ray.get(order[0]), task)
 
 
 def _package() -> Any:

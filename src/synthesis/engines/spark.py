@@ -73,7 +73,7 @@ class _Work:
             yield pyarrow.RecordBatch.from_arrays(columns, names=["number", "content"])
 
     def _answer(self, content: bytes) -> bytes:
-        return pickle.dumps(answer_here(self._order, pickle.loads(content)))
+        return pickle.dumps(answer_here(self._order.parts, lambda: self._order, pickle.loads(content)))
 
 
 def _job(todo: Iterator[Task]) -> Iterator[Task]:
