@@ -116,6 +116,18 @@ def test_a_folder_with_other_things_in_it_is_left_alone(cli: CommandLine) -> Non
     assert (cli.folder / "verdicts/part-of-my-life.parquet").read_text() == "dear to me"
 
 
+def test_a_fresh_start_takes_away_only_what_is_ours(cli: CommandLine) -> None:
+    pattern = write_lake(cli.folder)
+    evaluate(cli, pattern)
+    note = cli.folder / "verdicts/date=2026-01-01/part-of-my-life.parquet"
+    note.write_text("dear to me")
+    assert "no table of ours" in evaluate(cli, pattern, "--fresh").err
+    assert [path for path in (cli.folder / "verdicts").rglob("*") if path.is_file()] == [note]
+    note.unlink()
+    note.parent.rmdir()
+    assert evaluate(cli, pattern, "--fresh").code == 3
+
+
 def test_a_record_that_is_damaged_is_one_clear_error(cli: CommandLine) -> None:
     pattern = write_lake(cli.folder)
     evaluate(cli, pattern)

@@ -11,14 +11,14 @@ that is killed nor one that does a part again leaves a row out or doubles one.
 
 import hashlib
 import re
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from synthesis.errors import InputError, Place
+from synthesis.errors import InputError, OutputError, Place
 from synthesis.model import CaseResult
 from synthesis.report.files import replaced
 from synthesis.runner.work import Part, Task
@@ -26,6 +26,7 @@ from synthesis.runner.work import Part, Task
 OURS = "_synthesis"
 DONE = "_SUCCESS"
 _PARTITION = re.compile(r"[^=/]+=[^/]*")
+_PART = re.compile(r"part-[0-9a-f]{16}-[0-9]{6,}\.parquet")
 _HINT = "Give --fresh to begin anew, or choose another --out-table."
 
 
@@ -97,11 +98,12 @@ class Manifest:
     def open(self, files: Collection[str], *, fresh: bool) -> None:
         """Make the folder ready: InputError if what it holds does not belong to this run."""
         if fresh:
-            self._clear()
+            with self._changing():
+                self._clear()
         if (self._table / OURS / "run.json").exists():
             self._require_same_run()
             self._left = {path.stem for path in (self._table / OURS / "parts").glob("part-*.json")}
-        elif self._table.is_dir() and any(self._table.iterdir()):
+        elif self._table.is_dir() and any(path.name != OURS for path in self._table.iterdir()):
             raise self._refusal("holds something that is no table of ours", "Choose another --out-table.")
         known = {_stem(file) for file in files}
         for name in sorted(self._left):
@@ -111,7 +113,8 @@ class Manifest:
                 )
         with replaced(self._table / OURS / "run.json") as file:
             file.write(msgspec.json.format(msgspec.json.encode(self._conditions, order="sorted"), indent=2))
-        (self._table / DONE).unlink(missing_ok=True)
+        with self._changing():
+            (self._table / DONE).unlink(missing_ok=True)
 
     def find(self, task: Task) -> Part | None:
         """What came of a task earlier, if it is finished and whole."""
@@ -132,9 +135,10 @@ class Manifest:
         for name in sorted(self._left):
             file = self._record(name).file
             raise self._refusal(f"holds verdicts on more of {file} than there is now", _HINT)
-        for path in self._table.rglob(".*.part"):
-            path.unlink(missing_ok=True)
-        (self._table / DONE).touch()
+        with self._changing():
+            for path in self._table.rglob(".*.part"):
+                path.unlink(missing_ok=True)
+            (self._table / DONE).touch()
 
     def _record(self, name: str) -> PartRecord:
         path = record_path(self._table, name)
@@ -158,12 +162,22 @@ class Manifest:
         """Take away a table of ours, and nothing else."""
         if not (self._table / OURS / "run.json").exists():
             return
-        ours = [path for name in ("part-*.parquet", ".*.part", DONE) for path in self._table.rglob(name)]
-        for path in [*ours, *(self._table / OURS).rglob("*.json")]:
-            path.unlink()
+        parts = [path for path in self._table.rglob("part-*.parquet") if _PART.fullmatch(path.name)]
+        records = (self._table / OURS / "parts").glob("*.json")
+        last = self._table / OURS / "run.json"  # by which the rest is known as ours, should this be cut short
+        for path in [*parts, *self._table.rglob(".*.part"), *records, self._table / DONE, last]:
+            path.unlink(missing_ok=True)
         for folder in sorted((path for path in self._table.rglob("*") if path.is_dir()), reverse=True):
             with suppress(OSError):  # not empty
                 folder.rmdir()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            place = Place(str(error.filename or self._table))
+            raise OutputError(f"cannot be changed: {error.strerror}", place=place, hint=_HINT) from None
 
     def _refusal(self, message: str, hint: str) -> InputError:
         return InputError(message, place=Place(str(self._table)), hint=hint)
