@@ -73,6 +73,7 @@ def test_a_run_begun_on_one_engine_goes_on_on_another(run: Run) -> None:
     ("options", "message"),
     [
         (("ray", "--ray-address", "127.0.0.1:1"), "Ray cannot be reached"),
+        (("ray", "--ray-address", "auto"), "Ray cannot be reached"),
         (("spark", "--master", "nonsense"), "Spark cannot be started"),
     ],
 )

@@ -4,6 +4,7 @@ Tasks over byte ranges and row groups rather than `ray.data`: see docs/scale.md 
 """
 
 import os
+import socket
 from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
@@ -13,6 +14,7 @@ from synthesis.engines.process import answer_here, part_of
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
 from synthesis.runner.work import Part, Task, WorkOrder
 
+PATIENCE = 10  # seconds for a cluster to answer
 RETRIES = 5  # of one task whose worker died
 OBJECT_STORE = 100 << 20  # bytes: what travels are paths and counts
 # No reports to Ray's makers, and no warning about graphics cards that nobody asked for.
@@ -32,11 +34,12 @@ class RayCrew:
 
     def __enter__(self) -> "RayCrew":
         ray = self._ray
-        quiet = {"include_dashboard": False} if self._address is None else {}
-        own = {"num_cpus": self._workers, "object_store_memory": OBJECT_STORE} if self._address is None else {}
+        own = {"num_cpus": self._workers, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
         try:
-            ray.init(address=self._address or "local", logging_level="error", log_to_driver=False, **quiet, **own)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+            _require_answer(self._address)
+            address = self._address or "local"  # never a cluster that only the environment names
+            ray.init(address, logging_level="error", log_to_driver=False, **({} if self._address else own))
+        except (OSError, ValueError, RuntimeError) as error:
             reason = str(error).partition("\n")[0]
             raise OptionError(f"Ray cannot be reached: {reason}", hint="Check --ray-address.") from None
         self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_answer)
@@ -76,6 +79,13 @@ class RayCrew:
                 hint="Its workers may run out of memory. Started again, a run with --out-table goes on.",
             ) from None
         return part_of(answer)
+
+
+def _require_answer(address: str | None) -> None:
+    """Ray itself would try a wrong address for a quarter of an hour."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
 
 
 def _answer(run: str, order: list[Any], task: Task) -> Part | SynthesisError:
