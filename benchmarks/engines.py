@@ -4,7 +4,8 @@
     python benchmarks/engines.py --sizing figures.json [--write docs/scale.md]
 
 A run is the whole command, from Parquet files to a finished table; `start` is the same command on ten conversations, so
-that `rate` is what a long run comes to. All engines are measured in one run of this script, one after the other, and
+that the rate is what a long run comes to. What an engine adds, and the sizing, rest on processor time, which other work
+on the machine changes less than the clock. All engines are measured in one run of this script, one after the other, and
 their tables are compared byte for byte. `ray.data` does the same work with that library in place of Ray core.
 `--sizing` measures nothing: it computes the tables again from figures that were kept.
 """
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -36,24 +38,30 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 import ray, synthesis
 ray.init("local", num_cpus=int(sys.argv[3]), include_dashboard=False, log_to_driver=False, logging_level="error")
 ray.data.DataContext.get_current().enable_progress_bars = False
-evaluator = synthesis.BatchEvaluator()
-table = ray.data.read_parquet(sys.argv[1]).map_batches(evaluator, batch_format="pyarrow", batch_size=1024)
+evaluate = synthesis.evaluate_table
+table = ray.data.read_parquet(sys.argv[1]).map_batches(evaluate, batch_format="pyarrow", batch_size=1024)
 table.write_parquet(sys.argv[2])
 """
 
 
 class Run(msgspec.Struct):
-    """One engine: seconds of the whole command, of its start, and a hash of the table."""
+    """One engine: seconds of the whole command and of its start, by the clock and of processors; the table's hash."""
 
     engine: str
     workers: int
     seconds: float
     start: float
+    processor: float
+    start_processor: float
     table: str = ""
 
     def rate(self, cases: int) -> float:
         """Conversations per second of a long run."""
-        return (cases - FEW) / max(self.seconds - self.start, 1e-9)
+        return (cases - FEW) / (self.seconds - self.start)
+
+    def core_rate(self, cases: int) -> float:
+        """Conversations per second of processor time, of all processes together."""
+        return (cases - FEW) / (self.processor - self.start_processor)
 
 
 class Figures(msgspec.Struct):
@@ -64,8 +72,7 @@ class Figures(msgspec.Struct):
     load: float
     corpus: str
     cases: int
-    input_bytes: int
-    table_bytes: int
+    text_bytes: int
     runs: list[Run]
 
 
@@ -76,9 +83,8 @@ def measure(engines: Sequence[str], cases: int, corpus: str, workers: int) -> Fi
         for kind, count in (("few", FEW), ("many", cases)):
             write_parquet(folder / kind / "log.parquet", CORPORA[corpus](count), max(1, count // (16 * workers)))
         runs = [measured(engine, number, folder) for engine in engines for number in counts(engine, workers)]
-        input_bytes = (folder / "many/log.parquet").stat().st_size
-        table_bytes = sum(path.stat().st_size for path in (folder / f"many-local-{workers}").rglob("part-*.parquet"))
-    return Figures(time.strftime("%Y-%m-%d"), os.cpu_count() or 1, load, corpus, cases, input_bytes, table_bytes, runs)
+    text = sum(len((row["user"] + row["assistant"]).encode()) for row in CORPORA[corpus](cases))
+    return Figures(time.strftime("%Y-%m-%d"), os.cpu_count() or 1, load, corpus, cases, text, runs)
 
 
 def counts(engine: str, workers: int) -> list[int]:
@@ -87,13 +93,17 @@ def counts(engine: str, workers: int) -> list[int]:
 
 
 def measured(engine: str, workers: int, folder: Path) -> Run:
-    start, seconds = (timed(engine, workers, folder, kind) for kind in ("few", "many"))
-    run = Run(engine, workers, seconds, start, hash_of(folder / f"many-{engine}-{workers}"))
+    (start, start_processor), (seconds, processor) = (timed(engine, workers, folder, kind) for kind in ("few", "many"))
+    table = hash_of(folder / f"many-{engine}-{workers}")
+    run = Run(engine, workers, seconds, start, processor, start_processor, table)
     print(f"{engine} {workers}: {seconds:.1f} s, start {start:.1f} s", file=sys.stderr, flush=True)
+    if seconds <= start:
+        raise SystemExit("that is less than its start: give more --cases, or a quieter machine")
     return run
 
 
-def timed(engine: str, workers: int, folder: Path, kind: str) -> float:
+def timed(engine: str, workers: int, folder: Path, kind: str) -> tuple[float, float]:
+    """Seconds by the clock, and of the processor time of the command and all that it started."""
     log, out = folder / kind / "log.parquet", folder / f"{kind}-{engine}-{workers}"
     if engine == "ray.data":
         command = [sys.executable, "-c", _RAY_DATA, str(log), str(out), str(workers)]
@@ -102,10 +112,33 @@ def timed(engine: str, workers: int, folder: Path, kind: str) -> float:
         command += ["--workers", str(workers), "--out-table", str(out), "--out", str(folder / "report.json")]
         command += ["--fail-on", "1000000000", "--quiet"]
     begun = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{engine} failed with {done.returncode}:\n{done.stderr}")
-    return time.perf_counter() - begun
+    with (folder / "said.txt").open("w+") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said)
+        used: dict[int, float] = {}
+        while process.poll() is None:
+            used |= {pid: max(processor_time(pid), used.get(pid, 0.0)) for pid in family(process.pid)}
+            time.sleep(0.05)
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"{engine} failed with {process.returncode}:\n{said.read()}")
+    return time.perf_counter() - begun, sum(used.values())
+
+
+def family(pid: int) -> Iterator[int]:
+    """A process and all below it (Linux)."""
+    yield pid
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in thread.read_text().split():
+                yield from family(int(child))
+
+
+def processor_time(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended: the last look at it counts
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def write_parquet(path: Path, rows: Iterator[dict[str, Any]], group: int) -> None:
@@ -138,36 +171,38 @@ def measured_table(figures: Figures) -> str:
         f"**Measured** on {figures.day}: {figures.cases:,} conversations of the corpus `{figures.corpus}` in one "
         f"Parquet file, {figures.cores} cores, load {figures.load:.1f} before the run began.",
         "",
-        "| engine | processes | whole run, s | start, s | conversations/s | rate against local | same bytes as local |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| engine | processes | whole run, s | start, s | conversations/s | ms of processor each | more than local "
+        "| same bytes as local |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for run in figures.runs:
-        rate, local = run.rate(figures.cases), base[run.workers]
-        same = "yes" if run.table == local.table else "its own files"
-        cells = (run.engine, run.workers, f"{run.seconds:.1f}", f"{run.start:.1f}", f"{rate:,.0f}")
-        share = f"{100 * rate / local.rate(figures.cases):.0f} %"
-        lines.append(f"| {' | '.join(map(str, cells))} | {share} | {same} |")
+        local = base[run.workers].core_rate(figures.cases)
+        same = "yes" if run.table == base[run.workers].table else "its own files"
+        each = run.core_rate(figures.cases)
+        cells = (run.engine, run.workers, f"{run.seconds:.1f}", f"{run.start:.1f}", f"{run.rate(figures.cases):,.0f}")
+        lines.append(
+            f"| {' | '.join(map(str, cells))} | {1000 / each:.2f} | {100 * (local / each - 1):+.0f} % | {same} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def sizing_table(figures: Figures) -> str:
     """What the figures come to at sizes that nobody has run here."""
     alone = next(run for run in figures.runs if run.engine == "local" and run.workers == 1)
-    rate = alone.rate(figures.cases)
+    rate = alone.core_rate(figures.cases)
     hours_on = " | ".join(f"hours on {cores:,} cores" for cores in CORES)
     lines = [
-        f"**Extrapolated** from {rate:,.0f} conversations per second on one core, in proportion to cores, without "
-        f"waiting for storage; {figures.input_bytes / figures.cases:,.0f} bytes of Parquet in and "
-        f"{figures.table_bytes / figures.cases:,.0f} bytes out per conversation.",
+        f"**Extrapolated** from {rate:,.0f} conversations per second of one core's time (local, 1 process), in "
+        f"proportion to cores, without waiting for storage. The made-up conversations hold "
+        f"{figures.text_bytes / figures.cases:,.0f} bytes of text each.",
         "",
-        f"| conversations | core-hours | {hours_on} | in, GB | out, GB |",
-        f"| --- | --- | {' | '.join('---' for _ in CORES)} | --- | --- |",
+        f"| conversations | text, TB | core-hours | {hours_on} |",
+        f"| --- | --- | --- | {' | '.join('---' for _ in CORES)} |",
     ]
     for name, count in SIZES.items():
         hours = count / rate / 3600
         spread = " | ".join(f"{hours / cores:,.1f}" for cores in CORES)
-        weights = [count * size / figures.cases / 1e9 for size in (figures.input_bytes, figures.table_bytes)]
-        lines.append(f"| {name} | {hours:,.0f} | {spread} | {weights[0]:,.0f} | {weights[1]:,.0f} |")
+        lines.append(f"| {name} | {count * figures.text_bytes / figures.cases / 1e12:.2f} | {hours:,.0f} | {spread} |")
     return "\n".join(lines) + "\n"
 
 

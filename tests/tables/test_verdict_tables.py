@@ -2,6 +2,9 @@
 
 import json
 import os
+import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -195,7 +198,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_install_line(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     for name in ("ray", "pyspark"):
-        monkeypatch.setitem(__import__("sys").modules, name, None)
+        monkeypatch.setitem(sys.modules, name, None)
     write_jsonl(cli.folder / "cases.jsonl", [row()])
     outcome = cli("--cases", "cases.jsonl", "--engine", engine)
     assert outcome.code == 1
@@ -208,3 +211,28 @@ def test_a_folder_that_cannot_be_written_is_told(cli: CommandLine) -> None:
     Path("taken").write_text("a file")
     assert "--out-table is no folder" in evaluate(cli, "log.parquet", "taken").err
     assert "cannot be written" in evaluate(cli, "log.parquet", "taken/below").err
+
+
+def test_a_long_row_group_is_read_at_constant_memory(tmp_path: Path) -> None:
+    """In a process of its own, whose greatest memory before and after tells what the reading took."""
+    chance = random.Random(1)
+    texts = [chance.randbytes(1000).hex() for _ in range(40_000)]
+    pq.write_table(pa.table({"user": texts, "assistant": texts}), tmp_path / "log.parquet", use_dictionary=False)
+    size = (tmp_path / "log.parquet").stat().st_size
+    code = """
+import resource, sys
+from pathlib import Path
+from synthesis.cases.logs.options import RowOptions
+from synthesis.cases.logs.parquet import read_range, row_ranges
+from synthesis.cases.schema import CaseValidator
+options = RowOptions().for_logs(CaseValidator([]))
+found = list(row_ranges(Path("log.parquet"), "log", options, (), lambda _: None))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = sum(batch.num_rows for part in found for batch in read_range(part, options))
+print(rows, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    rows_read, taken = map(int, done.stdout.split())
+    assert rows_read == 40_000
+    assert size > 50e6
+    assert taken < size / 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.blocks import Seen
+from synthesis.cases.blocks import CHUNK, Seen
 from synthesis.cases.logs.conversion import Row
 from synthesis.cases.logs.options import FIELDS, LogOptions
 from synthesis.cases.logs.tables import require_columns
@@ -129,7 +129,8 @@ def _opened(path: Path) -> Iterator[Any]:
     except ImportError:
         raise MissingExtraError("parquet", "reading Parquet files") from None
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        # Read as a stream: by default a whole row group, however long, would be held in memory.
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=CHUNK) as file:
             yield file
     except pyarrow.ArrowException as error:
         reason = str(error).partition("\n")[0]
