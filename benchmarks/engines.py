@@ -5,9 +5,10 @@
 
 A run is the whole command, from Parquet files to a finished table; `start` is the same command on ten conversations, so
 that the rate is what a long run comes to. What an engine adds, and the sizing, rest on processor time, which other work
-on the machine changes less than the clock. All engines are measured in one run of this script, one after the other, and
-their tables are compared byte for byte. `ray.data` does the same work with that library in place of Ray core.
-`--sizing` measures nothing: it computes the tables again from figures that were kept.
+on the machine changes less than the clock. `bare` are the same conversations in a language without rules, so that
+they are read, normalised, spread and written, but not searched. All engines are measured in one run of this script, one after
+the other, and their tables are compared byte for byte. `ray.data` does the same work with that library in place of Ray
+core. `--sizing` measures nothing: it computes the tables again from figures that were kept.
 """
 
 import argparse
@@ -29,6 +30,7 @@ import msgspec
 
 CORPORA = {"short": corpora.short, "realistic": corpora.realistic, "mixed": corpora.mixed}
 FEW = 10
+NO_RULES = "xx"
 CORES = (64, 256, 1024)
 SIZES = {"100 million": 10**8, "1 billion": 10**9}
 _BLOCK = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.DOTALL)
@@ -45,12 +47,13 @@ table.write_parquet(sys.argv[2])
 
 
 class Run(msgspec.Struct):
-    """One engine: seconds of the whole command and of its start, by the clock and of processors; the table's hash."""
+    """One engine: seconds of the whole command, of its start, of bare work, of processors; a hash of the table."""
 
     engine: str
     workers: int
     seconds: float
     start: float
+    bare: float
     processor: float
     start_processor: float
     table: str = ""
@@ -58,6 +61,10 @@ class Run(msgspec.Struct):
     def rate(self, cases: int) -> float:
         """Conversations per second of a long run."""
         return (cases - FEW) / (self.seconds - self.start)
+
+    def bare_rate(self, cases: int) -> float:
+        """The same without rules; the start of a run is noisy beside so little work."""
+        return (cases - FEW) / max(self.bare - self.start, 0.1)
 
     def core_rate(self, cases: int) -> float:
         """Conversations per second of processor time, of all processes together."""
@@ -80,8 +87,9 @@ def measure(engines: Sequence[str], cases: int, corpus: str, workers: int) -> Fi
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for kind, count in (("few", FEW), ("many", cases)):
-            write_parquet(folder / kind / "log.parquet", CORPORA[corpus](count), max(1, count // (16 * workers)))
+        for kind, count, lang in (("few", FEW, None), ("many", cases, None), ("bare", cases, NO_RULES)):
+            rows = ({**row, "lang": lang} for row in CORPORA[corpus](count))
+            write_parquet(folder / kind / "log.parquet", rows, max(1, count // (16 * workers)))
         runs = [measured(engine, number, folder) for engine in engines for number in counts(engine, workers)]
     text = sum(len((row["user"] + row["assistant"]).encode()) for row in CORPORA[corpus](cases))
     return Figures(time.strftime("%Y-%m-%d"), os.cpu_count() or 1, load, corpus, cases, text, runs)
@@ -93,10 +101,12 @@ def counts(engine: str, workers: int) -> list[int]:
 
 
 def measured(engine: str, workers: int, folder: Path) -> Run:
-    (start, start_processor), (seconds, processor) = (timed(engine, workers, folder, kind) for kind in ("few", "many"))
+    (start, start_processor), (seconds, processor), (bare, _) = (
+        timed(engine, workers, folder, kind) for kind in ("few", "many", "bare")
+    )
     table = hash_of(folder / f"many-{engine}-{workers}")
-    run = Run(engine, workers, seconds, start, processor, start_processor, table)
-    print(f"{engine} {workers}: {seconds:.1f} s, start {start:.1f} s", file=sys.stderr, flush=True)
+    run = Run(engine, workers, seconds, start, bare, processor, start_processor, table)
+    print(f"{engine} {workers}: {seconds:.1f} s, start {start:.1f} s, bare {bare:.1f} s", file=sys.stderr, flush=True)
     if seconds <= start:
         raise SystemExit("that is less than its start: give more --cases, or a quieter machine")
     return run
@@ -146,11 +156,12 @@ def write_parquet(path: Path, rows: Iterator[dict[str, Any]], group: int) -> Non
     import pyarrow.parquet as pq
 
     first = next(rows)
+    schema = pa.RecordBatch.from_pylist([{**first, "lang": ""}]).schema
     path.parent.mkdir()
-    with pq.ParquetWriter(path, pa.RecordBatch.from_pylist([first]).schema) as writer:
+    with pq.ParquetWriter(path, schema) as writer:
         remaining = chain([first], rows)
         while batch := [row for row, _ in zip(remaining, range(group), strict=False)]:
-            writer.write_batch(pa.RecordBatch.from_pylist(batch))
+            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
 
 
 def hash_of(folder: Path) -> str:
@@ -171,15 +182,16 @@ def measured_table(figures: Figures) -> str:
         f"**Measured** on {figures.day}: {figures.cases:,} conversations of the corpus `{figures.corpus}` in one "
         f"Parquet file, {figures.cores} cores, load {figures.load:.1f} before the run began.",
         "",
-        "| engine | processes | whole run, s | start, s | conversations/s | ms of processor each | more than local "
-        "| same bytes as local |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| engine | processes | whole run, s | start, s | conversations/s | bare, conversations/s "
+        "| ms of processor each | more than local | same bytes as local |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for run in figures.runs:
         local = base[run.workers].core_rate(figures.cases)
         same = "yes" if run.table == base[run.workers].table else "its own files"
         each = run.core_rate(figures.cases)
-        cells = (run.engine, run.workers, f"{run.seconds:.1f}", f"{run.start:.1f}", f"{run.rate(figures.cases):,.0f}")
+        rates = (run.rate(figures.cases), run.bare_rate(figures.cases))
+        cells = (run.engine, run.workers, f"{run.seconds:.1f}", f"{run.start:.1f}", *(f"{rate:,.0f}" for rate in rates))
         lines.append(
             f"| {' | '.join(map(str, cells))} | {1000 / each:.2f} | {100 * (local / each - 1):+.0f} % | {same} |"
         )
