@@ -6,9 +6,9 @@
 A run is the whole command, from Parquet files to a finished table; `start` is the same command on ten conversations, so
 that the rate is what a long run comes to. What an engine adds, and the sizing, rest on processor time, which other work
 on the machine changes less than the clock. `bare` are the same conversations in a language without rules, so that
-they are read, normalised, spread and written, but not searched. All engines are measured in one run of this script, one after
-the other, and their tables are compared byte for byte. `ray.data` does the same work with that library in place of Ray
-core. `--sizing` measures nothing: it computes the tables again from figures that were kept.
+they are read, normalised, spread and written, but not searched. All engines are measured in one run of this script, one
+after the other, and their tables are compared byte for byte. `ray.data` does the same work with that library in place
+of Ray core. `--sizing` measures nothing: it computes the tables again from figures that were kept.
 """
 
 import argparse
