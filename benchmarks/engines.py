@@ -62,10 +62,6 @@ class Run(msgspec.Struct):
         """Conversations per second of a long run."""
         return (cases - FEW) / (self.seconds - self.start)
 
-    def bare_rate(self, cases: int) -> float:
-        """The same without rules; the start of a run is noisy beside so little work."""
-        return (cases - FEW) / max(self.bare - self.start, 0.1)
-
     def core_rate(self, cases: int) -> float:
         """Conversations per second of processor time, of all processes together."""
         return (cases - FEW) / (self.processor - self.start_processor)
@@ -182,7 +178,7 @@ def measured_table(figures: Figures) -> str:
         f"**Measured** on {figures.day}: {figures.cases:,} conversations of the corpus `{figures.corpus}` in one "
         f"Parquet file, {figures.cores} cores, load {figures.load:.1f} before the run began.",
         "",
-        "| engine | processes | whole run, s | start, s | conversations/s | bare, conversations/s "
+        "| engine | processes | whole run, s | start, s | bare run, s | conversations/s "
         "| ms of processor each | more than local | same bytes as local |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
@@ -190,8 +186,8 @@ def measured_table(figures: Figures) -> str:
         local = base[run.workers].core_rate(figures.cases)
         same = "yes" if run.table == base[run.workers].table else "its own files"
         each = run.core_rate(figures.cases)
-        rates = (run.rate(figures.cases), run.bare_rate(figures.cases))
-        cells = (run.engine, run.workers, f"{run.seconds:.1f}", f"{run.start:.1f}", *(f"{rate:,.0f}" for rate in rates))
+        seconds = (f"{value:.1f}" for value in (run.seconds, run.start, run.bare))
+        cells = (run.engine, run.workers, *seconds, f"{run.rate(figures.cases):,.0f}")
         lines.append(
             f"| {' | '.join(map(str, cells))} | {1000 / each:.2f} | {100 * (local / each - 1):+.0f} % | {same} |"
         )
