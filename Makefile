@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-all test-adapters test-browser lint docs clean
+.PHONY: help install dev run test test-all test-adapters test-browser test-engines lint docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ lint: dev ## ruff and mypy
 test: lint ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not browser"
 
-test-all: lint $(VENV)/.installed-browser test-adapters ## the same, the slow groups, the browser and the adapters
+test-all: lint $(VENV)/.installed-browser test-adapters test-engines ## the same, slow groups, browser, adapters, engines
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-browser: $(VENV)/.installed-browser ## the HTML report and the pages in a real browser
@@ -56,8 +56,14 @@ test-adapters: ## the adapters against the real frameworks
 	$(VENV)-adapters/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[adapters]'
 	$(VENV)-adapters/bin/python -m pytest tests/adapters
 
+# In an environment of its own: Ray and Spark weigh more than all the rest. Spark needs Java 17 or later.
+test-engines: ## local, Ray and Spark give the same answer
+	$(PYTHON) -m venv $(VENV)-engines
+	$(VENV)-engines/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[engines]'
+	$(VENV)-engines/bin/python -m pytest tests/engines
+
 docs: dev ## write the generated documents anew
 	$(BIN)/python docs/generate.py
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-adapters out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -17,10 +17,10 @@ LAYERS = [
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],
     ["runner"],
-    ["history"],
+    ["engines", "history"],
     ["glossary", "remarks"],
     ["api", "guard"],
-    ["integrations", "mcp_server", "pytest_plugin", "server"],
+    ["integrations", "mcp_server", "pytest_plugin", "server", "spark"],
     ["cli"],
     ["__main__"],
 ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from synthesis.checks.exchange import Exchange
     from synthesis.checks.registry import check
     from synthesis.checks.similarity import EmbeddingAdapter, set_embedding_adapter
+    from synthesis.engines.arrow import BatchEvaluator, evaluate_table
     from synthesis.errors import SynthesisError
     from synthesis.guard import Guard
     from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from synthesis.rules.schema import Signal
 
 __all__ = [
+    "BatchEvaluator",
     "Case",
     "CaseResult",
     "CheckResult",
@@ -45,6 +47,7 @@ __all__ = [
     "check_agency",
     "check_pivot",
     "check_reassurance",
+    "evaluate_table",
     "load_cases",
     "run_all_cases",
     "run_case",
@@ -61,6 +64,7 @@ _HOMES = {
     "synthesis.checks.exchange": ("Exchange",),
     "synthesis.checks.registry": ("check",),
     "synthesis.checks.similarity": ("EmbeddingAdapter", "set_embedding_adapter"),
+    "synthesis.engines.arrow": ("BatchEvaluator", "evaluate_table"),
     "synthesis.errors": ("SynthesisError",),
     "synthesis.guard": ("Guard",),
     "synthesis.model": ("Case", "CaseResult", "CheckResult", "Finding", "Turn"),

@@ -45,7 +45,7 @@ def blocks(
 ) -> Iterator[Block | Problem]:
     """The blocks of a file in order, of about `size` bytes each; `seen` is shown every byte, for a hash."""
     with _opened(path) as file:
-        yield from _Cutter(file, "" if _is_stream(path) else str(path), shown, size, most_line, seen).cut()
+        yield from _Cutter(file, "" if _is_stream(path) else str(path.absolute()), shown, size, most_line, seen).cut()
 
 
 def _is_stream(path: Path) -> bool:

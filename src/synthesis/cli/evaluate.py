@@ -55,6 +55,16 @@ from synthesis.errors import OptionError
 @click.option(
     "--results", metavar="PATH", help="Results as JSON Lines (.jsonl, .jsonl.gz, .jsonl.zst) beside a small report."
 )
+@click.option(
+    "--out-table",
+    metavar="DIR",
+    help="Verdicts as a table of Parquet files beside a small report; begun again, a run goes on where it stopped.",
+)
+@click.option("--keep", metavar="NAME,..", help="Columns of a Parquet input that the table keeps.")
+@click.option("--fresh", is_flag=True, help="Begin --out-table anew, whatever is finished of it.")
+@click.option("--engine", type=click.Choice(["local", "ray", "spark"]), default="local", help="Where the work runs.")
+@click.option("--ray-address", metavar="ADDRESS", help="A running Ray cluster, or 'auto'. [default: one of its own]")
+@click.option("--master", metavar="URL", help="A Spark master. [default: local]")
 @click.option("--failures-only", is_flag=True, help="Keep only failed cases and errors in the results.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
 @click.option(

@@ -16,12 +16,15 @@ from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.progress import progress_bar
 from synthesis.cli.request import Request, shown_path
+from synthesis.engines.crews import start_crew
+from synthesis.engines.resuming import ResumingCrew, table_conditions
 from synthesis.errors import OptionError, OutputError, Place
 from synthesis.model.report import Report
 from synthesis.report.parts import join_report, join_results, results_suffix
 from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.manifest import Manifest
 from synthesis.runner.run import run_conditions
-from synthesis.runner.stream import CaseFile, Outcome, run_files, with_chosen
+from synthesis.runner.stream import CaseFile, Outcome, Progress, run_files, useful_workers, with_chosen
 from synthesis.runner.tally import percent
 from synthesis.runner.work import WorkOrder
 
@@ -29,13 +32,13 @@ from synthesis.runner.work import WorkOrder
 def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
     """Load, evaluate, write, show; the exit code of it all."""
     _refuse_to_overwrite(request)
+    request.table.require_apart_from(request.cases)
     files = [CaseFile(path, shown_path(path)) for path in request.cases]
     rules = rules_in_force(request.folders, request.disabled)
     with TemporaryDirectory(prefix=".synthesis-", dir=_existing(request.out.parent)) as parts:
         order = _order(request, Path(parts), files)
         with progress_bar(enabled=not quiet and not as_artifact) as progress:
-            limits = {"workers": request.workers, "most_line": request.most_line}
-            outcome = run_files(files, order, **limits, progress=progress, rules=rules)
+            outcome = _run(request, files, order, rules, progress)
         _require_matches(request, outcome)
         header = _header(request, outcome, rules)
         if request.results:
@@ -46,6 +49,24 @@ def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(header["summary"], request.out)).decode())
     return exit_code(header["summary"], request.fail_on)
+
+
+def _run(
+    request: Request, files: Sequence[CaseFile], order: WorkOrder, rules: RuleSet, progress: Progress | None
+) -> Outcome:
+    """On the engine that was asked for; for a table only what is not yet finished of it."""
+    manifest: Manifest | None = None
+    if order.table:
+        manifest = Manifest(Path(order.table), table_conditions(order, rules, request.most_line))
+        manifest.open([file.shown for file in files], fresh=request.table.fresh)
+        order = msgspec.structs.replace(order, run=manifest.run)
+    workers = useful_workers(files, request.workers)
+    with start_crew(request.engine, order, workers=workers, rules=rules) as hands:
+        crew = ResumingCrew(hands, manifest) if manifest else hands
+        outcome = run_files(files, order, crew, most_line=request.most_line, progress=progress)
+    if manifest:
+        manifest.finish()
+    return outcome
 
 
 def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -60,13 +81,15 @@ def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
 def _order(request: Request, parts: Path, files: Sequence[CaseFile]) -> WorkOrder:
     order = WorkOrder(
         parts=str(parts),
+        table=str(request.table.folder or ""),
+        keep=request.table.keep,
         results_suffix=results_suffix(request.results) if request.results else "",
         schema=str(request.schema),
         folders=request.folders,
         disabled=request.disabled,
         profile=request.profile,
         language=request.language,
-        keep_text=request.keep_text,
+        keep_text=request.keep_text and not request.table.folder,
         failures_only=request.failures_only,
         filters=request.filters,
         rows=request.rows,
@@ -83,10 +106,11 @@ def _order(request: Request, parts: Path, files: Sequence[CaseFile]) -> WorkOrde
 def _show(outcome: Outcome, summary: dict[str, Any], request: Request, rules: RuleSet, *, to_stderr: bool) -> None:
     colours = False if "NO_COLOR" in os.environ else None
     stream = sys.stderr if to_stderr else sys.stdout
+    results = request.results or request.table.folder
     lines = [
         *warning_lines(outcome.warnings, outcome.warned),
         *summary_lines(summary, outcome.examples, rules),
-        f"Report: {request.out}" + (f", results: {request.results}" if request.results else ""),
+        f"Report: {request.out}" + (f", results: {results}" if results else ""),
     ]
     for line in lines:
         click.echo(line, file=stream, color=colours)
@@ -105,12 +129,14 @@ def _header(request: Request, outcome: Outcome, rules: RuleSet) -> dict[str, Any
             "rules": list(request.folders),
             "disable": list(request.disabled),
             **request.rows.shown(),
+            **({"keep": list(request.table.keep)} if request.table.keep else {}),
             "settings": [Path(os.path.relpath(file)).as_posix() for file in request.settings_files],
         },
     }
     header = Report(conditions, outcome.tally.to_dict(), (), (), tuple(outcome.warnings)).header()
-    if request.results:
-        header["results_file"] = Path(os.path.relpath(request.results, request.out.parent)).as_posix()
+    for name, place in (("results_file", request.results), ("results_table", request.table.folder)):
+        if place:
+            header[name] = Path(os.path.relpath(place, request.out.parent)).as_posix()
     return header
 
 

@@ -11,6 +11,8 @@ from synthesis.cases.blocks import MOST_LINE
 from synthesis.cases.logs.options import RowOptions
 from synthesis.checks.registry import get_check
 from synthesis.cli.rows import row_options
+from synthesis.cli.tables import TableOptions
+from synthesis.engines.crews import EngineChoice
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.language import primary
 from synthesis.rules.ruleset import bundled_languages as rules_languages
@@ -44,6 +46,8 @@ class Request(msgspec.Struct, frozen=True):
     workers: int = 1
     most_line: int = MOST_LINE
     rows: RowOptions = RowOptions()
+    table: TableOptions = TableOptions()
+    engine: EngineChoice = EngineChoice()
 
     @classmethod
     def of(cls, options: dict[str, Any], settings: Settings) -> "Request":
@@ -75,6 +79,8 @@ class Request(msgspec.Struct, frozen=True):
             workers=options["workers"] or available_cores(),
             most_line=options["max_line"],
             rows=rows,
+            table=TableOptions.of(options),
+            engine=EngineChoice(options["engine"], options["ray_address"], options["master"]),
         )
 
 

@@ -1,6 +1,6 @@
 """Reports as files: written beside their place, then put there in one step; never half, never onto an input."""
 
-import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,7 +42,7 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     """A file to write beside `path`, which takes its place in one step; after an error nothing has changed."""
     if path.is_dir():
         raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")  # two may be at the same work
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("wb") as file:

@@ -5,6 +5,7 @@ it ends with a line feed. Either way parts are joined by copying bytes: compress
 one after the other.
 """
 
+import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +28,9 @@ class PartWriter:
 
     def __init__(self, path: Path, suffix: str = "") -> None:
         self._before, self._after = (b"", b"\n") if suffix else (_SEPARATOR, b"")
-        self._file = open_binary(path, "wb", suffix)
+        self._path = path
+        self._beside = path.with_name(f"{path.name}.{secrets.token_hex(6)}")  # in its place when it is whole
+        self._file = open_binary(self._beside, "wb", suffix)
 
     def write(self, record: Any) -> None:
         self._file.write(self._before + _encode(record) + self._after)
@@ -39,6 +42,7 @@ class PartWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+        self._beside.replace(self._path)
 
 
 def results_suffix(path: Path) -> str:
@@ -53,7 +57,7 @@ def join_report(header: dict[str, Any], folder: Path, parts: int, out: Path) -> 
     """Write the report: the header, then the lists from the part files, in their order."""
     with replaced(out) as file:
         file.write(msgspec.json.format(_encode(header), indent=2).removesuffix(b"\n}"))
-        if "results_file" not in header:
+        if "results_file" not in header and "results_table" not in header:
             for name in ("failures", "results"):
                 _copy_list(name, (folder / f"{number}.{name}" for number in range(parts)), file)
         file.write(b"\n}\n")

@@ -13,7 +13,7 @@ import jsonschema_rs
 import msgspec
 
 from synthesis import bundled
-from synthesis.errors import InputError, MissingExtraError, Place
+from synthesis.errors import InputError, MissingExtraError, Place, shorten
 from synthesis.report.layout import LISTS, find_layout
 from synthesis.report.verdicts import failed_checks
 
@@ -108,7 +108,9 @@ def _from_lines(path: Path, offset: int, line: int, count: int, name: str) -> Re
 
 
 def _beside(path: Path, fields: Record) -> Records | None:
-    """The results of a small report, which names the file that they are in."""
+    """The results of a small report, which names the file that they are in; a table holds too little to draw from."""
+    if "results_table" in fields:
+        return _in_a_table(path, str(fields["results_table"]))
     name = fields.get("results_file")
     if name is None:
         return None
@@ -122,6 +124,17 @@ def _beside(path: Path, fields: Record) -> Records | None:
                 yield from _records(lines, str(file), 1, "results")
         except (OSError, EOFError) as error:
             raise _unreadable(error, file) from None
+
+    return records
+
+
+def _in_a_table(path: Path, name: str) -> Records:
+    def records() -> Iterator[Record]:
+        raise InputError(
+            f"its results lie in a table ({shorten(name)}), without the evidence that this needs",
+            place=Place(str(path)),
+            hint="Query the table, or evaluate without --out-table.",
+        )
 
     return records
 

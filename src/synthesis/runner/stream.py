@@ -5,46 +5,64 @@ block alone.
 """
 
 import hashlib
-import multiprocessing
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from types import TracebackType
+from typing import Protocol
 
 import msgspec
 
-from synthesis.cases.blocks import Block, Seen, blocks, input_size
-from synthesis.cases.jsonl import no_cases, parse_block
-from synthesis.cases.logs import is_log
+from synthesis.cases.blocks import Seen, blocks, input_size
+from synthesis.cases.jsonl import no_cases
+from synthesis.cases.logs import format_of
+from synthesis.cases.logs.formats import CASES, PARQUET
 from synthesis.cases.logs.options import ERROR, STOP
+from synthesis.cases.logs.parquet import RowRange, row_ranges
 from synthesis.cases.logs.rows import errors_as_blocks, log_blocks
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks
-from synthesis.errors import SHOWN_PROBLEMS, CaseError, Problem, SynthesisError
+from synthesis.errors import SHOWN_PROBLEMS, CaseError, OptionError, Problem
 from synthesis.model import Case, CaseResult
-from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.duplicates import DuplicateIds
 from synthesis.runner.filters import Filters
+from synthesis.runner.reading import Reader, Unit
 from synthesis.runner.tally import Tally
-from synthesis.runner.work import EXAMPLES, Part, Worker, WorkOrder, is_alike
+from synthesis.runner.work import EXAMPLES, Part, Task, WorkOrder, is_alike
 
 BLOCK = 2 << 20  # bytes that one worker takes at a time
+LARGE_BLOCK = 16 << 20  # the same for a part of a table, from a file that is large enough for many of them
 SMALL = 1 << 20  # bytes: below that, one process is quicker than starting several
 Progress = Callable[[int, int, int], None]  # cases so far, bytes so far, bytes in all (0: unknown)
 
 
-def file_blocks(
+class Crew(Protocol):
+    """Whoever does the tasks: processes here, or those of an engine; parts come back in the order of the tasks."""
+
+    def work(self, todo: Iterator[Task]) -> Iterator[Part]: ...
+
+
+def file_units(
     file: "CaseFile", order: WorkOrder, most_line: int, seen: Seen = lambda _: None, block_size: int = BLOCK
-) -> Iterator[Block | Problem]:
-    """The blocks of a file of cases, or of what a log or a table gives."""
-    if not is_log(file.path, mapped=order.rows.asks_for_log):
-        found = blocks(file.path, file.shown, size=block_size, most_line=most_line, seen=seen)
+) -> Iterator[Unit | Problem]:
+    """The blocks of a file of cases, or of what a log or a table gives; for a table of verdicts, its row groups."""
+    kind = format_of(file.path, mapped=order.rows.asks_for_log)
+    if order.keep and kind != PARQUET:
+        raise OptionError(f"--keep names columns, and {file.shown} is no Parquet file", hint="Leave out --keep.")
+    if kind == CASES:
+        size = _size_for_table(file) if order.table else block_size
+        found = blocks(file.path, file.shown, size=size, most_line=most_line, seen=seen)
         return errors_as_blocks(found, order.rows, file.shown) if order.rows.on_bad_row == ERROR else found
-    options = order.rows.for_logs(CaseValidator(checks(), Path(order.schema) if order.schema else None))
+    validator = CaseValidator(checks(), Path(order.schema) if order.schema else None)
+    options = order.rows.for_logs(validator, any_id=bool(order.table))
+    if kind == PARQUET and order.table:
+        return row_ranges(file.path, file.shown, options, order.keep, seen)
     return log_blocks(file.path, file.shown, options, stop=order.rows.on_bad_row == STOP, seen=seen)
+
+
+def _size_for_table(file: "CaseFile") -> int:
+    """Large files make large parts of a table; how large depends on the file alone."""
+    return min(max(BLOCK, input_size(file.path) // 64), LARGE_BLOCK)
 
 
 class CaseFile(msgspec.Struct, frozen=True):
@@ -69,42 +87,48 @@ class Outcome(msgspec.Struct):
 def run_files(
     files: Sequence[CaseFile],
     order: WorkOrder,
+    crew: Crew,
     *,
-    workers: int,
     most_line: int,
     progress: Progress | None = None,
-    rules: RuleSet | None = None,
     block_size: int = BLOCK,
 ) -> Outcome:
     """Evaluate all cases of all files; CaseError with everything that is wrong with one of them.
 
-    `rules` spare a run in this process the loading of what the order names. Smaller blocks tell progress more often.
+    Smaller blocks tell progress more often.
     """
     total = sum(input_size(file.path) for file in files)
     outcome = Outcome(Tally())
     digest = hashlib.sha256()
-    with _Crew(order, workers if total == 0 or total >= SMALL else 1, rules) as crew:
-        for file in files:
-            run = _FileRun(file, crew, outcome)
-            run.perform(file_blocks(file, order, most_line, digest.update, block_size), progress, total)
+    for file in files:
+        run = _FileRun(file, crew, order, outcome)
+        run.perform(file_units(file, order, most_line, digest.update, block_size), progress, total)
     outcome.input_hash = digest.hexdigest()
     outcome.examples.sort(key=lambda example: example.is_negative_example)
     return outcome
 
 
+def useful_workers(files: Sequence[CaseFile], workers: int) -> int:
+    """How many processes are worth starting; a Parquet file holds many times its size in text."""
+    total = sum(input_size(file.path) * (16 if format_of(file.path) == PARQUET else 1) for file in files)
+    return workers if total == 0 or total >= SMALL else 1
+
+
 class _FileRun:
     """The run over one file: its parts in order, its problems together."""
 
-    def __init__(self, file: CaseFile, crew: "_Crew", outcome: Outcome) -> None:
+    def __init__(self, file: CaseFile, crew: Crew, order: WorkOrder, outcome: Outcome) -> None:
         self._file = file
         self._crew = crew
+        self._order = order
         self._outcome = outcome
+        self._seen = 0
         self._problems: list[Problem] = []
         self._kinds: Counter[str] = Counter()
-        self._ids = DuplicateIds(crew.parts_folder)
+        self._ids = DuplicateIds(Path(order.parts))
 
-    def perform(self, found: Iterator[Block | Problem], progress: Progress | None, total: int) -> None:
-        for part in self._crew.work(self._blocks(found), self._outcome.parts):
+    def perform(self, found: Iterator[Unit | Problem], progress: Progress | None, total: int) -> None:
+        for part in self._crew.work(self._tasks(found)):
             self._take(part)
             if progress:
                 progress(self._outcome.tally.cases, self._outcome.read, total)
@@ -114,15 +138,17 @@ class _FileRun:
             self._problems.sort(key=lambda problem: problem.line)
             shown = self._problems[:SHOWN_PROBLEMS]
             raise CaseError(shown, file=self._file.shown, total=self._kinds.total(), kinds=self._kinds)
-        if not self._ids.count:
+        if not self._seen and not self._order.table:  # a data lake has empty files
             raise no_cases(self._file.shown)
 
-    def _blocks(self, found: Iterator[Block | Problem]) -> Iterator[Block]:
+    def _tasks(self, found: Iterator[Unit | Problem]) -> Iterator[Task]:
+        first, index = self._outcome.parts, 0
         for one in found:
-            if isinstance(one, Block):
-                yield one
-            else:
+            if isinstance(one, Problem):
                 self._add(one)
+            else:
+                yield Task(first + index, index, one, _fingerprint(one) if self._order.table else "")
+                index += 1
 
     def _add(self, problem: Problem) -> None:
         self._kinds[problem.kind] += 1
@@ -130,6 +156,7 @@ class _FileRun:
 
     def _take(self, part: Part) -> None:
         outcome = self._outcome
+        self._seen += part.seen
         outcome.parts += 1
         outcome.read += part.size
         outcome.tally.merge(part.tally)
@@ -143,68 +170,13 @@ class _FileRun:
         self._ids.add(part.number, part.id_hashes, part.id_lines)
 
 
-class _Crew:
-    """One or several processes that work on blocks; results come back in the order of the blocks."""
-
-    def __init__(self, order: WorkOrder, workers: int, rules: RuleSet | None) -> None:
-        self.parts_folder = Path(order.parts)
-        self._order = order
-        self._workers = workers
-        self._rules = rules
-        self._pool: ProcessPoolExecutor | None = None
-        self._alone: Worker | None = None
-
-    def __enter__(self) -> "_Crew":
-        if self._workers > 1:
-            # Spawned rather than forked: the same on every system, and safe beside threads.
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._workers, context, initializer=_start, initargs=(self._order,))
-        else:
-            self._alone = Worker(self._order, self._rules)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._pool:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def work(self, todo: Iterator[Block], first: int) -> Iterator[Part]:
-        if self._alone:
-            for number, block in enumerate(todo, start=first):
-                yield self._alone.work(number, block)
-            return
-        waiting: deque[Future[Part]] = deque()
-        for number, block in enumerate(todo, start=first):
-            assert self._pool
-            waiting.append(self._pool.submit(_work, number, block))
-            while len(waiting) > 2 * self._workers:
-                yield _result(waiting.popleft())
-        while waiting:
-            yield _result(waiting.popleft())
-
-
-def _result(future: "Future[Part]") -> Part:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        raise SynthesisError(
-            "a worker process died before its work was done; no report was written",
-            hint="It may have run out of memory. Try fewer workers (--workers 1).",
-        ) from None
-
-
-_worker: Worker | None = None
-
-
-def _start(order: WorkOrder) -> None:
-    global _worker
-    _worker = Worker(order)
-
-
-def _work(number: int, block: Block) -> Part:
-    assert _worker
-    return _worker.work(number, block)
+def _fingerprint(unit: Unit) -> str:
+    """What tells a unit from the one that a changed file would give in its place."""
+    if isinstance(unit, RowRange):
+        content = msgspec.json.encode((unit.group, unit.skip, unit.rows, unit.state))
+    else:
+        content = unit.read()
+    return hashlib.sha256(content).hexdigest()
 
 
 def available_cores() -> int:
@@ -217,13 +189,14 @@ def available_cores() -> int:
 
 def with_chosen(filters: Filters, files: Sequence[CaseFile], order: WorkOrder, most_line: int) -> Filters:
     """The filters with the sample drawn and the limit applied: a first pass that evaluates nothing."""
-    validator = CaseValidator(checks(), Path(order.schema) if order.schema else None)
+    reader = Reader(order.rows, order.schema)
 
     def wanted() -> Iterator[Case]:
         for file in files:
-            for block in file_blocks(file, order, most_line):
-                if isinstance(block, Block):
-                    yield from filters.wanted(parse_block(block, validator)[0])
+            for unit in file_units(file, order, most_line):
+                if not isinstance(unit, Problem):
+                    for reading in reader.read(unit):
+                        yield from filters.wanted(reading.cases)
 
     places = frozenset(case.source.place for case in filters.chosen(wanted()) if case.source)
     return msgspec.structs.replace(filters, places=places)

@@ -33,6 +33,19 @@ class Tally:
         self._checks.update(other._checks)
         self._labels.update(other._labels)
 
+    def counts(self) -> dict[str, Any]:
+        """Everything that was counted, in a form that can be written; `add_counts` takes it back."""
+        return {
+            "cases": dict(sorted(self._cases.items())),
+            "checks": [[*key, count] for key, count in sorted(self._checks.items())],
+            "labels": [[*key, count] for key, count in sorted(self._labels.items())],
+        }
+
+    def add_counts(self, counts: dict[str, Any]) -> None:
+        self._cases.update(counts["cases"])
+        self._checks.update({(name, outcome): count for name, outcome, count in counts["checks"]})
+        self._labels.update({(name, match): count for name, match, count in counts["labels"]})
+
     @property
     def cases(self) -> int:
         return self._cases[PASS] + self._cases[NOT_APPLICABLE] + self._cases[FAIL] + self._cases[ERROR]

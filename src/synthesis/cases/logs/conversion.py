@@ -39,17 +39,20 @@ class Converter:
         self._given: dict[str, int] = {}
 
     def case(self, row: Row) -> Case | Problem:
-        name = f"{_MADE}{row.number}"
+        name = made = f"{_MADE}{row.number}"
         try:
             name = self._id(row)
-            found = self._validated({"id": name, **self._fields(row)}, row)
+            # The schema would refuse an id of another shape.
+            found = self._validated({"id": made if self._options.any_id else name, **self._fields(row)}, row)
         except _UnusableError as reason:
             return Problem(row.line, "unusable row", str(reason), name)
-        return found
+        return msgspec.structs.replace(found, id=name) if self._options.any_id else found
 
     def _id(self, row: Row) -> str:
         """The row's own id where it is one of a case, else one made of its number."""
         given = self._value(row, "id")
+        if self._options.any_id:
+            return f"{_MADE}{row.number}" if given is None else str(given)
         fits = isinstance(given, str) and CASE_ID.fullmatch(given) and not given.startswith(_MADE)
         if not fits:
             if "id" in self._options.columns:
@@ -99,7 +102,7 @@ class Converter:
     def _value(self, row: Row, field: str) -> Any:
         return row.fields.get(self._options.columns.get(field, field))
 
-    def _validated(self, fields: dict[str, Any], row: Row) -> Case | Problem:
+    def _validated(self, fields: dict[str, Any], row: Row) -> Case:
         problems: Sequence[Problem] = list(self._options.validator.problems(fields, row.line))
         built = problems or to_case(fields, row.line, self._file)
         if isinstance(built, Case):

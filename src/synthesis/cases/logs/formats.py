@@ -59,7 +59,7 @@ def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[Row | Proble
 
         return csv_rows(path, options)
     if kind == PARQUET:
-        from synthesis.cases.logs.tables import parquet_rows
+        from synthesis.cases.logs.parquet import parquet_rows
 
         return parquet_rows(path, options)
     from synthesis.cases.logs import json_logs

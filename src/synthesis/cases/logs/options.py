@@ -24,8 +24,8 @@ class RowOptions(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whoever maps fields or names checks has rows that are no whole cases."""
         return bool(self.columns or self.checks)
 
-    def for_logs(self, validator: CaseValidator) -> "LogOptions":
-        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns)
+    def for_logs(self, validator: CaseValidator, *, any_id: bool = False) -> "LogOptions":
+        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns, any_id)
 
     def shown(self) -> dict[str, Any]:
         """What the report says of them: only what was asked for."""
@@ -39,6 +39,7 @@ class LogOptions(msgspec.Struct, frozen=True):
     validator: CaseValidator
     checks: tuple[str, ...] = DEFAULT_CHECKS
     columns: dict[str, str] = {}
+    any_id: bool = False  # ids as the rows have them, of any shape, and twice if they stand there twice
 
 
 def parse_map(text: str) -> dict[str, str]:

@@ -27,14 +27,14 @@ def log_blocks(path: Path, shown: str, options: LogOptions, *, stop: bool, seen:
         if stop:
             yield from problems
         else:
-            cases = [row if isinstance(row, Case) else _error(row, options.checks, shown) for row in batch]
+            cases = [row if isinstance(row, Case) else error_case(row, options.checks, shown) for row in batch]
         yield _ready(cases, shown)
 
 
 def errors_as_blocks(found: Iterable[Block | Problem], options: RowOptions, shown: str) -> Iterator[Block]:
     """The blocks of a case file, with lines that no block could hold as cases that will end in error."""
     for one in found:
-        yield one if isinstance(one, Block) else _ready([_error(one, _checks(options), shown)], shown)
+        yield one if isinstance(one, Block) else _ready([error_case(one, _checks(options), shown)], shown)
 
 
 def with_errors(cases: list[Case], problems: Iterable[Problem], options: RowOptions, shown: str) -> list[Case]:
@@ -42,7 +42,7 @@ def with_errors(cases: list[Case], problems: Iterable[Problem], options: RowOpti
     wrong: dict[int, list[Problem]] = defaultdict(list)
     for problem in problems:
         wrong[problem.line].append(problem)
-    errors = [_error(_together(of_line), _checks(options), shown) for of_line in wrong.values()]
+    errors = [error_case(_together(of_line), _checks(options), shown) for of_line in wrong.values()]
     return sorted([*cases, *errors], key=lambda case: case.source.line if case.source else 0) if errors else cases
 
 
@@ -51,7 +51,7 @@ def _together(problems: list[Problem]) -> Problem:
     return Problem(first.line, first.kind, "; ".join(problem.message for problem in problems), first.case_id)
 
 
-def _error(problem: Problem, checks: tuple[str, ...], shown: str) -> Case:
+def error_case(problem: Problem, checks: tuple[str, ...], shown: str) -> Case:
     name = problem.case_id or f"ROW-{problem.line}"
     return Case(name, checks, source=Source(shown, problem.line), problem=problem.message)
 

@@ -1,4 +1,4 @@
-"""Tables: CSV row by row, Parquet batch by batch."""
+"""Tables of text: CSV row by row."""
 
 import csv
 from collections.abc import Iterator
@@ -8,10 +8,9 @@ from typing import Any, TextIO
 from synthesis.cases.logs.conversion import Row
 from synthesis.cases.logs.options import LogOptions
 from synthesis.cases.messages import is_unicode
-from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
+from synthesis.errors import InputError, OptionError, Place, Problem, did_you_mean
 
 _LONGEST_CELL = 2**31 - 1  # Python's own limit of 131,072 characters is less than a long conversation
-_BATCH = 1024
 
 
 def csv_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
@@ -21,7 +20,7 @@ def csv_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.reader(file, delimiter=_separator(file), strict=True)
         header = _header(reader, path)
-        _require_columns(header, options, path)
+        require_columns(header, options, path)
         number = 0
         while True:
             line = reader.line_num + 1
@@ -56,7 +55,7 @@ def _header(reader: Any, path: Path) -> list[str]:
     return [name.strip() for name in header]
 
 
-def _require_columns(header: list[str], options: LogOptions, path: Path) -> None:
+def require_columns(header: list[str], options: LogOptions, path: Path | str) -> None:
     """A table without the columns that were named could only give errors, so it is refused as a whole."""
     columns = options.columns
     wanted = [*columns.values()]
@@ -76,23 +75,3 @@ def _csv_row(cells: list[str], header: list[str], number: int, line: int) -> Row
     if not all(map(is_unicode, cells)):
         return Problem(line, "not UTF-8", "is not UTF-8", name)
     return Row(number, line, dict(zip(header, cells, strict=False)))
-
-
-def parquet_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
-    """The rows of a Parquet file, a batch at a time."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("parquet", "reading Parquet files") from None
-    number = 0
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            _require_columns(file.schema_arrow.names, options, path)
-            for batch in file.iter_batches(batch_size=_BATCH):
-                for fields in batch.to_pylist():
-                    number += 1
-                    yield Row(number, number, fields)
-    except pyarrow.ArrowException as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"is no readable Parquet file: {reason}", place=Place(str(path))) from None

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any
 
 from synthesis.cases.logs.options import RowOptions
+from synthesis.engines.local import LocalCrew
 from synthesis.errors import SynthesisError
 from synthesis.model.report import Report
 from synthesis.report.parts import join_report
@@ -70,19 +71,14 @@ def _evaluate(folder: UploadFolder, order: UploadOrder) -> Outcome:
 
     if folder.is_cancelled:
         raise _Cancelled
-    return run_files(
-        [CaseFile(folder.input(order.kind), f"upload.{order.kind}")],
-        WorkOrder(
-            parts=str(folder.parts),
-            language=order.language,
-            rows=RowOptions(order.columns, order.checks, order.on_bad_row),
-        ),
-        workers=1,
-        most_line=order.most_line,
-        progress=tell,
-        rules=loaded_rules(order.folders, order.disabled),
-        block_size=BLOCK,
+    work = WorkOrder(
+        parts=str(folder.parts),
+        language=order.language,
+        rows=RowOptions(order.columns, order.checks, order.on_bad_row),
     )
+    file = CaseFile(folder.input(order.kind), f"upload.{order.kind}")
+    with LocalCrew(work, 1, loaded_rules(order.folders, order.disabled)) as crew:
+        return run_files([file], work, crew, most_line=order.most_line, progress=tell, block_size=BLOCK)
 
 
 def _header(order: UploadOrder, outcome: Outcome) -> dict[str, Any]:
