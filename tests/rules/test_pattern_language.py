@@ -100,8 +100,10 @@ PATTERNS = [
 
 
 def plainly(source: str, text: str) -> list[tuple[int, int]]:
-    """What `re` finds without any preparation but the boundaries on both sides."""
-    return [match.span() for match in re.finditer(rf"(?<!\w)(?:{source})(?!\w)", text)]
+    """What `re` finds without any preparation, not inside words and with gaps as short as can be."""
+    boundary = r"(?:(?<!\w)|(?!\w))"
+    tight = re.sub(r"(\.\{\d+,\d+\})", r"\1?", source)
+    return [match.span() for match in re.finditer(f"{boundary}(?:{tight}){boundary}", text)]
 
 
 @given(sentences, st.sampled_from(PATTERNS))
@@ -124,7 +126,7 @@ def test_every_match_meets_all_needs(source: str, text: str) -> None:
     ("source", "needs"),
     [
         ("you (should|must)", [("you must", "you should"), ("must", "should")]),
-        ("devastat\\w{0,3}", [("deva*",)]),
+        ("devastat\\w{0,3}", [("dev*",)]),
         ("(alone|\\?)", [("?", "alone")]),
         ("i .{0,10} promise", [("promise",), ("i",)]),
         ("\\w{1,20}", []),

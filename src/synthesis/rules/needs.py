@@ -1,7 +1,7 @@
 """What a text must hold before a pattern is worth trying: sets of words, of each of which every match holds one.
 
 Words are whole words, two neighbours with one character between them ("you should", "don't"), the first letters of a
-word ("deva*") or a single mark ("?"). Languages without spaces have no words; any piece of text takes their place.
+word ("dev*") or a single mark ("?"). Languages without spaces have no words; any piece of text takes their place.
 """
 
 import re
