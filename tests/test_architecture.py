@@ -17,6 +17,7 @@ LAYERS = [
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],
     ["runner"],
+    ["history"],
     ["glossary", "remarks"],
     ["api", "guard"],
     ["integrations", "mcp_server", "pytest_plugin", "server"],

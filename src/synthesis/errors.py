@@ -8,7 +8,8 @@
     |   |-- SettingsError          synthesis.toml or [tool.synthesis]
     |   |-- OptionError            an option or argument
     |   |-- TestSetError           a test set, answers, contexts, labels or logs for the judge
-    |   `-- RunFolderError         a judged run's folder: foreign, damaged, locked, another judge
+    |   |-- RunFolderError         a judged run's folder: foreign, damaged, locked, another judge
+    |   `-- HistoryError           a history: not there, newer, out of reach, or without such a run
     |-- OutputError                a result could not be written
     |-- MissingExtraError          an optional part is not installed
     |-- SimilarityError            an embedding adapter answered with nonsense
@@ -128,6 +129,10 @@ class TestSetError(InputError):
 
 class RunFolderError(InputError):
     """A judged run's folder cannot be used: foreign, damaged, in use, or of another judge."""
+
+
+class HistoryError(InputError):
+    """A history of runs cannot be used, or has no such run."""
 
 
 class OutputError(SynthesisError):

@@ -25,8 +25,11 @@ KEYS: Mapping[str, type[Any]] = {
     "no-text": bool,
     "profile": str,
     "lang": str,
+    "save": bool,
+    "save-text": bool,
+    "history": str,
 }
-_PATHS = ("cases", "schema", "out", "rules")
+_PATHS = ("cases", "schema", "out", "rules", "history")
 _NAMES = {list: "a list of texts", str: "a text", int: "a whole number", bool: "true or false"}
 
 
@@ -90,4 +93,4 @@ def _resolved(value: Any, folder: Path) -> Any:
     """Paths in a settings file are meant from the folder of that file."""
     if isinstance(value, list):
         return [_resolved(item, folder) for item in value]
-    return value if value.startswith("bundled:") else str(folder / value)
+    return value if value.startswith("bundled:") or "://" in value else str(folder / value)

@@ -6,6 +6,9 @@ from typing import Any
 
 import click
 
+from synthesis.cli.saving import Saving, saving_options
+from synthesis.errors import OptionError
+
 
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", nargs=-1, metavar="[FILE]...")
@@ -81,24 +84,31 @@ import click
     help="Exit with 2 if a label is missed, a case was not assessed, or a negative example is not caught by the check "
     "that its tag names.",
 )
+@saving_options
 @click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
 def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
-    condition that was asked for does not hold, 3 a case ended in error, 130 interrupted.
+    condition that was asked for does not hold, 3 a case ended in error or the run could not be saved, 130 interrupted.
     """
+    from synthesis.cli import exits
     from synthesis.cli.conclusion import Conclusion
     from synthesis.cli.evaluation import perform
     from synthesis.cli.request import Request
     from synthesis.settings import find_settings
 
     options["cases"] += options.pop("files")
-    request = Request.of(options, find_settings(Path.cwd()))
+    settings = find_settings(Path.cwd())
+    request = Request.of(options, settings)
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
     conclusion = Conclusion.of(options, request.fail_on, request.out, request.cases)
+    saving = Saving.of(options, settings.values)
+    if saving and saving.with_text and not request.keep_text:
+        raise OptionError("--save-text saves the texts that --no-text leaves out", hint="Choose one of the two.")
     code = perform(request, as_artifact=as_artifact, quiet=options["quiet"])
-    if not conclusion.is_asked_for:
-        return code
-    rules = (request.folders, request.disabled)
-    return conclusion.draw(request.out, rules, quiet=options["quiet"], as_artifact=as_artifact)
+    saved = saving is None or saving.save_report(request.out, quiet=options["quiet"], to_stderr=as_artifact)
+    if conclusion.is_asked_for:
+        rules = (request.folders, request.disabled)
+        code = conclusion.draw(request.out, rules, quiet=options["quiet"], as_artifact=as_artifact)
+    return code if saved else exits.INCOMPLETE

@@ -11,8 +11,10 @@ from synthesis.cli import exits
 from synthesis.cli.judge_inputs import evaluation_options, read_inputs, run_root
 from synthesis.cli.judge_progress import Reporter
 from synthesis.cli.judge_summary import calibration_lines, estimate_lines, status_lines, summary_lines
+from synthesis.cli.saving import Saving, saving_options
 from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError, OutputError
+from synthesis.settings import find_settings
 
 if TYPE_CHECKING:
     from synthesis.judge.config import EvaluationResult
@@ -30,6 +32,7 @@ def judge() -> None:
 @judge.command()
 @evaluation_options
 @click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 when the pass rate is below (0 to 1).")
+@saving_options
 def run(fail_under: float | None, **options: Any) -> int:
     """Judge a test set: a file, a name from data/evaluation/test-sets or one that is bundled.
 
@@ -39,7 +42,9 @@ def run(fail_under: float | None, **options: Any) -> int:
 
     if fail_under is not None and not 0 <= fail_under <= 1:
         raise OptionError(f"--fail-under must lie between 0 and 1, not {fail_under:g}")
+    wanted = {name: options.pop(name) for name in ("save", "save_text", "history")}
     inputs = read_inputs(**options)
+    saving = Saving.of(wanted, find_settings(Path.cwd()).values)
     _print(inputs.notes, err=True)
     with Reporter() as reporter:
         try:
@@ -51,7 +56,9 @@ def run(fail_under: float | None, **options: Any) -> int:
             return _cut_short(error, reporter)
     _print(summary_lines(result.run, result.total, result.results, result.folder))
     _print([f"warning: {warning}" for warning in result.warnings], err=True)
-    return _verdict(result, fail_under)
+    saved = saving is None or saving.save_judged(result.folder)
+    verdict = _verdict(result, fail_under)
+    return verdict if saved else exits.INCOMPLETE
 
 
 @judge.command()

@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
     "completion": ("synthesis.cli.completion:completion", "Print a completion script for your shell."),
     "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
+    "history": ("synthesis.cli.history:history", "Runs that were saved: list, show, tag, export, delete."),
     "judge": ("synthesis.cli.judge:judge", "Judged evaluation of generated answers."),
     "mcp": ("synthesis.cli.mcp:mcp", "Serve the checks to an MCP client (stdio)."),
     "report": ("synthesis.cli.report:report", "Draw a stored report in another form."),

@@ -1,0 +1,152 @@
+"""What `synthesis history` shows: runs as a table, one run with its trouble."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from synthesis.cli.terminal import safe
+from synthesis.errors import shorten
+
+if TYPE_CHECKING:
+    from synthesis.history import CaseOutcome, Figures, Page, Run, SampleOutcome
+    from synthesis.history.store import History
+
+_HEADINGS = ("RUN", "STARTED (UTC)", "KIND", "CASES", "FAILURES", "PASSED", "LABELS", "REVISION", "NAME", "TAGS")
+_RIGHT = {"CASES", "FAILURES", "PASSED", "LABELS"}
+_NAME_WIDTH = 40
+_TROUBLE = ("unexpected", "error", "missed")
+_SHOWN_REASONS = 3
+
+
+def run_fields(run: "Run") -> dict[str, Any]:
+    """A run as JSON shows it: with its headline figures."""
+    fields: dict[str, Any] = msgspec.to_builtins(run)
+    return fields | {"figures": msgspec.to_builtins(run.figures)}
+
+
+def found_in(history: "History", run: "Run", limit: int) -> "Page[CaseOutcome] | Page[SampleOutcome]":
+    """The cases or samples of a run that need a look."""
+    if run.kind == "judge":
+        return history.samples(run.id, outcome=("fail", "error"), per_page=limit)
+    return history.outcomes(run.id, kind=_TROUBLE, per_page=limit)
+
+
+def table_lines(runs: Sequence["Run"]) -> Iterator[str]:
+    """One line for each run; columns that are empty throughout are left out."""
+    if not runs:
+        yield "No runs."
+        return
+    columns = list(zip(_HEADINGS, *map(_cells, runs), strict=True))
+    shown = [column for column in columns if any(column[1:])]
+    for number, row in enumerate(zip(*map(_aligned, shown), strict=True)):
+        line = "  ".join(row).rstrip()
+        yield click.style(line, dim=True) if number == 0 else line
+
+
+def _cells(run: "Run") -> tuple[str, ...]:
+    figures = run.figures
+    return (
+        run.id,
+        _time(run.started),
+        run.kind,
+        str(figures.total),
+        str(figures.failures),
+        _percent(figures.pass_rate),
+        _percent(figures.label_accuracy),
+        safe(run.revision or "")[:8],
+        safe(shorten(run.name, _NAME_WIDTH)),
+        safe(", ".join(run.tags)),
+    )
+
+
+def _aligned(column: Sequence[str]) -> list[str]:
+    from rich.cells import cell_len
+
+    width = max(map(cell_len, column))
+    spaces = [" " * (width - cell_len(cell)) for cell in column]
+    pairs = zip(column, spaces, strict=True)
+    return [space + cell if column[0] in _RIGHT else cell + space for cell, space in pairs]
+
+
+def _time(started: str) -> str:
+    return safe(started[:16].replace("T", " "))
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:g} %"
+
+
+def run_lines(run: "Run", trouble: "Page[CaseOutcome] | Page[SampleOutcome]") -> Iterator[str]:
+    """One run: what was in force, the figures, and what needs a look."""
+    from synthesis.history import SampleOutcome
+
+    yield click.style(f"Run {run.id}", bold=True) + f"  {run.kind}  {safe(run.name)}"
+    known = {
+        "started": f"{_time(run.started)} UTC",
+        "tool": run.tool_version,
+        "rubric" if run.kind == "judge" else "rules": run.rules_hash,
+        "judge": _judge(run),
+        "input": run.input_hash,
+        "revision": run.revision,
+        "tags": ", ".join(run.tags),
+        "texts": "saved" if run.with_text else "not saved",
+    }
+    yield from (f"  {name:<9} {safe(value)}" for name, value in known.items() if value)
+    yield ""
+    yield f"  {_headline(run, run.figures)}"
+    for item in trouble.items:
+        yield from _sample_lines(item) if isinstance(item, SampleOutcome) else _case_lines(item, run.with_text)
+    if trouble.total > len(trouble.items):
+        yield click.style(f"... and {trouble.total - len(trouble.items)} more (--limit)", dim=True)
+
+
+def _judge(run: "Run") -> str:
+    judge = run.conditions.get("judge", {})
+    return f"{judge['provider']} ({judge['model']})" if run.kind == "judge" else ""
+
+
+def _headline(run: "Run", figures: "Figures") -> str:
+    noun, failed = ("verdict", "no pass") if run.kind == "judge" else ("case", "unexpected")
+    parts = [
+        f"{figures.total} {noun}{'' if figures.total == 1 else 's'}",
+        f"{figures.failures} {failed}",
+        f"{figures.errors} without a verdict" if figures.errors else "",
+        f"{_percent(figures.pass_rate)} passed" if figures.pass_rate is not None else "",
+        f"label accuracy {_percent(figures.label_accuracy)}" if figures.label_accuracy is not None else "",
+        f"faithfulness {figures.faithfulness:.2f}" if figures.faithfulness is not None else "",
+        f"completeness {figures.completeness:.2f}" if figures.completeness is not None else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _case_lines(case: "CaseOutcome", with_text: bool) -> Iterator[str]:
+    from synthesis.report.verdicts import KINDS, error_of, failed_checks
+
+    failed = failed_checks(case.record)
+    said = error_of(case.record) if case.outcome == "error" else ", ".join(failed)
+    yield f"{click.style(KINDS[case.kind], fg='red')} {safe(case.case_id)}" + (f": {safe(said)}" if said else "")
+    yield from (f"    {line}" for name in failed for line in _reasons(case.record, name, with_text))
+
+
+def _reasons(record: dict[str, Any], check: str, with_text: bool) -> Iterable[str]:
+    from synthesis.checks.registry import checks
+    from synthesis.report.glossary import Glossary
+    from synthesis.report.verdicts import reasons
+
+    known = Glossary(read_by={signal.name: known.name for known in checks().values() for signal in known.signals})
+    for reason in reasons(record, check, known)[:_SHOWN_REASONS]:
+        words = f"“{safe(shorten(reason.words))}”" if with_text else safe(reason.words)
+        yield f"{words if reason.words else reason.why}  {click.style(safe(reason.rule), dim=True)}"
+
+
+def _sample_lines(sample: "SampleOutcome") -> Iterator[str]:
+    name = f"{safe(sample.query_log_id)} (iteration {sample.iteration})"
+    if sample.error is not None:
+        yield f"{click.style('error', fg='red')} {name}: {safe(shorten(sample.error))}"
+        return
+    verdict = sample.record.get("judgeVerdict", {})
+    yield f"{click.style('no pass', fg='red')} {name}: " + ", ".join(
+        f"{safe(axis)} {said['score']}" for axis, said in verdict.items()
+    )

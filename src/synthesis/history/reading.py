@@ -1,0 +1,187 @@
+"""What a history is asked: runs, their cases and samples, page by page."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import Select, and_, exists, false, func, or_, select
+
+from synthesis.errors import HistoryError, OptionError, Place
+from synthesis.history.entries import BATCH, storable
+from synthesis.history.model import CaseOutcome, CheckOutcome, Page, Run, SampleOutcome
+from synthesis.history.tables import cases, findings, outcomes, runs, samples, tags
+from synthesis.model.result import ERROR, FAIL, PASS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+    from synthesis.history.database import Database
+
+Some = str | Sequence[str] | None  # one of these
+LATEST = "latest"
+MOST_PER_PAGE = 1000
+_decode = msgspec.json.decode
+_SHOWN = 5
+
+
+def list_runs(
+    database: "Database",
+    *,
+    limit: int | None,
+    before: str | None = None,
+    kind: str | None = None,
+    tag: str | None = None,
+    name: str | None = None,
+    older_than: str | None = None,
+) -> list[Run]:
+    """The newest first. `before` is the id of a run: those that are older than it."""
+    with database.reading() as connection:
+        query = select(runs).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(limit)
+        wanted = {runs.c.kind: kind, runs.c.name: name}
+        for column, value in wanted.items():
+            query = query.where(column == value) if value is not None else query
+        if tag is not None:
+            query = query.where(exists().where(tags.c.run_id == runs.c.id, tags.c.tag == tag))
+        if older_than is not None:
+            query = query.where(runs.c.started < older_than)
+        if before is not None:
+            last = _find(connection, before, database.shown)
+            same = and_(runs.c.started == last.started, runs.c.id < last.id)
+            query = query.where(or_(runs.c.started < last.started, same))
+        return _runs(connection, connection.execute(query).all())
+
+
+def get_run(database: "Database", wanted: str) -> Run:
+    """The run with this id, the beginning of one, or `latest`."""
+    with database.reading() as connection:
+        return _runs(connection, [_find(connection, wanted, database.shown)])[0]
+
+
+def _find(connection: "Connection", wanted: str, shown: str) -> "Row[Any]":
+    query = select(runs).order_by(runs.c.started.desc(), runs.c.id.desc())
+    if wanted == LATEST:
+        query = query.limit(1)
+    else:
+        query = query.where(runs.c.id.startswith(storable(wanted).lower(), autoescape=True)).limit(_SHOWN)
+    found = connection.execute(query).all() if wanted else []
+    exact = [row for row in found if row.id == wanted.lower()] or found
+    if not exact:
+        hint = "`synthesis history list` shows the runs."
+        raise HistoryError(f"there is no run '{wanted}'", place=Place(shown), hint=hint)
+    if len(exact) > 1:
+        hint = f"Give more of the id: {', '.join(row.id for row in exact)}"
+        raise HistoryError(f"several runs begin with '{wanted}'", place=Place(shown), hint=hint)
+    return exact[0]
+
+
+def _runs(connection: "Connection", rows: "Sequence[Row[Any]]") -> list[Run]:
+    named: dict[str, list[str]] = {row.id: [] for row in rows}
+    ids = list(named)
+    for first in range(0, len(ids), BATCH):
+        some = ids[first : first + BATCH]
+        query = select(tags.c.run_id, tags.c.tag).where(tags.c.run_id.in_(some)).order_by(tags.c.tag)
+        for run_id, tag in connection.execute(query):
+            named[run_id].append(tag)
+    return [_run(row, named[row.id]) for row in rows]
+
+
+def _run(row: "Row[Any]", named: Iterable[str]) -> Run:
+    fields = {name: row._mapping[name] for name in Run.__struct_fields__ if name in row._mapping}
+    read = {"tags": tuple(named), "conditions": _decode(row.conditions), "summary": _decode(row.summary)}
+    return Run(**(fields | read))
+
+
+def page_of(number: int, per_page: int) -> tuple[int, int]:
+    """Limit and offset of a page."""
+    if number < 1 or not 1 <= per_page <= MOST_PER_PAGE:
+        raise OptionError(
+            f"there is no page {number} of {per_page}", hint=f"Pages count from 1, up to {MOST_PER_PAGE}."
+        )
+    return per_page, (number - 1) * per_page
+
+
+def case_query(
+    run_id: str, check: str | None, outcome: str | None, kind: Some, rule: str | None, search: str | None
+) -> "Select[Any]":
+    """The cases of a run that fit all that is asked for; with a check, `outcome` is what this check said."""
+    query = select(cases).where(cases.c.run_id == run_id)
+    if check is not None:
+        said = exists().where(
+            outcomes.c.run_id == run_id, outcomes.c.position == cases.c.position, outcomes.c.check_name == check
+        )
+        query = query.where(said.where(outcomes.c.outcome == outcome) if outcome is not None else said)
+    elif outcome is not None:
+        query = query.where(cases.c.outcome == outcome)
+    if kind is not None:
+        query = query.where(cases.c.kind.in_(_several(kind)))
+    if rule is not None:
+        fired = exists().where(findings.c.run_id == run_id, findings.c.position == cases.c.position)
+        query = query.where(fired.where(findings.c.rule == rule))
+    if search:
+        query = query.where(cases.c.words.contains(storable(search.casefold()), autoescape=True))
+    return query
+
+
+def case_page(database: "Database", query: "Select[Any]", number: int, per_page: int) -> Page[CaseOutcome]:
+    limit, offset = page_of(number, per_page)
+    with database.reading() as connection:
+        total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+        rows = connection.execute(query.order_by(cases.c.position).limit(limit).offset(offset)).all()
+        return Page(tuple(_with_checks(connection, rows)), total, number, per_page)
+
+
+def _with_checks(connection: "Connection", rows: "Sequence[Row[Any]]") -> Iterator[CaseOutcome]:
+    said: dict[int, list[CheckOutcome]] = {row.position: [] for row in rows}
+    if rows:
+        wanted = (outcomes.c.run_id == rows[0].run_id, outcomes.c.position.in_(list(said)))
+        for row in connection.execute(select(outcomes).where(*wanted)):
+            said[row.position].append(CheckOutcome(row.check_name, row.outcome, row.expected, row.matched))
+    for row in rows:
+        record = _decode(row.record)
+        order = list(record["checks"])
+        checks = sorted(said[row.position], key=lambda outcome: order.index(outcome.check))
+        yield CaseOutcome(row.position, row.case_id, row.outcome, row.kind, row.language, tuple(checks), record)
+
+
+def one_case(database: "Database", run_id: str, case_id: str) -> CaseOutcome:
+    """The first case of a run with this id."""
+    query = select(cases).where(cases.c.run_id == run_id, cases.c.case_id == storable(case_id))
+    with database.reading() as connection:
+        rows = connection.execute(query.order_by(cases.c.position).limit(1)).all()
+        for found in _with_checks(connection, rows):
+            return found
+    raise HistoryError(f"the run {run_id} has no case '{case_id}'", place=Place(database.shown))
+
+
+def sample_query(run_id: str, iteration: int | None, outcome: Some, search: str | None) -> "Select[Any]":
+    query = select(samples).where(samples.c.run_id == run_id)
+    if iteration is not None:
+        query = query.where(samples.c.iteration == iteration)
+    if outcome is not None:
+        meaning = {
+            PASS: samples.c.passed.is_(True),
+            FAIL: samples.c.passed.is_(False),
+            ERROR: samples.c.passed.is_(None),
+        }
+        query = query.where(or_(false(), *(meaning[name] for name in _several(outcome) if name in meaning)))
+    if search:
+        query = query.where(samples.c.words.contains(storable(search.casefold()), autoescape=True))
+    return query
+
+
+def _several(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def sample_page(database: "Database", query: "Select[Any]", number: int, per_page: int) -> Page[SampleOutcome]:
+    limit, offset = page_of(number, per_page)
+    with database.reading() as connection:
+        total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+        ordered = query.order_by(samples.c.iteration, samples.c.position).limit(limit).offset(offset)
+        items = tuple(_sample(row) for row in connection.execute(ordered))
+    return Page(items, total, number, per_page)
+
+
+def _sample(row: "Row[Any]") -> SampleOutcome:
+    fields = {name: row._mapping[name] for name in SampleOutcome.__struct_fields__}
+    return SampleOutcome(**(fields | {"record": _decode(row.record)}))

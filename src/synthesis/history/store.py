@@ -1,0 +1,179 @@
+"""A history of runs: what programs and the command line hold in their hands."""
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from synthesis.errors import InputError, Place
+from synthesis.history import exporting, reading, saving
+from synthesis.history.database import Database, keep_private, open_database
+from synthesis.history.entries import Entry, Provenance, moment, report_entry
+from synthesis.history.judged import document_entry, folder_entry
+from synthesis.history.migrations import migrate
+from synthesis.history.model import CHECKS, JUDGE, CaseOutcome, Page, Run, SampleOutcome, TrendPoint
+from synthesis.model import Finding
+from synthesis.model.report import Report
+from synthesis.report.layout import find_layout
+from synthesis.report.reading import StoredReport, from_dict, open_report
+
+_NONE = Provenance()
+
+
+class History:
+    """Runs that outlive their process. May be used from several threads; every method is a transaction of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(cls, where: str | Path | None = None, *, create: bool = True) -> "History":
+        """The history in a file or at a URL, its tables brought up to date."""
+        database = open_database(where, create=create)
+        try:
+            migrate(database)
+            keep_private(database)
+        except BaseException:
+            database.engine.dispose()
+            raise
+        return cls(database)
+
+    def close(self) -> None:
+        self._database.engine.dispose()
+
+    def __enter__(self) -> "History":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def place(self) -> str:
+        """Where it is, without a password."""
+        return self._database.shown
+
+    def add(self, path: str | Path, provenance: Provenance = _NONE) -> str:
+        """Save a report, the folder of a judged run, or an exported run; the id it has got."""
+        return saving.save(self._database, _entry(Path(path), provenance))
+
+    def add_report(self, report: str | Path | Report | StoredReport, provenance: Provenance = _NONE) -> str:
+        """Save a run of the checks from its report."""
+        if isinstance(report, Report):
+            report = from_dict(report.to_dict())
+        stored = report if isinstance(report, StoredReport) else open_report(report)
+        return saving.save(self._database, report_entry(stored, provenance))
+
+    def add_judged(self, folder: str | Path, provenance: Provenance = _NONE) -> str:
+        """Save a judged run from its folder; one that was saved before it went on is replaced and keeps its id."""
+        return saving.save(self._database, folder_entry(Path(folder), provenance))
+
+    def runs(
+        self,
+        limit: int | None = 50,
+        before: str | None = None,
+        kind: str | None = None,
+        tag: str | None = None,
+        name: str | None = None,
+    ) -> list[Run]:
+        """Runs, the newest first; `before` is the last id of the page before."""
+        return reading.list_runs(self._database, limit=limit, before=before, kind=kind, tag=tag, name=name)
+
+    def run(self, run_id: str) -> Run:
+        """One run by its id, the beginning of it, or `latest`."""
+        return reading.get_run(self._database, run_id)
+
+    def outcomes(
+        self,
+        run_id: str,
+        *,
+        check: str | None = None,
+        outcome: str | None = None,
+        kind: str | Sequence[str] | None = None,
+        rule: str | None = None,
+        search: str | None = None,
+        page: int = 1,
+        per_page: int = 50,
+    ) -> Page[CaseOutcome]:
+        """Cases of a run of the checks, in their order; with `check`, `outcome` is what this check said."""
+        query = reading.case_query(self.run(run_id).id, check, outcome, kind, rule, search)
+        return reading.case_page(self._database, query, page, per_page)
+
+    def case(self, run_id: str, case_id: str) -> CaseOutcome:
+        """One case of a run of the checks."""
+        return reading.one_case(self._database, self.run(run_id).id, case_id)
+
+    def findings(self, run_id: str, case_id: str) -> tuple[Finding, ...]:
+        """The evidence of one case; its `text` is a mere length unless the run was saved with its texts."""
+        return tuple(Finding(**finding) for finding in self.case(run_id, case_id).record["findings"])
+
+    def samples(
+        self,
+        run_id: str,
+        *,
+        iteration: int | None = None,
+        outcome: str | Sequence[str] | None = None,
+        search: str | None = None,
+        page: int = 1,
+        per_page: int = 50,
+    ) -> Page[SampleOutcome]:
+        """Samples of a judged run, by iteration and in the order of the set; `outcome` is pass, fail or error."""
+        query = reading.sample_query(self.run(run_id).id, iteration, outcome, search)
+        return reading.sample_page(self._database, query, page, per_page)
+
+    def report(self, run_id: str) -> StoredReport:
+        """The report of a run of the checks, fit to be drawn and compared like one from a file."""
+        run = self.run(run_id)
+        if run.kind != CHECKS:
+            raise InputError(f"the run {run.id} is a judged run, which has no report", place=Place(self.place))
+        return exporting.stored_report(self._database, run)
+
+    def export(self, run_id: str) -> Iterator[str]:
+        """A run as pieces of one JSON document, which `add` takes back: a report, or a judged run with its samples."""
+        return exporting.exported(self._database, self.run(run_id))
+
+    def trend(
+        self, kind: str = CHECKS, *, name: str | None = None, tag: str | None = None, limit: int = 50
+    ) -> list[TrendPoint]:
+        """The figures of the newest runs of one kind, the oldest first; `name` keeps to one input."""
+        found = self.runs(limit=limit, kind=kind, name=name, tag=tag)
+        return [_point(run) for run in reversed(found)]
+
+    def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Run:
+        """Add and remove tags; the run as it is then."""
+        found = self.run(run_id).id
+        saving.change_tags(self._database, found, add, remove)
+        return self.run(found)
+
+    def delete(self, *run_ids: str) -> int:
+        """Remove runs with all that belongs to them; how many there were."""
+        return saving.delete_runs(self._database, [self.run(run_id).id for run_id in run_ids])
+
+    def older_than(self, age: timedelta) -> list[Run]:
+        """The runs that began longer ago than this, the newest first."""
+        limit = moment(datetime.now(UTC) - age)
+        return reading.list_runs(self._database, limit=None, older_than=limit)
+
+
+def _point(run: Run) -> TrendPoint:
+    fields: dict[str, Any] = {name: getattr(run, name) for name in TrendPoint.__struct_fields__ if name != "run_id"}
+    return TrendPoint(run_id=run.id, **fields)
+
+
+def _entry(path: Path, provenance: Provenance) -> Entry:
+    if path.is_dir():
+        return folder_entry(path, provenance)
+    try:
+        layout = find_layout(path)
+        if layout and layout.header.get("kind") == JUDGE:
+            return document_entry(path, provenance)
+        began = moment(datetime.fromtimestamp(os.path.getmtime(path), UTC))
+    except OSError:
+        began = None  # opening it as a report says what is wrong
+    known = msgspec.structs.replace(provenance, started=provenance.started or began)
+    return report_entry(open_report(path), known)
