@@ -45,7 +45,7 @@ test: lint ## everything that must hold before a change lands
 test-all: lint $(VENV)/.installed-browser test-adapters ## the same, the slow groups, the browser and the adapters
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-test-browser: $(VENV)/.installed-browser ## the HTML report in a real browser
+test-browser: $(VENV)/.installed-browser ## the HTML report and the pages in a real browser
 	@which chromium chromium-browser google-chrome chrome 2>/dev/null | grep -q . || test -n "$$SYNTHESIS_BROWSER" || \
 	  echo "No browser found. Debian, Ubuntu: apt-get install chromium. Or name one in SYNTHESIS_BROWSER."
 	$(BIN)/python -m pytest -m browser tests/browser

@@ -28,4 +28,7 @@ def test_a_wheel_works_by_itself(tmp_path: Path) -> None:
     for command in (["schema", "case"], ["schema", "report"], ["rules", "test"]):
         run(python, "-m", "synthesis", *command, cwd=empty)
     typed = run(python, "-c", "import synthesis, pathlib; print(pathlib.Path(synthesis.__file__).parent)", cwd=empty)
-    assert (Path(typed.stdout.strip()) / "py.typed").is_file()
+    package = Path(typed.stdout.strip())
+    assert (package / "py.typed").is_file()
+    for part in ("templates/base.html", "static/pages.css", "static/try.js", "measured.json"):
+        assert (package / "server" / part).is_file()

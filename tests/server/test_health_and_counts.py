@@ -13,6 +13,13 @@ def test_alive_and_ready(client: Any) -> None:
     assert client.get("/readyz").text == "ready\n"
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/", "/api/v1/checks", "/static/pages.css"])
+def test_only_the_head_of_an_answer_can_be_asked_for(client: Any, path: str) -> None:
+    head, whole = client.head(path), client.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == whole.headers["content-length"]
+
+
 def samples(client: Any) -> dict[str, float]:
     lines = [line for line in client.get("/metrics").text.splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}

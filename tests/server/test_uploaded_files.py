@@ -1,6 +1,7 @@
 """Uploads: evaluated beside the server, followed by events, cancelled, forgotten; never a path from a request."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,20 @@ def test_of_the_file_nothing_is_left_when_it_is_over_and_only_its_owner_can_read
         assert sorted(path.name for path in folder.iterdir()) == ["report.json", "state.json"]
         assert (folder.stat().st_mode & 0o077, folder.parent.stat().st_mode & 0o077) == (0, 0)
         assert "a secret" not in (folder / "report.json").read_text(encoding="utf-8")
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(
+    serving: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(tmp_path) as client:
+        with socket.create_connection((client.base_url.host, client.base_url.port), timeout=30) as connection:
+            head = f"POST /api/v1/uploads HTTP/1.1\r\nHost: {client.base_url.netloc.decode()}\r\n"
+            connection.sendall(f"{head}Content-Length: 100\r\n\r\nbegun".encode())
+            while not list(tmp_path.glob("uploads/*/upload.jsonl")):
+                pass
+        while list(tmp_path.glob("uploads/*")):
+            pass
+    assert not [record for record in caplog.records if record.name == "synthesis.server"]
 
 
 @pytest.mark.parametrize("name", ["..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "a" * 22, "x", "%00"])

@@ -20,7 +20,8 @@ A route of the API. In `api/noun.py`:
 
 and a line in `API_ROUTERS` (`api/__init__.py`). Parameters of path and query are declared as FastAPI has them. What
 cannot be answered is raised as `ApiError(status, code, message, hint)` or as any `SynthesisError`. What computes takes
-a place first (`with workbench.slots.one()`) and leaves the event loop free (`in_thread`).
+a place first (`with workbench.slots.one()`) and leaves the event loop free (`in_thread`). With `--workers` the next
+request may come to another process: what outlives a request lies in `settings.folder` or in the history, not in memory.
 
 A page. In `pages/noun.py`:
 

@@ -6,6 +6,7 @@ A line names the route, not the path: nothing that a request carries gets into a
 import logging
 from time import perf_counter
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis.server.errors import as_api_error, json_response
@@ -27,6 +28,8 @@ class Observation:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # answered as GET; the body is left out further outside
+            scope = {**scope, "method": "GET"}
         status, begun = 0, perf_counter()
 
         async def noting_status(message: Message) -> None:
@@ -37,7 +40,9 @@ class Observation:
 
         try:
             await self._app(scope, receive, noting_status)
-        except Exception as error:  # a broken connection, or a fault in a layer that has no handler
+        except ClientDisconnect:
+            pass  # nobody is left to be answered
+        except Exception as error:
             known = as_api_error(error)
             if not status:
                 response = json_response(known)

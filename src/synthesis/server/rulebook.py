@@ -81,6 +81,10 @@ class Rulebook:
             raise not_found("There is no such rule in that language.", "/api/v1/rules lists them all.")
         return found
 
+    def languages_of(self, rule_id: str) -> list[str]:
+        """The languages that have a rule of this name."""
+        return [language for language in self._rules.languages if (language, rule_id) in self._by_name]
+
     def check_of(self, rule: Rule) -> str:
         return self._check_of.get(rule.signal, SHARED)
 

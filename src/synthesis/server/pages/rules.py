@@ -91,11 +91,7 @@ async def show(request: Request, lang: str, rule_id: str) -> Response:
         rule=workbench.rulebook.detail(rule),
         enough=ENOUGH,
         signal=signal,
-        others=[
-            (other, language_of(other))
-            for other in workbench.rules.languages
-            if other != lang and workbench.rulebook.find(other, words=rule_id)
-        ],
+        others=[language_of(code) for code in workbench.rulebook.languages_of(rule_id) if code != lang],
         language=language_of(lang),
         hits=_cases(found, rule.id, signal.name, workbench.glossary),
         painful=_are_painful(found),
