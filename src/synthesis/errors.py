@@ -136,7 +136,7 @@ class HistoryError(InputError):
 
 
 class NotInHistoryError(HistoryError):
-    """A history has no such run or case."""
+    """A history has no such run or case, or there is no history yet."""
 
 
 class OutputError(SynthesisError):
