@@ -1,19 +1,21 @@
 """Runs of the history as the API gives them, and what both API and pages ask of them."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from synthesis.errors import InputError
 from synthesis.history import Figures, Provenance, Run
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.history.store import History
 from synthesis.report.compare import Comparison, compare_reports
 from synthesis.report.judged.compare import JudgedComparison, compare_runs
 from synthesis.report.reading import open_report
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import DONE
 from synthesis.server.uploads.store import UploadFolder
+
+if TYPE_CHECKING:
+    from synthesis.history.store import History
 
 Name = Annotated[str, msgspec.Meta(max_length=200, description="What the run is called, in place of the file's name.")]
 
@@ -65,7 +67,7 @@ def detail_of(run: Run) -> RunDetail:
     return RunDetail(**{name: getattr(run, name) for name in RunDetail.__struct_fields__})
 
 
-def save_upload(history: History, folder: UploadFolder, order: SaveOrder) -> Run:
+def save_upload(history: "History", folder: UploadFolder, order: SaveOrder) -> Run:
     """The run that an upload has become; ApiError while it is not done."""
     if folder.load().state != DONE:
         raise ApiError(409, "not_done", "There is nothing to save: the upload is not done.", "Its state says why.")
@@ -73,7 +75,7 @@ def save_upload(history: History, folder: UploadFolder, order: SaveOrder) -> Run
     return history.run(history.add_report(open_report(folder.report), known))
 
 
-def compared(history: History, before: str, after: str) -> Comparison | JudgedComparison:
+def compared(history: "History", before: str, after: str) -> Comparison | JudgedComparison:
     """What changed from one run to the other, as `synthesis compare` tells it."""
     kinds = {history.run(run_id).kind for run_id in (before, after)}
     if kinds == {CHECKS}:

@@ -16,7 +16,7 @@ def samples(run: JudgedRun) -> Iterator[str]:
     chosen = [*lowest, *passed][:MOST_SAMPLES]
     said = _selection(len(chosen), len(run.last.records))
     yield f'<section id="samples"><h2>Samples</h2><p class="quiet">{said}</p>\n'
-    yield from (_sample(run, record) for record in chosen)
+    yield from (_sample(record) for record in chosen)
     yield "</section>\n"
 
 
@@ -25,14 +25,14 @@ def _selection(chosen: int, judged: int) -> str:
     return f"This page shows {kept}, those that did not pass first."
 
 
-def _sample(run: JudgedRun, record: Figures) -> str:
+def _sample(record: Figures) -> str:
     kind, word = ("pass", "passed") if record["passed"] else ("unexpected", "not passed")
     stale = " (stale: question, context or answer changed since)" if record.get("stale") else ""
     flags = "".join(f'<span class="badge error">{shown(flag)}</span>' for flag in record.get("flags", ()))
     return (
         f'<article class="case"><header><h3>{shown(record["queryLogId"])}</h3> '
         f'<span class="badge {kind}">{word}{stale}</span>{flags}</header>\n'
-        f"{sample_texts(record)}<ul>{_verdicts(run, record)}</ul>{claims(record)}</article>\n"
+        f"{sample_texts(record)}<ul>{sample_verdicts(record)}</ul>{claims(record)}</article>\n"
     )
 
 
@@ -47,8 +47,9 @@ def _text(side: str, title: str, text: str | None) -> str:
     return f'<div class="turn {side}"><h4>{title}</h4><div class="text" dir="auto">{shown(text)}</div></div>\n'
 
 
-def _verdicts(run: JudgedRun, record: Figures) -> str:
-    said = [(axis, record["judgeVerdict"][axis]) for axis, _ in run.axes]
+def sample_verdicts(record: Figures) -> str:
+    """The score on each axis, with the reason where it was kept."""
+    said = record["judgeVerdict"].items()
     return "".join(f"<li><b>{shown(axis)} {v['score']}</b> {shown(v.get('reasoning', ''))}</li>" for axis, v in said)
 
 

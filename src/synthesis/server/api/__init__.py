@@ -1,6 +1,6 @@
 """The API, one module per noun. A module has `router = api_router("noun")`; its place in this list makes it served."""
 
-from synthesis.server.api import batch, check, health, judging, rules, runs, uploads
+from synthesis.server.api import batch, check, compare, health, judging, rules, runs, uploads
 from synthesis.server.api.routing import PREFIX
 
 API_ROUTERS = (
@@ -8,6 +8,7 @@ API_ROUTERS = (
     batch.router,
     uploads.router,
     runs.router,
+    compare.router,
     judging.router,
     rules.router,
     health.router,

@@ -1,4 +1,4 @@
-"""Saved runs: list, look into, tag, delete, save an upload as one; how figures change, and two runs compared."""
+"""Saved runs: list, look into, tag, delete, save an upload as one."""
 
 from typing import Annotated, Literal
 
@@ -7,9 +7,7 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.history import CaseOutcome, Page, SampleOutcome, TrendPoint
-from synthesis.report.compare import Comparison
-from synthesis.report.judged.compare import JudgedComparison
+from synthesis.history import CaseOutcome, Page, SampleOutcome
 from synthesis.server.api.routing import PREFIX, api_router
 from synthesis.server.json import Json, decode_as
 from synthesis.server.limits import in_thread, read_body
@@ -18,7 +16,6 @@ from synthesis.server.saved_runs import (
     RunSummary,
     SaveOrder,
     TagChange,
-    compared,
     detail_of,
     save_upload,
     summary_of,
@@ -130,9 +127,7 @@ async def outcomes(
         Literal["unexpected", "error", "missed", "expected", "not_applicable", "pass"] | None,
         Query(description="The outcome, weighed against what was expected."),
     ] = None,
-    rule: Annotated[
-        str | None, Query(max_length=MOST_WORDS, description="Only cases in which this rule fired.")
-    ] = None,
+    rule: Annotated[str | None, Query(max_length=MOST_WORDS, description="Only cases where this rule fired.")] = None,
     q: Words = None,
     page: PageNumber = 1,
     per_page: PerPage = 50,
@@ -173,33 +168,3 @@ async def samples(
         )
     )
     return Json(found)
-
-
-@router.get("/trend", **described(list[TrendPoint], words="The figures, the oldest first."))
-async def trend(
-    request: Request,
-    kind: Annotated[Literal["checks", "judge"], Query(description="Which half.")] = "checks",
-    name: NameOf = None,
-    tag: Tag = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many, the newest.")] = 50,
-) -> Response:
-    """How the figures of runs change over time."""
-    workbench = workbench_of(request)
-    points = await in_thread(
-        workbench.threads,
-        workbench.settings.timeout,
-        lambda: history.trend(kind, name=name, tag=tag, limit=limit) if (history := workbench.shelf.found()) else [],
-    )
-    return Json(points)
-
-
-@router.get("/compare", **described((Comparison, JudgedComparison), words="What changed."))
-async def compare(
-    request: Request,
-    before: Annotated[str, Query(max_length=100, description="Id of a run.", examples=["latest"])],
-    after: Annotated[str, Query(max_length=100, description="Id of another.", examples=["latest"])],
-) -> Response:
-    """Compare two runs of one kind, as `synthesis compare` does: what fails now, what passes now, what else changed."""
-    workbench = workbench_of(request)
-    with workbench.slots.one():
-        return Json(await workbench.from_history(lambda history: compared(history, before, after)))
