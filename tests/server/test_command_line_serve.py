@@ -1,20 +1,24 @@
 """`synthesis serve`: prints its address, ends cleanly, refuses what is unsafe, and asks for its extra."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
 import pytest
-from helpers import CommandLine
+from helpers import CommandLine, row
 
 
 def start(*options: str, folder: Path) -> tuple[subprocess.Popen[str], str]:
     command = [sys.executable, "-m", "synthesis", "serve", "--port", "0", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, start_new_session=True
+    )
     assert process.stdout
     found = re.search(r"http://\S+", process.stdout.readline())
     assert found
@@ -54,6 +58,22 @@ def test_several_processes_serve_one_address_and_add_up_their_counts(tmp_path: P
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_key_press_reaches_all_processes_and_ends_them_without_noise(tmp_path: Path, workers: str) -> None:
+    """As a terminal sends it: to the whole group, while a file is being evaluated."""
+    process, address = start("--workers", workers, folder=tmp_path)
+    many = "\n".join(json.dumps(row(id=f"T-{number}")) for number in range(5000)).encode()
+    with urllib.request.urlopen(f"{address}api/v1/uploads", data=many, timeout=60) as answer:
+        place = f"{address}api/v1/uploads/{json.load(answer)['id']}"
+    while json.loads(read(place))["state"] == "waiting":
+        pass
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == "Interrupted."
+    assert _ends(process.pid)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -88,6 +108,17 @@ def test_without_the_extra_its_install_line_is_printed(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "pip install 'synthesis-eval[serve]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def _ends(group: int) -> bool:
+    """Whether a group of processes is gone, at once or within ten seconds."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def _folder_of(pid: int) -> Path | None:

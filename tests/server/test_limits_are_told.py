@@ -56,6 +56,12 @@ def test_more_at_once_than_allowed_is_refused_and_later_taken(serving: Any) -> N
         assert client.post("/api/v1/check", json=body).status_code == 200
 
 
+def test_an_evaluation_that_takes_too_long_is_given_up(serving: Any) -> None:
+    with serving(timeout=0.02) as client:
+        answer = client.post("/api/v1/check", json={"user": "a", "assistant": "You should just try to relax. " * 3000})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (408, "too_slow")
+
+
 def test_a_long_text_does_not_hold_up_others(client: Any) -> None:
     long = {"user": "I lost my job.", "assistant": "You should just try to relax. " * 2_000}
     outcome: list[Any] = []

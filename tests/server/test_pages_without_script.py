@@ -31,6 +31,17 @@ def test_what_is_typed_is_judged_and_its_words_are_marked(client: Any) -> None:
     assert "You should just get over it.</textarea>" in text
 
 
+def test_each_side_is_explained_by_the_rules_of_its_own_language(client: Any) -> None:
+    form = {
+        "user": "Tengo mucho miedo de perder mi trabajo.",
+        "assistant": "I promise you that everything will be fine.",
+    }
+    text = client.post("/", data=form).text
+    assert 'href="/rules/es/pivot.vulnerability.' in text
+    assert 'href="/rules/en/reassurance.guarantee.' in text
+    assert re.search(r'<div class="turn user">.*?lang="es"', text, re.DOTALL)
+
+
 def test_the_part_for_the_script_is_the_same_verdict(client: Any) -> None:
     form = {"user": "My dog died.", "assistant": "You should just get over it."}
     part = client.post("/verdict", data=form).text
@@ -61,6 +72,12 @@ def test_a_pasted_chat_is_judged_turn_by_turn(client: Any) -> None:
     refused = client.post("/", data={"chat": "just words"})
     assert refused.status_code == 200
     assert "No reply of an assistant was found" in refused.text
+
+
+def test_what_is_missing_in_several_turns_is_said_once(client: Any) -> None:
+    chat = "User: My dog died.\nAssistant: Canberra.\nUser: I miss him so much.\nAssistant: It is in Australia."
+    text = client.post("/", data={"chat": chat, "checks": "topic_pivot"}).text
+    assert text.count("What is missing for topic_pivot") == 1
 
 
 def test_every_example_can_be_clicked(client: Any) -> None:

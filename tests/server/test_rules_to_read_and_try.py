@@ -1,10 +1,13 @@
 """Rules, checks and languages by API; a rule of one's own on trial."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from synthesis.checks.registry import checks, rules_in_force
+from synthesis.server import rulebook
 
 SHOULD = "agency.negative.you-should"
 
@@ -44,6 +47,13 @@ def test_a_rule_is_explained_with_its_proof_and_what_is_measured(client: Any) ->
     assert rule["miss"]
     assert rule["measured"]["right"] <= rule["measured"]["fired"]
     assert get(client, f"rules/ja/{SHOULD}")["measured"] is None
+
+
+def test_only_rules_that_exist_are_measured() -> None:
+    figures = json.loads((Path(rulebook.__file__).parent / "measured.json").read_text(encoding="utf-8"))
+    known = {(rule.language, rule.id) for rule in rules_in_force().rules}
+    assert {(language, rule) for language, rules in figures.items() for rule in rules} <= known
+    assert all(0 <= right <= fired for rules in figures.values() for fired, right in rules.values())
 
 
 @pytest.mark.parametrize("path", ["rules/en/nope", "rules/xx/agency.negative.you-should", "rules/en/..%2f.."])

@@ -72,6 +72,15 @@ def test_the_own_site_may_write(client: Any) -> None:
     assert client.post("/api/v1/check", headers=headers, json=BODY).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [("/api/v1/openapi.json", "GET"), ("/api/v1/uploads/x", "DELETE, GET"), ("/rules/try", "GET, POST")],
+)
+def test_what_can_be_done_at_a_path_is_told(client: Any, path: str, methods: str) -> None:
+    answer = client.put(path)
+    assert (answer.status_code, set(answer.headers["allow"].split(", ")) - {"HEAD"}) == (405, set(methods.split(", ")))
+
+
 def test_no_other_site_is_allowed_to_read(client: Any) -> None:
     answer = client.get("/api/v1/checks", headers={"Origin": "http://evil.example"})
     assert not [name for name in answer.headers if name.startswith("access-control")]

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from synthesis._version import __version__
 from synthesis.errors import SynthesisError
@@ -63,7 +64,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
     for kind in (ApiError, SynthesisError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
-    app.state.routes = [route for router in (*API_ROUTERS, *PAGE_ROUTERS) for route in router.routes]
+    app.state.routes = _routes(app)
     metrics = Metrics(Path(settings.folder), [route.path for route in app.state.routes])
     app.state.workbench = Workbench(settings, metrics)
     app.add_middleware(Gate, settings=settings)
@@ -77,6 +78,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     assert workbench.is_ready
     yield
     workbench.close()
+
+
+def _routes(app: FastAPI) -> list[Route]:
+    """Every route there is, that of the schema among them."""
+    every = [*app.routes, *(route for router in (*API_ROUTERS, *PAGE_ROUTERS) for route in router.routes)]
+    return [route for route in every if isinstance(route, Route)]
 
 
 def _schema(app: FastAPI) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.server.errors import ApiError
 from synthesis.server.jobs import OVER, Job, JobFolder
 from synthesis.server.schema import EVENTS
 from synthesis.server.streams import Stream
@@ -34,8 +35,11 @@ def follow(request: Request, folder: JobFolder[Any]) -> Response:
 async def _events(folder: JobFolder[Any], request: Request) -> AsyncIterator[bytes]:
     last: Job | None = None
     spoken = monotonic()
-    while folder.path.is_dir() and not await request.is_disconnected():
-        now: Job = folder.load()
+    while not await request.is_disconnected():
+        try:
+            now: Job = folder.load()
+        except ApiError:  # somebody has removed it
+            return
         if now.state in OVER:
             yield _event("done", now)
             return

@@ -8,6 +8,7 @@ import secrets
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 import msgspec
 
+from synthesis.errors import SynthesisError
 from synthesis.report.files import replaced
-from synthesis.server.errors import ErrorDetail, not_found
+from synthesis.server.errors import ApiError, ErrorDetail, not_found
 from synthesis.server.limits import Slots
 
 KEPT = 20  # jobs that are over; older ones are removed
@@ -42,16 +44,24 @@ class Job(msgspec.Struct, frozen=True, omit_defaults=True):
 J = TypeVar("J", bound=Job)
 
 
+def no_such_job(noun: str) -> ApiError:
+    return not_found(f"There is no such {noun}.", f"The latest {KEPT} are kept while the server runs.")
+
+
 class JobFolder(Generic[J]):
     """The files of one job."""
 
     kind: ClassVar[type[Any]] = Job
+    noun: ClassVar[str] = "job"
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def load(self) -> J:
-        found: J = msgspec.json.decode((self.path / "state.json").read_bytes(), type=self.kind)
+        try:
+            found: J = msgspec.json.decode((self.path / "state.json").read_bytes(), type=self.kind)
+        except FileNotFoundError:
+            raise no_such_job(self.noun) from None
         return found
 
     def save(self, job: J) -> None:
@@ -83,9 +93,8 @@ F = TypeVar("F", bound=JobFolder[Any])
 class JobStore(Generic[F]):
     """All jobs of one kind. Ids are drawn here; a request's id is looked up only if it looks like one."""
 
-    def __init__(self, root: Path, noun: str, kind: Callable[[Path], F]) -> None:
-        self._root = root / f"{noun.replace(chr(32), chr(45))}s"
-        self._noun = noun
+    def __init__(self, root: Path, kind: type[F]) -> None:
+        self._root = root / f"{kind.noun}s"
         self._kind = kind
         self._root.mkdir(mode=0o700, exist_ok=True)
 
@@ -101,15 +110,16 @@ class JobStore(Generic[F]):
 
     def folder(self, name: str) -> F:
         if not self.has(name):
-            raise not_found(f"There is no such {self._noun}.", f"The latest {KEPT} are kept while the server runs.")
+            raise no_such_job(self._kind.noun)
         return self._kind(self._root / name)
 
     def _make_room(self) -> None:
-        states = sorted(self._root.glob("*/state.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-        folders = [self._kind(path.parent) for path in states[KEPT - 1 :]]
-        for folder in folders:
-            if folder.load().state in OVER:
-                folder.remove()
+        with suppress(OSError, ApiError):  # another worker may be at it too
+            states = sorted(self._root.glob("*/state.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for path in states[KEPT - 1 :]:
+                folder = self._kind(path.parent)
+                if folder.load().state in OVER:
+                    folder.remove()
 
 
 class JobQueue:
@@ -144,7 +154,7 @@ class JobQueue:
             orders.recv()
         except (EOFError, OSError):
             self._process = None
-            if folder.path.is_dir():  # it may have been removed with the server's folder
+            with suppress(SynthesisError, ApiError, OSError):  # its folder may be gone, with the server's own
                 folder.clear()
                 folder.change(state=FAILED, error=_DIED)
 

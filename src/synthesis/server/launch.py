@@ -32,7 +32,7 @@ def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     loaded_rules(settings.folders, settings.disabled)  # what is wrong with them is told before anything is served
     bound = bind(settings)
     signal.signal(signal.SIGTERM, _end)
-    with bound, TemporaryDirectory(prefix="synthesis-serve-") as folder:
+    with bound, TemporaryDirectory(prefix="synthesis-serve-", ignore_cleanup_errors=True) as folder:
         settings = msgspec.structs.replace(settings, folder=folder, port=bound.getsockname()[1])
         announce(address(settings))
         config = _config(settings)

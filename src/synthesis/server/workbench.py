@@ -100,11 +100,11 @@ class Workbench:
 
     @cached_property
     def upload_store(self) -> JobStore[UploadFolder]:
-        return JobStore(Path(self.settings.folder), "upload", UploadFolder)
+        return JobStore(Path(self.settings.folder), UploadFolder)
 
     @cached_property
     def judge_store(self) -> JobStore[JudgeFolder]:
-        return JobStore(Path(self.settings.folder), "judged run", JudgeFolder)
+        return JobStore(Path(self.settings.folder), JudgeFolder)
 
     async def from_history(self, ask: "Callable[[History], T]") -> T:
         """What the history answers, asked beside other requests; 404 while there is none."""

@@ -19,6 +19,7 @@ class Note(NamedTuple):
     number: int
     rule: str
     signal: str
+    language: str
     warning: bool
     words: tuple[str, ...]
 
@@ -37,7 +38,6 @@ class Marks:
         self._glossary = glossary
         self._name = name
         self._rule_pages = rule_pages
-        self._language: str = result["language"]
         self._notes = _notes(result)
 
     def conversation(self) -> str:
@@ -63,7 +63,8 @@ class Marks:
     def _text(self, where: str, turn: int, text: str) -> str:
         spans = _spans(self._result, self._notes, where, turn, text)
         marked = "".join(self._piece(piece) for piece in pieces(text, spans))
-        language = f' lang="{escape(self._language)}"' if len(self._language) == 2 else ""
+        code = language_of_side(self._result, where)
+        language = f' lang="{escape(code)}"' if len(code) == 2 else ""
         window = f' tabindex="0" role="group" aria-label="{where}: a long text"' if len(text) > LONG else ""
         size = f' <span class="quiet">{len(text.split()):,} words</span>' if window else ""
         kind = "text long" if window else "text"
@@ -92,7 +93,7 @@ class Marks:
         )
 
     def _explained(self, note: Note) -> str:
-        advice = self._glossary.advice_on(self._language, note.rule)
+        advice = self._glossary.advice_on(note.language, note.rule)
         signal = self._glossary.signals.get(note.signal, note.signal)
         lead = "Better: " if self._styles.tones[note.signal] == AGAINST else ""
         words = ", ".join(f"<q><bdi>{shown(words)}</bdi></q>" for words in note.words)
@@ -100,15 +101,21 @@ class Marks:
         line += " (a warning, never a failure)" if note.warning else ""
         line += f'<span class="why">{shown(advice.why)}</span>' if advice.why else ""
         line += f'<span class="better">{lead}{shown(advice.instead)}</span>' if advice.instead else ""
-        return f"{line}<code>{self._rule(note.rule)}</code>"
+        return f"{line}<code>{self._rule(note)}</code>"
 
-    def _rule(self, rule: str) -> str:
+    def _rule(self, note: Note) -> str:
         if not self._rule_pages:
-            return shown(rule)
-        return f'<a href="{self._rule_pages}/{escape(self._language)}/{escape(rule)}">{shown(rule)}</a>'
+            return shown(note.rule)
+        return f'<a href="{self._rule_pages}/{escape(note.language)}/{escape(note.rule)}">{shown(note.rule)}</a>'
 
     def _anchor(self, note: int) -> str:
         return f"{self._name}note{note}"
+
+
+def language_of_side(result: Record, where: str) -> str:
+    """The language of the reply, or of the user's message where that is another one."""
+    reply: str = result["language"]
+    return str(result.get("user_language", reply)) if where == "user" else reply
 
 
 def _notes(result: Record) -> list[Note]:
@@ -119,7 +126,14 @@ def _notes(result: Record) -> list[Note]:
         first.setdefault(finding["rule"], finding)
         words.setdefault(finding["rule"], {})[finding["text"]] = None
     return [
-        Note(number, rule, finding["signal"], is_warning(finding), tuple(words[rule]))
+        Note(
+            number,
+            rule,
+            finding["signal"],
+            language_of_side(result, finding["where"]),
+            is_warning(finding),
+            tuple(words[rule]),
+        )
         for number, (rule, finding) in enumerate(first.items(), start=1)
     ]
 

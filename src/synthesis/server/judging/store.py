@@ -35,6 +35,7 @@ class JudgeFolder(JobFolder[JudgeJob]):
     """The files of one judged run."""
 
     kind = JudgeJob
+    noun = "judged run"
 
     @property
     def input(self) -> Path:

@@ -1,6 +1,6 @@
 """Two runs side by side: which verdicts changed, and each changed case as it is in both."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -51,7 +51,7 @@ class Group(NamedTuple):
 
 def changed_cases(
     workbench: Workbench, history: "History", runs: tuple[Run, Run], comparison: Comparison
-) -> Iterable[Group]:
+) -> Iterator[Group]:
     """Changes between two runs of the checks, what fails now first."""
 
     def sides(name: str) -> tuple[Side | None, Side | None]:
@@ -73,7 +73,7 @@ def changed_cases(
     yield _group("Only in the run after", "", _plain(comparison.only_after))
 
 
-def changed_samples(history: "History", runs: tuple[Run, Run], comparison: JudgedComparison) -> Iterable[Group]:
+def changed_samples(history: "History", runs: tuple[Run, Run], comparison: JudgedComparison) -> Iterator[Group]:
     """The same of two judged runs."""
     records = [{record["queryLogId"]: record for record in history.judged(run.id).last.records} for run in runs]
 

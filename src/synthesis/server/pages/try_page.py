@@ -133,7 +133,7 @@ async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
         "conversation": Markup(marks.conversation()),
         "notes": Markup(marks.notes()),
         "check_list": Markup(check_list(record, workbench.glossary)),
-        "remarks": [remark for remark in workbench.remarks.on(result) if not remark.rule],
+        "missing": {remark.check: remark.instead for remark in workbench.remarks.on(result) if not remark.rule},
         "decision": decision_of(result, case.exchanges),
         "legend": Markup(legend(styles, workbench.glossary)),
     }

@@ -36,6 +36,7 @@ class UploadFolder(JobFolder[Upload]):
     """The files of one upload."""
 
     kind = Upload
+    noun = "upload"
 
     def input(self, kind: str) -> Path:
         return self.path / f"upload.{kind}"
