@@ -60,7 +60,7 @@ def _figures(run: JudgedRun) -> str:
     drawn = "".join(
         f'<div class="{kind}"><dt>{shown(words)}</dt><dd>{shown(value)}</dd></div>' for value, words, kind in cells
     )
-    return f'<dl class="figures">{drawn}</dl>\n'
+    return f'<dl class="figures broad">{drawn}</dl>\n'
 
 
 def _rate(figure: Figures, what: str) -> tuple[str, str]:

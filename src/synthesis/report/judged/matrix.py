@@ -30,8 +30,9 @@ def matrix(run: JudgedRun) -> str:
     return (
         f'<section class="chart"><h2>{shown(down.capitalize())} against {shown(across)}</h2>'
         f'<p class="quiet">Samples by their two scores: {shown(down)} from bottom to top, {shown(across)} from left to '
-        f'right.</p><div class="scroll"><table class="matrix"><thead><tr><td></td>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{_corners(cells, down, across)}</section>\n"
+        f'right.</p><div class="matrix-part"><div class="scroll"><table class="matrix">'
+        f"<thead><tr><td></td>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>{_corners(cells, down, across)}</div></section>\n"
     )
 
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.history.model import CHECKS
+from synthesis.history.model import CHECKS, JUDGE
 from synthesis.report.compare import Comparison
 from synthesis.report.judged.compare import JudgedComparison
 from synthesis.server.limits import in_thread
@@ -32,7 +32,8 @@ async def compare(request: Request) -> Response:
         workbench.settings.timeout,
         lambda: _compared(workbench, [one[:100] for one in chosen if one]),
     )
-    return page(request, "compare.html", title="Compare", **found)
+    here = "/judged" if found["after"] and found["after"].kind == JUDGE else "/runs"
+    return page(request, "compare.html", title="Compare", here=here, **found)
 
 
 def _compared(workbench: Workbench, chosen: list[str]) -> dict[str, Any]:

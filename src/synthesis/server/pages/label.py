@@ -11,6 +11,7 @@ from starlette.responses import Response
 from synthesis.history import Run
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.judge.judged_runs import read_run
+from synthesis.model import Case
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.reading import open_report
 from synthesis.rules.language import language_of
@@ -20,7 +21,7 @@ from synthesis.server.jobs import DONE
 from synthesis.server.labelling import Item, Record, case_items, sample_items
 from synthesis.server.limits import in_thread
 from synthesis.server.pages.frame import page
-from synthesis.server.painful import WARNING
+from synthesis.server.painful import WARNING, is_painful
 from synthesis.server.workbench import Workbench, workbench_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class LabelSet(NamedTuple):
     items: list[Item]
     parts: int
     home: str
-    is_bundled: bool = False
+    is_known: bool = False  # what is painful in it is marked as such
 
 
 @router.get("/label")
@@ -87,7 +88,7 @@ async def samples(request: Request) -> Response:
 
 def _bench(request: Request, found: LabelSet, mode: str, part: int) -> Response:
     painful = any(item.painful for item in found.items)
-    warning = WARNING if painful else "" if found.is_bundled else CAUTION
+    warning = WARNING if painful else "" if found.is_known else CAUTION
     return page(request, "label_bench.html", title="Label", set=found, mode=mode, part=part, warning=warning)
 
 
@@ -108,7 +109,7 @@ def _cases(workbench: Workbench, query: dict[str, str], part: int) -> LabelSet:
     results = [workbench.evaluate(case).to_dict() | _texts(case) for case in chosen]
     title = f"Bundled cases: {language_of(language).name}"
     items = case_items(results, workbench.glossary, first)
-    return LabelSet(f"bundled:{language}", title, items, -(-len(known) // AT_ONCE), "/label", is_bundled=True)
+    return LabelSet(f"bundled:{language}", title, items, -(-len(known) // AT_ONCE), "/label", is_known=True)
 
 
 def _of_run(workbench: Workbench, history: "History", run: Run, part: int) -> LabelSet:
@@ -137,10 +138,16 @@ def _texts(case: Any) -> Record:
 
 def _samples(workbench: Workbench, query: dict[str, str]) -> LabelSet:
     run, source, home = _judged(workbench, query)
-    items = sample_items(run)
+    items = [item._replace(painful=_is_painful(workbench, item)) for item in sample_items(run)]
     if not items:
         raise ApiError(409, "no_texts", "This run was saved without its texts.", "`--save-text` keeps them.")
-    return LabelSet(source, run.name, items, 1, home)
+    return LabelSet(source, run.name, items, 1, home, is_known=True)
+
+
+def _is_painful(workbench: Workbench, sample: Item) -> bool:
+    """Whether question or answer speak of a crisis; the rules know the words for it."""
+    said = Case("", ("crisis_response",), str(sample.body.striptags()), ".")
+    return is_painful(workbench.evaluate(said).to_dict())
 
 
 def _judged(workbench: Workbench, query: dict[str, str]) -> tuple[JudgedRun, str, str]:

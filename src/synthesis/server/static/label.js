@@ -50,7 +50,6 @@ function show(focus) {
   told.textContent = `${here} of ${items.length} begun, ${all} verdicts labelled. ${notice}`.trim();
   notice = "";
   if (focus) item.querySelector("h2").focus({ preventScroll: true });
-  if (focus) item.scrollIntoView({ block: "nearest" });
 }
 
 function go(steps) {
@@ -64,6 +63,7 @@ function go(steps) {
   const open = questions(items[at]).findIndex((one) => !(one.dataset.name in answersOf(items[at].dataset.key)));
   asked = Math.max(open, 0);
   show(true);
+  items[at].scrollIntoView({ block: "start" });
 }
 
 function set(item, name, answer) {
