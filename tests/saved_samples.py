@@ -1,6 +1,7 @@
 """A history to look at: two runs of a few cases, the second with a reply that went wrong, and a judged run."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -57,5 +58,7 @@ def _known(day: str, tag: str) -> Provenance:
 
 def _judged(folder: Path) -> Path:
     config = EvaluationConfig(output_dir="ferry", root=folder, iterations=2)
-    asyncio.run(run_evaluation(parse_test_cases(SAMPLES, "set.json"), config))
+    work = run_evaluation(parse_test_cases(SAMPLES, "set.json"), config)
+    with ThreadPoolExecutor(1) as beside:  # a browser's driver may have a loop in this thread
+        beside.submit(asyncio.run, work).result()
     return folder / "ferry"
