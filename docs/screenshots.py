@@ -51,6 +51,7 @@ PICTURES = {
     "compare": "{compare}",
     "judged": "{judged}",
 }
+HEIGHTS = {"judged": 1290}
 PAGES = {
     "runs": "/runs",
     "case": "/runs/latest/cases/6",
@@ -120,6 +121,7 @@ def pictures(open_page: Callable[..., Any], known: dict[str, str]) -> None:
     IMAGES.mkdir(exist_ok=True)
     page = open_page(DESKTOP, "light")
     for name, path in PICTURES.items():
+        page.set_viewport_size(DESKTOP | {"height": HEIGHTS.get(name, DESKTOP["height"])})
         page.goto(path.format(**known))
         page.wait_for_load_state("networkidle")
         write_small(page.screenshot(), IMAGES / f"{name}.png")
