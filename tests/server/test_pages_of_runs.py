@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 from saved_samples import fill
 
+from synthesis.api import run_all_cases
+from synthesis.history import Provenance, open_history
+from synthesis.model import Case
+
 HTML = {"Accept": "text/html"}
 
 
@@ -136,3 +140,24 @@ def test_tags_and_deletion_work_without_script(serving: Any, tmp_path: Path) -> 
         assert client.get(path).status_code == 404
         other = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
         assert client.post(f"/runs/{ids['new']}/delete", data={"sure": "yes"}, headers=other).status_code == 403
+
+
+def test_ids_names_and_tags_of_any_kind_stay_text(serving: Any, tmp_path: Path) -> None:
+    hostile = '"><script>alert(1)</script>'
+    with open_history(tmp_path / "own.db") as history:
+        for reply in ("Would you like to talk?", "You must stop."):
+            report = run_all_cases([Case(hostile, ("agency_language",), "Hm.", reply, tags=(hostile,))])
+            history.add_report(report, Provenance(with_text=True, name=hostile, tags=(hostile,)))
+        after, before = (run.id for run in history.runs())
+    with serving(history=str(tmp_path / "own.db")) as client:
+        pages = ("/runs", f"/runs/{after}", f"/runs/{after}/cases/0", f"/label/cases?run={after}", "/label")
+        for path in (*pages, f"/compare?before={before}&after={after}"):
+            page = client.get(path, headers=HTML)
+            assert page.status_code == 200
+            assert "<script>" not in page.text
+            assert len(ids_of(page.text)) == len(set(ids_of(page.text)))
+            assert all(" " not in name for name in ids_of(page.text))
+
+
+def ids_of(page: str) -> list[str]:
+    return re.findall(r'\bid="([^"]*)"', page)

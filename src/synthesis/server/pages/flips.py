@@ -1,6 +1,7 @@
 """Two runs side by side: which verdicts changed, and each changed case as it is in both."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -54,8 +55,11 @@ def changed_cases(
 ) -> Iterator[Group]:
     """Changes between two runs of the checks, what fails now first."""
 
+    numbers = count()
+
     def sides(name: str) -> tuple[Side | None, Side | None]:
-        return _side(workbench, history, runs[0], name), _side(workbench, history, runs[1], name)
+        before, after = (_side(workbench, history, run, name, f"side{next(numbers)}") for run in runs)
+        return before, after
 
     def told(change: Change) -> tuple[str, str]:
         parts = [", ".join(change.checks), SAME_TEXTS[change.same_texts], "" if change.before else "a new case"]
@@ -106,14 +110,14 @@ def _group(
     return Group(title, tone, flips)
 
 
-def _side(workbench: Workbench, history: "History", run: Run, name: str) -> Side | None:
-    """A case in one run; None where it is not there, or one of several of its id."""
+def _side(workbench: Workbench, history: "History", run: Run, name: str, anchor: str) -> Side | None:
+    """A case in one run, its notes named by `anchor`; None where it is not there, or one of several of its id."""
     try:
         record = history.case(run.id, name).record
     except NotInHistoryError:
         return None
     styles = SignalStyles({finding["signal"]: tone_of(finding) for finding in record["findings"]})
-    marks = Marks(record, styles, workbench.glossary, f"{run.id}{name}", rule_pages="/rules")
+    marks = Marks(record, styles, workbench.glossary, anchor, rule_pages="/rules")
     said = marks.conversation() if run.with_text else ""
     kind = kind_of(record)
     body = Markup(check_list(record, workbench.glossary) + said)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 WIDTH, HEIGHT, EDGE = 320, 64, 6
 
@@ -54,7 +54,7 @@ def _dot(x: float, y: float, figure: Figure, unit: str, *, is_last: bool) -> Mar
         y=f"{y:.1f}",
         r="4.5" if is_last else "3",
         last=Markup(' class="last"') if is_last else "",
-        when=escape(figure.when),
+        when=figure.when,
         value=f"{figure.value:g}",
         unit=unit,
     )

@@ -8,7 +8,7 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const file = document.getElementById("file").files[0];
   const options = new URLSearchParams({
-    name: file.name.replace(/\.json$/i, ""),
+    name: file.name.replace(/\.json$/i, "").slice(0, 200),
     iterations: document.getElementById("own-iterations").value,
     save_text: document.getElementById("save-text").checked,
   });

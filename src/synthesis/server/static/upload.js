@@ -43,7 +43,7 @@ async function run() {
     say(job.state === "waiting" ? "It waits for its turn." : `${job.cases || 0} cases evaluated …`)
   );
   if (form.dataset.then === "label") return `/label/cases?upload=${upload.id}`;
-  const order = { upload: upload.id, name: file.name, save_text: document.getElementById("save-text").checked };
+  const order = { upload: upload.id, name: file.name.slice(0, 200), save_text: document.getElementById("save-text").checked };
   const saved = await fetch("/api/v1/runs", { method: "POST", body: JSON.stringify(order) });
   return `/runs/${(await answered(saved)).id}`;
 }
