@@ -1,10 +1,14 @@
 """Saved runs over the API: listed, looked into, tagged, deleted, compared; a file becomes one; without a history."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from saved_samples import COLD, KIND, case, cases, fill
 
@@ -172,3 +176,18 @@ def test_a_case_of_any_name_can_be_asked_for(serving: Any, tmp_path: Path) -> No
     with serving(history=str(tmp_path / "odd.db")) as client:
         answer = client.get("/api/v1/runs/latest/cases/a%2Fb%20%C3%BC%3F%23%25")
         assert answer.json()["case_id"] == odd.id
+
+
+def test_the_server_finds_the_history_that_the_settings_name(tmp_path: Path) -> None:
+    ids = fill(tmp_path / "runs.db")
+    (tmp_path / "synthesis.toml").write_text('history = "runs.db"\n', encoding="utf-8")
+    command = [sys.executable, "-m", "synthesis", "serve", "--port", "0"]
+    environment = {name: value for name, value in os.environ.items() if name != "SYNTHESIS_HISTORY"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as process:
+        try:
+            assert process.stdout
+            address = process.stdout.readline().split()[3]
+            listed = httpx.get(f"{address}api/v1/runs", trust_env=False, timeout=60).json()["runs"]
+            assert {run["id"] for run in listed} == set(ids.values())
+        finally:
+            process.terminate()
