@@ -17,7 +17,7 @@ from synthesis.server.settings import ServerSettings
 @contextmanager
 def serving(folder: Path, **changes: Any) -> Iterator[str]:
     """The address of a server with these settings; it ends with the block."""
-    settings = ServerSettings(port=0, folder=str(folder), **changes)
+    settings = ServerSettings(**({"port": 0, "folder": str(folder), "history": str(folder / "history.db")} | changes))
     bound = bind(settings)
     settings = msgspec.structs.replace(settings, port=bound.getsockname()[1])
     server = uvicorn.Server(uvicorn.Config(create_app(settings), log_config=None, access_log=False, ws="none"))

@@ -135,6 +135,10 @@ class HistoryError(InputError):
     """A history of runs cannot be used, or has no such run."""
 
 
+class NotInHistoryError(HistoryError):
+    """A history has no such run or case, or there is no history yet."""
+
+
 class OutputError(SynthesisError):
     """A result could not be written."""
 

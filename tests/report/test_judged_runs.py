@@ -39,6 +39,8 @@ def test_the_page_shows_rates_distributions_stability_and_claims_and_escapes_eve
     assert "1 of 9 passed" in page
     assert "95 % interval" in page
     assert "Stability over 2 iterations" in page
+    for corner in ("Persuasive but wrong", "Accurate but useless", "Right and helpful", "Wrong and useless"):
+        assert corner in page
     assert "&lt;b&gt;ferry&lt;/b&gt;" in page
     assert "<b>ferry</b>" not in page
     assert "<script" not in page

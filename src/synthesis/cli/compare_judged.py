@@ -19,7 +19,7 @@ SHOWN = 20
 def compare_judged(old: Path, new: Path, *, fail_on_regression: bool, as_json: bool) -> int:
     import msgspec
 
-    from synthesis.cli.judged_runs import read_run
+    from synthesis.judge.judged_runs import read_run
     from synthesis.report.judged.compare import compare_runs
 
     comparison = compare_runs(read_run(old), read_run(new))

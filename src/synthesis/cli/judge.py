@@ -103,7 +103,7 @@ def report(name: str, root: Path, journal: str | None, form: str, out: Path | No
 
 
 def _draw(ledger: "Ledger", form: str, path: Path) -> None:
-    from synthesis.cli.judged_runs import judged_run
+    from synthesis.judge.judged_runs import judged_run
     from synthesis.report.formats import write_pieces
     from synthesis.report.judged import html, markdown
 

@@ -1,9 +1,13 @@
 """`synthesis serve`: the checks as an API and as pages."""
 
+from pathlib import Path
+
 import click
 
 from synthesis.cli import exits
+from synthesis.cli.saving import history_place
 from synthesis.errors import MissingExtraError
+from synthesis.settings import find_settings
 
 
 @click.command("serve")
@@ -11,7 +15,7 @@ from synthesis.errors import MissingExtraError
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
 @click.option("--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Asked of everybody. Better: SYNTHESIS_TOKEN.")
 @click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="A name of this server; repeatable.")
-@click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="The history of runs to show.")
+@click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="The history to show and to save in.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
 @click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Processes.")
@@ -66,13 +70,14 @@ def serve(
         raise MissingExtraError("serve", "the server") from None
     from synthesis.server.settings import ServerSettings
 
+    configured = find_settings(Path.cwd()).values
     settings = ServerSettings(
         host=host,
         port=port,
         token=token or None,
         allowed_hosts=allowed,
-        history=history,
-        folders=(*_configured(), *folders),
+        history=history_place(history, configured),
+        folders=(*configured.get("rules", ()), *folders),
         disabled=disable,
         workers=workers,
         max_body=max_body,
@@ -86,11 +91,3 @@ def serve(
     except ServerEnded:
         click.echo("Ended.", err=True)
     return exits.OK
-
-
-def _configured() -> tuple[str, ...]:
-    from pathlib import Path
-
-    from synthesis.settings import find_settings
-
-    return tuple(find_settings(Path.cwd()).values.get("rules", ()))

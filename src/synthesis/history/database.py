@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthesis.errors import HistoryError, MissingExtraError, OptionError, OutputError, Place
+from synthesis.errors import HistoryError, MissingExtraError, NotInHistoryError, OptionError, OutputError, Place
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -93,7 +93,7 @@ def _open_file(url: "URL", *, create: bool) -> Database:
     path = Path(str(url.database))
     if not path.exists() and not create:
         hint = f"`synthesis --save` begins one; --history or {VARIABLE} says where to look."
-        raise HistoryError("there is no history here", place=Place(str(path)), hint=hint)
+        raise NotInHistoryError("there is no history here", place=Place(str(path)), hint=hint)
     _make_private(path)
     engine = create_engine(url, connect_args={"timeout": PATIENCE})
     event.listen(engine, "connect", _prepare)

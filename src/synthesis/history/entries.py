@@ -52,12 +52,16 @@ class Passport(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """What a run's files do not say: when it began, at which revision of the code, and whether texts are kept."""
+    """What a run's files do not say: when it began, at which revision of the code, and whether texts are kept.
+
+    `name` takes the place of the name that the files give.
+    """
 
     started: str | None = None
     revision: str | None = None
     with_text: bool = False
     tags: tuple[str, ...] = ()
+    name: str | None = None
 
 
 def now() -> str:
@@ -95,10 +99,11 @@ def report_entry(report: StoredReport, provenance: Provenance) -> Entry:
     source = report if with_text else redacted(report)
     header = {key: value for key, value in source.header.items() if key not in {"history", "results_file"}}
     given = header.get("input") or {}
+    name = provenance.name or ", ".join(given.get("files", ())) or "cases from a program"
     run = {
         "id": known.id if known else new_id(),
         "kind": CHECKS,
-        "name": storable(shorten(", ".join(given.get("files", ())) or "cases from a program", _NAME_WIDTH)),
+        "name": storable(shorten(name, _NAME_WIDTH)),
         "started": known.started if known else provenance.started or now(),
         "tool_version": storable(header["tool"]["version"]),
         "rules_hash": header["rules"]["hash"],

@@ -43,7 +43,7 @@ def folder_entry(folder: Path, provenance: Provenance) -> Entry:
     row = {
         "id": run_id,
         "kind": JUDGE,
-        "name": storable(run.test_set_name),
+        "name": storable(provenance.name or run.test_set_name),
         "started": provenance.started or run.at,
         "tool_version": __version__,
         "rules_hash": run.judge.rubric,

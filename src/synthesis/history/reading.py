@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlalchemy import Select, and_, exists, false, func, or_, select
 
-from synthesis.errors import HistoryError, OptionError, Place
+from synthesis.errors import NotInHistoryError, OptionError, Place
 from synthesis.history.entries import BATCH, storable
 from synthesis.history.model import CaseOutcome, CheckOutcome, Page, Run, SampleOutcome
 from synthesis.history.tables import cases, findings, outcomes, runs, samples, tags
@@ -67,10 +67,10 @@ def _find(connection: "Connection", wanted: str, shown: str) -> "Row[Any]":
     exact = [row for row in found if row.id == wanted.lower()] or found
     if not exact:
         hint = "`synthesis history list` shows the runs."
-        raise HistoryError(f"there is no run '{wanted}'", place=Place(shown), hint=hint)
+        raise NotInHistoryError(f"there is no run '{wanted}'", place=Place(shown), hint=hint)
     if len(exact) > 1:
         hint = f"Give more of the id: {', '.join(row.id for row in exact)}"
-        raise HistoryError(f"several runs begin with '{wanted}'", place=Place(shown), hint=hint)
+        raise NotInHistoryError(f"several runs begin with '{wanted}'", place=Place(shown), hint=hint)
     return exact[0]
 
 
@@ -150,7 +150,7 @@ def one_case(database: "Database", run_id: str, case_id: str) -> CaseOutcome:
         rows = connection.execute(query.order_by(cases.c.position).limit(1)).all()
         for found in _with_checks(connection, rows):
             return found
-    raise HistoryError(f"the run {run_id} has no case '{case_id}'", place=Place(database.shown))
+    raise NotInHistoryError(f"the run {run_id} has no case '{case_id}'", place=Place(database.shown))
 
 
 def sample_query(run_id: str, iteration: int | None, outcome: Some, search: str | None) -> "Select[Any]":

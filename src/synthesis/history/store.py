@@ -12,12 +12,14 @@ import msgspec
 from synthesis.errors import InputError, Place
 from synthesis.history import exporting, reading, saving
 from synthesis.history.database import Database, keep_private, open_database
+from synthesis.history.drawing import stored_judged_run
 from synthesis.history.entries import Entry, Provenance, moment, report_entry
 from synthesis.history.judged import document_entry, folder_entry
 from synthesis.history.migrations import migrate
 from synthesis.history.model import CHECKS, JUDGE, CaseOutcome, Page, Run, SampleOutcome, TrendPoint
 from synthesis.model import Finding
 from synthesis.model.report import Report
+from synthesis.report.judged.run import JudgedRun
 from synthesis.report.layout import find_layout
 from synthesis.report.reading import StoredReport, from_dict, open_report
 
@@ -132,6 +134,13 @@ class History:
         if run.kind != CHECKS:
             raise InputError(f"the run {run.id} is a judged run, which has no report", place=Place(self.place))
         return exporting.stored_report(self._database, run)
+
+    def judged(self, run_id: str) -> JudgedRun:
+        """A judged run, fit to be drawn and compared like one from its folder."""
+        run = self.run(run_id)
+        if run.kind != JUDGE:
+            raise InputError(f"the run {run.id} is a run of the checks, no judged one", place=Place(self.place))
+        return stored_judged_run(self._database, run)
 
     def export(self, run_id: str) -> Iterator[str]:
         """A run as pieces of one JSON document, which `add` takes back: a report, or a judged run with its samples."""

@@ -23,6 +23,9 @@ cannot be answered is raised as `ApiError(status, code, message, hint)` or as an
 a place first (`with workbench.slots.one()`) and leaves the event loop free (`in_thread`). With `--workers` the next
 request may come to another process: what outlives a request lies in `settings.folder` or in the history, not in memory.
 
+What takes longer than a request is a job (`jobs.py`): it has a folder of its own, waits for a process beside the
+server, and is followed by `events.follow`. The history is asked by `await workbench.from_history(lambda history: ...)`.
+
 A page. In `pages/noun.py`:
 
     router = APIRouter(include_in_schema=False)

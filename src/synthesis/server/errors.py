@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.errors import InputError, MissingExtraError, SynthesisError
+from synthesis.errors import HistoryError, InputError, MissingExtraError, NotInHistoryError, SynthesisError
 
 log = logging.getLogger("synthesis.server")
 
@@ -65,6 +65,10 @@ def as_api_error(error: Exception) -> ApiError:
             return _of_http(error)
         case MissingExtraError():
             return ApiError(501, "not_installed", error.message, error.hint or "")
+        case NotInHistoryError():
+            return not_found(f"{error.message[0].upper()}{error.message[1:]}.", "The runs are listed at /api/v1/runs.")
+        case HistoryError():
+            return ApiError(503, "no_history", "The history of runs cannot be used.", error.message)
         case InputError():
             return ApiError(422, "invalid_input", error.message, error.hint or "")
         case SynthesisError():

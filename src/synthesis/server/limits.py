@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -72,6 +73,20 @@ async def body_chunks(request: Request, seconds: float) -> AsyncIterator[bytes]:
             return
         if chunk:
             yield chunk
+
+
+async def write_body(request: Request, path: Path, most: int, seconds: float) -> int:
+    """The body, written down as it comes; its size. 413 if it is too long, 422 if there is none."""
+    size = 0
+    with path.open("wb") as file:
+        async for chunk in body_chunks(request, seconds):
+            size += len(chunk)
+            if size > most:
+                raise too_long(most)
+            file.write(chunk)
+    if not size:
+        raise ApiError(422, "empty", "The body is empty, and it should be the file.")
+    return size
 
 
 def require_length(request: Request, most: int) -> None:

@@ -1,9 +1,10 @@
 """What all routes share: the rules in force, the kernel, the words for what it finds, limits and counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -15,14 +16,22 @@ from synthesis.remarks import Remarks
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.kernel import Kernel
+from synthesis.server.jobs import JobQueue, JobStore
+from synthesis.server.judging.store import JudgeFolder
+from synthesis.server.judging.work import work as work_on_judging
 from synthesis.server.limits import Slots, in_thread
 from synthesis.server.loading import loaded_rules
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook
 from synthesis.server.settings import ServerSettings
-from synthesis.server.uploads.queue import UploadQueue
-from synthesis.server.uploads.store import UploadStore
+from synthesis.server.shelf import Shelf
+from synthesis.server.uploads.store import UploadFolder
+from synthesis.server.uploads.work import work as work_on_uploads
 
+if TYPE_CHECKING:
+    from synthesis.history.store import History
+
+T = TypeVar("T")
 THREE = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 SHORT = 4_000  # characters; what is longer is evaluated beside other requests
 THREADS = 2
@@ -37,7 +46,9 @@ class Workbench:
         self.slots = Slots(settings.concurrency, "evaluations")
         self.followers = Slots(settings.concurrency, "followers of uploads")
         self.threads = ThreadPoolExecutor(THREADS, "evaluation")
-        self.uploads = UploadQueue(settings.uploads)
+        self.uploads = JobQueue(settings.uploads, "uploaded files that wait or are worked on", work_on_uploads)
+        self.judging = JobQueue(settings.uploads, "judged runs that wait or are worked on", work_on_judging)
+        self.shelf = Shelf(settings.history)
 
     @cached_property
     def rules(self) -> RuleSet:
@@ -88,11 +99,21 @@ class Workbench:
         return result if asked == known else _only(result, asked)
 
     @cached_property
-    def upload_store(self) -> UploadStore:
-        return UploadStore(Path(self.settings.folder))
+    def upload_store(self) -> JobStore[UploadFolder]:
+        return JobStore(Path(self.settings.folder), UploadFolder)
+
+    @cached_property
+    def judge_store(self) -> JobStore[JudgeFolder]:
+        return JobStore(Path(self.settings.folder), JudgeFolder)
+
+    async def from_history(self, ask: "Callable[[History], T]") -> T:
+        """What the history answers, asked beside other requests; 404 while there is none."""
+        return await in_thread(self.threads, self.settings.timeout, lambda: ask(self.shelf.opened()))
 
     def close(self) -> None:
         self.uploads.close()
+        self.judging.close()
+        self.shelf.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -77,14 +77,14 @@ def _stack(parts: Sequence[tuple[str, int]]) -> str:
     return f'<svg class="stack" width="100%" height="18" aria-hidden="true">{"".join(bars)}</svg>'
 
 
-def rule_frequency(survey: Survey) -> str:
+def rule_frequency(survey: Survey, shown_rules: int = MOST_RULES) -> str:
     """The rules that fired in most cases, those that speak against replies first."""
     if not survey.rules:
         return ""
     ranked = sorted(survey.rules.items(), key=lambda item: (item[0][1] != AGAINST, -item[1], item[0]))
-    most = max(number for _, number in ranked[:MOST_RULES])
-    rows = [_rule(rule, tone, number, most) for (rule, tone), number in ranked[:MOST_RULES]]
-    which = f"{MOST_RULES} of {len(ranked)}" if len(ranked) > MOST_RULES else f"all {len(ranked)}"
+    most = max(number for _, number in ranked[:shown_rules])
+    rows = [_rule(rule, tone, number, most) for (rule, tone), number in ranked[:shown_rules]]
+    which = f"{shown_rules} of {len(ranked)}" if len(ranked) > shown_rules else f"all {len(ranked)}"
     return (
         f'<section class="chart" aria-label="Rules by frequency"><h2>Rules that fired</h2>'
         f'<p class="quiet">By number of cases, those against a reply first; {which}.</p>\n'

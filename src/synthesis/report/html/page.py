@@ -49,15 +49,16 @@ def head(
 
 def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glossary: Glossary) -> Iterator[str]:
     """Everything above the cases."""
-    yield f'<header class="top"><h1>Synthesis report</h1>\n{_headline(report.summary)}</header>\n<main>\n'
-    yield _figures(report.summary)
+    yield f'<header class="top"><h1>Synthesis report</h1>\n{headline(report.summary)}</header>\n<main>\n'
+    yield figures(report.summary)
     yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p></section>\n'
     yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
     yield legend(styles, glossary)
     yield _notices(report, survey, glossary)
 
 
-def _headline(summary: Record) -> str:
+def headline(summary: Record) -> str:
+    """How a run came out, in one line."""
     unexpected, errors = summary["unexpected_failures"], summary["errors"]
     if unexpected:
         verdict = f'<strong class="bad">{count(unexpected, "unexpected failure")}</strong>'
@@ -67,9 +68,10 @@ def _headline(summary: Record) -> str:
     return f'<p class="headline">{verdict} in {count(summary["cases"], "case")}.</p>'
 
 
-def _figures(summary: Record) -> str:
+def figures(summary: Record) -> str:
+    """The counts of a run, as boxes."""
     accuracy = summary.get("label_accuracy")
-    figures = [
+    cells = [
         (f"{summary['passed'] - summary['not_applicable']:,}", "passed", "pass"),
         (f"{summary['unexpected_failures']:,}", "failed, unexpected", "unexpected"),
         (f"{summary['expected_failures']:,}", "failed, expected (negative examples)", "expected"),
@@ -78,10 +80,10 @@ def _figures(summary: Record) -> str:
     ]
     if accuracy:
         matched = f"of labels matched ({accuracy['matched']:,} of {accuracy['total']:,})"
-        figures.append((f"{accuracy['accuracy']} %", matched, "label"))
-    kinds = [(number, words, "" if number == "0" else kind) for number, words, kind in figures]
-    cells = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{number}</dd></div>' for number, words, kind in kinds)
-    return f'<dl class="figures">{cells}</dl>\n'
+        cells.append((f"{accuracy['accuracy']} %", matched, "label"))
+    kinds = [(number, words, "" if number == "0" else kind) for number, words, kind in cells]
+    drawn = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{number}</dd></div>' for number, words, kind in kinds)
+    return f'<dl class="figures">{drawn}</dl>\n'
 
 
 def legend(styles: SignalStyles, glossary: Glossary) -> str:

@@ -1,11 +1,8 @@
 """Uploaded case files: sent in one piece, evaluated beside the server, followed by events."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-from time import monotonic
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-import msgspec
 from fastapi import Path, Query
 from starlette.concurrency import iterate_in_threadpool
 from starlette.requests import Request
@@ -17,16 +14,16 @@ from synthesis.report.reading import open_report
 from synthesis.server.api.routing import PREFIX, api_router
 from synthesis.server.conversation import language_code
 from synthesis.server.errors import ApiError
+from synthesis.server.events import follow
+from synthesis.server.jobs import DONE, OVER, WAITING
 from synthesis.server.json import Json
-from synthesis.server.limits import body_chunks, in_thread, require_length, too_long
+from synthesis.server.limits import in_thread, require_length, write_body
 from synthesis.server.schema import EVENTS, JSON, described
 from synthesis.server.streams import Stream
-from synthesis.server.uploads.store import DONE, OVER, WAITING, Upload, UploadFolder, UploadOrder
+from synthesis.server.uploads.store import Upload, UploadFolder, UploadOrder
 from synthesis.server.workbench import known_checks, workbench_of
 
 router = api_router("uploads")
-PAUSE = 0.1  # seconds between two looks at how far an upload is
-SILENCE = 15.0  # seconds after which a follower gets a sign of life
 ANY = {"type": "string", "format": "binary"}
 KINDS = {
     "csv": "text/csv",
@@ -70,7 +67,7 @@ async def upload(
     )
     name, folder = workbench.upload_store.new()
     try:
-        size = await _receive(request, folder, kind, settings.max_upload, settings.timeout)
+        size = await write_body(request, folder.input(kind), settings.max_upload, settings.timeout)
         waiting = Upload(name, WAITING, size)
         folder.save(waiting)
         workbench.uploads.add(folder, order)
@@ -89,16 +86,7 @@ async def progress(request: Request, upload_id: UploadId) -> Response:
 @router.get("/uploads/{upload_id}/events", **described(ANY, words="Events.", gives_type=EVENTS))
 async def events(request: Request, upload_id: UploadId) -> Response:
     """Follow an upload: events `progress`, and one `done` when it is done, failed or cancelled, all with its state."""
-    folder = _folder(request, upload_id)
-    workbench = workbench_of(request)
-    workbench.followers.require_free()
-
-    async def follow() -> AsyncIterator[bytes]:
-        with workbench.followers.one():
-            async for event in _events(folder, request):
-                yield event
-
-    return Stream(follow(), EVENTS, workbench.settings.timeout)
+    return follow(request, _folder(request, upload_id))
 
 
 @router.post("/uploads/{upload_id}/cancel", **described(Upload, words="As it is now; it ends within a moment."))
@@ -147,44 +135,6 @@ async def report(
 
 def _folder(request: Request, upload_id: str) -> UploadFolder:
     return workbench_of(request).upload_store.folder(upload_id)
-
-
-async def _receive(request: Request, folder: UploadFolder, kind: str, most: int, seconds: float) -> int:
-    """The body, written down as it comes; its size."""
-    size = 0
-    with folder.input(kind).open("wb") as file:
-        async for chunk in body_chunks(request, seconds):
-            size += len(chunk)
-            if size > most:
-                raise too_long(most)
-            file.write(chunk)
-    if not size:
-        raise ApiError(422, "empty", "The body is empty, and it should be the file.")
-    return size
-
-
-async def _events(folder: UploadFolder, request: Request) -> AsyncIterator[bytes]:
-    last: Upload | None = None
-    spoken = monotonic()
-    while not await request.is_disconnected():
-        try:
-            now = folder.load()
-        except ApiError:  # somebody has removed it
-            return
-        if now.state in OVER:
-            yield _event("done", now)
-            return
-        if now != last:
-            yield _event("progress", now)
-            last, spoken = now, monotonic()
-        elif monotonic() - spoken > SILENCE:
-            yield b": still here\n\n"
-            spoken = monotonic()
-        await asyncio.sleep(PAUSE)
-
-
-def _event(name: str, upload: Upload) -> bytes:
-    return f"event: {name}\ndata: {msgspec.json.encode(upload).decode()}\n\n".encode()
 
 
 def _joined(pieces: Iterator[bytes], size: int = 1 << 16) -> Iterator[bytes]:

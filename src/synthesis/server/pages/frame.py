@@ -39,6 +39,9 @@ class Place(NamedTuple):
 
 NAVIGATION = (
     Place("/", "Try"),
+    Place("/runs", "Runs"),
+    Place("/judged", "Judged runs"),
+    Place("/label", "Label"),
     Place("/rules", "Rules"),
     Place("/docs", "API"),
 )
@@ -91,6 +94,11 @@ async def read_form(request: Request) -> dict[str, list[str]]:
         return parse_qs(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=1000)
     except ValueError:
         raise ApiError(422, "invalid_form", "The form could not be read.") from None
+
+
+def number_in(text: str | None) -> int:
+    """The number of a page, as an address gives it; the first for anything that is none."""
+    return min(max(int(text), 1), 1_000_000) if text and text.isascii() and text.isdecimal() and len(text) < 10 else 1
 
 
 @cache

@@ -87,6 +87,8 @@ def _type(schema: dict[str, Any]) -> str:
         return " or ".join(dict.fromkeys(_type(one) for one in schema["anyOf"]))
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
+    if "prefixItems" in schema:
+        return f"({', '.join(_type(one) or 'anything' for one in schema['prefixItems'])})"
     if schema.get("type") == "array":
         return f"list of {_type(schema.get('items', {})) or 'anything'}"
     if schema.get("type") == "object" and isinstance(schema.get("additionalProperties"), dict):

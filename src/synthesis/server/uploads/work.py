@@ -16,8 +16,9 @@ from synthesis.runner.run import run_conditions
 from synthesis.runner.stream import CaseFile, Outcome, run_files
 from synthesis.runner.work import WorkOrder
 from synthesis.server.errors import ErrorDetail
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING
 from synthesis.server.loading import loaded_rules
-from synthesis.server.uploads.store import CANCELLED, DONE, FAILED, RUNNING, UploadFolder, UploadOrder
+from synthesis.server.uploads.store import UploadFolder, UploadOrder
 
 BLOCK = 128 << 10  # bytes between two words about progress
 PAUSE = 0.1  # seconds between two such words that are written down

@@ -1,0 +1,121 @@
+"""One run with its charts and its cases, and one case with its evidence."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from synthesis.history import CaseOutcome, Run
+from synthesis.history.model import CHECKS
+from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
+from synthesis.report.html.evidence import check_list
+from synthesis.report.html.marks import Marks
+from synthesis.report.html.page import LIMITS, figures, headline, legend
+from synthesis.report.html.signals import SignalStyles
+from synthesis.report.html.survey import Survey, survey_of
+from synthesis.report.verdicts import KINDS, has_texts, tone_of
+from synthesis.server.errors import not_found
+from synthesis.server.pages.frame import number_in, page
+from synthesis.server.painful import WARNING, is_painful
+from synthesis.server.workbench import workbench_of
+
+if TYPE_CHECKING:
+    from synthesis.history.store import History
+
+router = APIRouter(include_in_schema=False)
+PER_PAGE = 50
+MOST_WORDS = 200
+MOST_RULES = 8  # in the chart; the filter offers all
+SURVEYS = 32  # runs whose charts are kept in memory
+OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "did not apply", "error": "ended in error"}
+
+
+@router.get("/runs/{run_id}")
+async def run(request: Request, run_id: str) -> Response:
+    """One run: its figures, its charts, its cases."""
+    workbench = workbench_of(request)
+    query = request.query_params
+    wanted = {name: query.get(name, "")[:MOST_WORDS] for name in ("check", "outcome", "kind", "rule", "q")}
+    number = number_in(query.get("page"))
+    found = await workbench.from_history(lambda history: _run(history, run_id, wanted, number))
+    if found is None:
+        return RedirectResponse(f"/judged/{run_id}", 303)
+    one, survey, cases, earlier = found
+    return page(
+        request,
+        "run.html",
+        title=f"Run of {one.name}",
+        run=one,
+        headline=Markup(headline(one.summary)),
+        figures=Markup(figures(one.summary)),
+        charts=Markup(
+            PATTERNS
+            + f'<div class="charts">{outcomes_per_check(one.summary, survey, workbench.glossary)}'
+            + f"{rule_frequency(survey, MOST_RULES)}</div>"
+        ),
+        limits=Markup(LIMITS),
+        cases=cases,
+        wanted=wanted,
+        kinds={kind: words for kind, words in KINDS.items() if survey.kinds[kind]},
+        all_kinds=KINDS,
+        outcomes=OUTCOMES,
+        checks=list(one.summary["by_check"]),
+        rules=sorted({rule for rule, _ in survey.rules}),
+        earlier=earlier,
+    )
+
+
+def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -> Any:
+    """The run with what its page shows; None for a judged one, which has a page of its own."""
+    one = history.run(run_id)
+    if one.kind != CHECKS:
+        return None
+    asked = {name: value or None for name, value in wanted.items() if name != "q"}
+    cases = history.outcomes(one.id, search=wanted["q"] or None, page=number, per_page=PER_PAGE, **asked)
+    earlier = history.runs(limit=1, before=one.id, kind=CHECKS, name=one.name)
+    return one, _survey(history, one.id), cases, earlier[0] if earlier else None
+
+
+@lru_cache(SURVEYS)
+def _survey(history: "History", run_id: str) -> Survey:
+    """A run of the checks never changes, so it is counted once."""
+    return survey_of(history.report(run_id))
+
+
+@router.get("/runs/{run_id}/cases/{position}")
+async def case(request: Request, run_id: str, position: str) -> Response:
+    """One case: what was said, what was found in it, and what each check says."""
+    workbench = workbench_of(request)
+    if not position.isdecimal() or len(position) > 9:
+        raise not_found("There is no such case.")
+    one, found, total = await workbench.from_history(lambda history: _case(history, run_id, int(position)))
+    record = found.record
+    styles = SignalStyles({finding["signal"]: tone_of(finding) for finding in record["findings"]})
+    marks = Marks(record, styles, workbench.glossary, "case", rule_pages="/rules")
+    return page(
+        request,
+        "case.html",
+        title=f"{found.case_id}",
+        run=one,
+        case=found,
+        kind_words=KINDS[found.kind],
+        conversation=Markup(marks.conversation()) if one.with_text and has_texts(record) else None,
+        notes=Markup(marks.notes()),
+        check_list=Markup(check_list(record, workbench.glossary)),
+        legend=Markup(legend(styles, workbench.glossary)),
+        painful=WARNING if is_painful(record) else "",
+        total=total,
+    )
+
+
+def _case(history: "History", run_id: str, position: int) -> tuple[Run, CaseOutcome, int]:
+    one = history.run(run_id)
+    if one.kind != CHECKS:
+        raise not_found("A judged run has samples, not cases.")
+    found = history.outcomes(one.id, page=position + 1, per_page=1)
+    if not found.items:
+        raise not_found("There is no such case.", f"The run has {found.total:,}.")
+    return one, found.items[0], found.total

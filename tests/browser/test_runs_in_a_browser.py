@@ -1,0 +1,181 @@
+"""Runs, comparison, judged runs and labels in a real browser: by keyboard, by mouse, at phone and desktop width."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from saved_samples import COLD, SAMPLES, cases, fill
+from serving import serving
+
+from synthesis.api import load_cases
+from synthesis.judge import load_labels
+
+pytestmark = pytest.mark.browser
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("history") / "history.db"
+
+
+@pytest.fixture(scope="module")
+def ids(place: Path) -> dict[str, str]:
+    return fill(place)
+
+
+@pytest.fixture(scope="module")
+def address(place: Path, ids: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    assert ids
+    with serving(tmp_path_factory.mktemp("server"), history=str(place)) as started:
+        yield started
+
+
+@pytest.fixture(params=["phone", "desktop"])
+def page(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Any]:
+    context = browser.new_context(viewport=PHONE if request.param == "phone" else DESKTOP, base_url=address)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def desktop(browser: Any, address: str) -> Iterator[Any]:
+    context = browser.new_context(viewport=DESKTOP, base_url=address, accept_downloads=True)
+    yield context.new_page()
+    context.close()
+
+
+PATHS = (
+    "/runs",
+    "/runs/{new}",
+    "/runs/{new}/cases/2",
+    "/runs/{bare}/cases/2",
+    "/compare",
+    "/compare?before={old}&after={new}",
+    "/judged",
+    "/judged/{judged}",
+    "/label",
+    "/label/cases?bundled=en",
+    "/label/samples?run={judged}",
+)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_fits_is_legible_and_breaks_no_policy(
+    page: Any, address: str, ids: dict[str, str], path: str, scheme: str, weak_contrasts: Any
+) -> None:
+    said: list[str] = []
+    heard: list[str] = []
+    page.on("request", lambda request: heard.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.emulate_media(color_scheme=scheme)
+    page.goto(path.format(**ids))
+    page.wait_for_load_state("networkidle")
+    assert said == []
+    assert all(url.startswith(address) for url in heard)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert weak_contrasts(page) == []
+
+
+def test_a_file_is_evaluated_and_becomes_a_run(desktop: Any, tmp_path: Path) -> None:
+    file = tmp_path / "own cases.jsonl"
+    file.write_text("\n".join(json.dumps(one) for one in cases(COLD)), encoding="utf-8")
+    desktop.goto("/runs")
+    desktop.set_input_files("#file", file)
+    desktop.click("text=Evaluate >> nth=-1")
+    desktop.wait_for_url("**/runs/*")
+    assert "own cases.jsonl" in desktop.inner_text("h1")
+    assert "1 unexpected failure" in desktop.inner_text("main")
+
+
+def test_a_file_that_is_none_is_told_on_the_page(desktop: Any, tmp_path: Path) -> None:
+    file = tmp_path / "broken.jsonl"
+    file.write_text("{not json", encoding="utf-8")
+    desktop.goto("/runs")
+    desktop.set_input_files("#file", file)
+    desktop.click("text=Evaluate >> nth=-1")
+    desktop.locator("#progress.bad", has_text="no valid JSON").wait_for()
+
+
+def test_two_ticked_runs_are_compared_the_older_one_first(page: Any, ids: dict[str, str]) -> None:
+    page.goto("/runs?name=companion")
+    for box in page.locator(".pick input").all():
+        box.check()
+    page.click("text=Compare two")
+    assert page.locator("h2", has_text="Newly failing: 1").count() == 1
+    assert page.input_value("#before") == ids["old"]
+
+
+def test_a_set_is_judged_and_followed_live(desktop: Any, tmp_path: Path) -> None:
+    file = tmp_path / "ferry.json"
+    file.write_text(json.dumps(SAMPLES), encoding="utf-8")
+    desktop.goto("/judged")
+    desktop.set_input_files("#file", file)
+    desktop.click("#judge button")
+    desktop.get_by_text("1 of 2 passed").wait_for()
+    assert "ferry" in desktop.inner_text("h1")
+    assert desktop.get_by_text("Persuasive but wrong").is_visible()
+
+
+def test_cases_are_labelled_by_keyboard_and_exported(desktop: Any, ids: dict[str, str], tmp_path: Path) -> None:
+    desktop.goto(f"/label/cases?run={ids['new']}")
+    assert desktop.locator(".label-item:visible").count() == 0, "nothing is shown before the warning is accepted"
+    desktop.keyboard.press("a")
+    desktop.click("#accept")
+    assert desktop.locator(".label-item:visible h2").inner_text() == "APP-1"
+    for key in "aad":  # three checks, then the next case
+        desktop.keyboard.press(key)
+    assert desktop.locator(".label-item:visible h2").inner_text() == "APP-2"
+    desktop.keyboard.press("d")
+    desktop.keyboard.press("u")
+    desktop.keyboard.press("j")
+    desktop.keyboard.press("ArrowDown")
+    desktop.keyboard.press("d")
+    desktop.keyboard.press("k")
+    assert desktop.locator(".label-item:visible h2").inner_text() == "APP-2"
+    desktop.reload()
+    assert "4 verdicts labelled" in desktop.inner_text("#told"), "labels outlive a reload"
+    with desktop.expect_download() as download:
+        desktop.click("text=Export labels")
+    file = tmp_path / "labelled.jsonl"
+    download.value.save_as(file)
+    found = load_cases(file)
+    assert [case.id for case in found] == ["APP-1", "APP-3"]
+    first = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": False}
+    assert found[0].expected == first
+    assert found[1].expected == {"topic_pivot": True, "unverifiable_reassurance": True}
+
+
+def test_samples_are_labelled_and_the_labels_can_be_calibrated_with(
+    desktop: Any, ids: dict[str, str], tmp_path: Path
+) -> None:
+    desktop.goto(f"/label/samples?run={ids['judged']}")
+    desktop.keyboard.press("a")
+    desktop.keyboard.press("3")
+    desktop.locator(".label-item:visible .question").nth(1).get_by_role("button", name="2").click()
+    with desktop.expect_download() as download:
+        desktop.click("text=Export labels")
+    file = tmp_path / "labels.json"
+    download.value.save_as(file)
+    labels = load_labels(file)
+    assert labels["right"]["completeness"] == 3
+    assert 1 <= labels["right"]["faithfulness"] <= 5
+    assert labels["wrong <i>"] == {"completeness": 2}
+
+
+def test_help_is_a_key_away_and_a_screen_reader_knows_the_state(page: Any, ids: dict[str, str]) -> None:
+    page.goto(f"/label/samples?run={ids['judged']}")
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog", name="Keys").is_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    pressed = page.locator(".label-item:visible .question").first.get_by_role("button", name="Agree")
+    assert pressed.get_attribute("aria-pressed") == "true"
+    assert page.get_by_role("status").inner_text().startswith("1 of 2 begun")

@@ -1,0 +1,163 @@
+"""The pages of runs, without a script: lists, one run, one case, two compared, judged ones; everything escaped."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from saved_samples import fill
+
+from synthesis.api import run_all_cases
+from synthesis.history import Provenance, open_history
+from synthesis.model import Case
+
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("history") / "history.db"
+
+
+@pytest.fixture(scope="module")
+def ids(place: Path) -> dict[str, str]:
+    return fill(place)
+
+
+@pytest.fixture(scope="module")
+def full(serving: Any, place: Path, ids: dict[str, str]) -> Iterator[Any]:
+    assert ids
+    with serving(history=str(place)) as client:
+        yield client
+
+
+def shown(client: Any, path: str, status: int = 200) -> str:
+    answer = client.get(path, headers=HTML)
+    assert answer.status_code == status, answer.text
+    assert "<b>Anyway</b>" not in answer.text
+    assert "wrong <i>" not in answer.text
+    assert not re.search(r"<script(?![^>]* src=)|style=|onclick=", answer.text)
+    return str(answer.text)
+
+
+def test_an_empty_list_says_how_to_save_a_run(client: Any) -> None:
+    page = shown(client, "/runs")
+    assert "synthesis --save" in page
+    assert 'type="file"' in page
+    assert "synthesis judge run" in shown(client, "/judged")
+    assert "not yet two runs" in shown(client, "/compare")
+
+
+def test_the_list_shows_runs_tags_and_the_trend_of_one_name(full: Any, ids: dict[str, str]) -> None:
+    page = shown(full, "/runs")
+    assert page.index(f'value="{ids["new"]}"') < page.index(f'value="{ids["old"]}"')
+    assert ids["judged"] not in page
+    assert 'aria-label="Unexpected failures: 0, 1"' in page
+    assert 'aria-label="Label accuracy: ' in page
+    assert ids["bare"] not in shown(full, "/runs?name=companion")
+    assert "No run fits" in shown(full, "/runs?tag=none+such")
+
+
+def test_the_page_of_a_run_has_charts_and_finds_cases(full: Any, ids: dict[str, str]) -> None:
+    page = shown(full, f"/runs/{ids['new']}")
+    assert "1 unexpected failure" in page
+    assert "Outcomes per check" in page
+    assert "Rules that fired" in page
+    assert page.count("/cases/") == 4
+    found = shown(full, f"/runs/{ids['new']}?kind=unexpected")
+    assert found.count("/cases/") == 1
+    assert "No case fits" in shown(full, f"/runs/{ids['new']}?q=zebra")
+    assert shown(full, f"/runs/{ids['new']}?page=nonsense").count("/cases/") == 4
+    assert shown(full, "/runs/ffffffffffff", 404)
+
+
+def test_a_case_shows_its_words_marked_or_says_why_not(full: Any, ids: dict[str, str]) -> None:
+    told = shown(full, f"/runs/{ids['new']}/cases/2")
+    assert "<mark" in told
+    assert "/rules/en/agency.negative.you-should" in told
+    bare = shown(full, f"/runs/{ids['bare']}/cases/2")
+    assert "<mark" not in bare.partition("How to read the marks")[0]
+    assert "saved without its texts" in bare
+    assert shown(full, f"/runs/{ids['new']}/cases/99", 404)
+    assert shown(full, f"/runs/{ids['new']}/cases/x", 404)
+
+
+def test_nobody_comes_upon_a_painful_text_unasked(full: Any, ids: dict[str, str]) -> None:
+    page = shown(full, f"/runs/{ids['new']}/cases/3")
+    before, _, inside = page.partition('<details class="hits"><summary>Show the case. Some of these texts')
+    assert "kill myself" not in before
+    assert "kill myself" in unescape(re.sub(r"<[^>]+>", "", inside))
+
+
+def test_a_comparison_shows_flips_first_and_side_by_side(full: Any, ids: dict[str, str]) -> None:
+    page = shown(full, f"/compare?before={ids['old']}&after={ids['new']}")
+    assert "Newly failing: 1" in page
+    assert page.index("Newly failing") < page.index("Before</h4>") < page.index("After</h4>")
+    assert "No difference shown" in page
+    ticked = shown(full, f"/compare?run={ids['new']}&run={ids['old']}")
+    assert "Newly failing: 1" in ticked, "ticked in the list, the older one is taken as before"
+    assert "Newly passing: 1" in shown(full, f"/compare?before={ids['new']}&after={ids['old']}")
+    assert "Not a single verdict changed" in shown(full, f"/compare?before={ids['new']}&after={ids['new']}")
+    assert "cannot be compared" in shown(full, f"/compare?before={ids['new']}&after={ids['judged']}")
+    assert "Choose two runs" in shown(full, f"/compare?run={ids['new']}")
+
+
+def test_a_judged_run_shows_its_figures_corners_and_claims(full: Any, ids: dict[str, str]) -> None:
+    page = shown(full, f"/judged/{ids['judged']}")
+    for words in ("1 of 2 passed", "95 % interval", "Persuasive but wrong", "Accurate but useless", "Stability over 2"):
+        assert words in page
+    assert "wrong &lt;i&gt;" in page
+    assert "Claims and evidence" in page
+    assert full.get(f"/runs/{ids['judged']}", headers=HTML).headers["location"] == f"/judged/{ids['judged']}"
+
+
+def test_a_bundled_set_is_judged_without_script(serving: Any, tmp_path: Path) -> None:
+    with serving(history=str(tmp_path / "history.db")) as client:
+        answer = client.post("/judged", data={"set": "passages", "iterations": "1"})
+        assert answer.status_code == 303
+        path = answer.headers["location"]
+        client.get(f"/api/v1/judge/runs/{path.rpartition('/')[2]}/events")
+        page = client.get(path).text
+        assert "Saved as run" in page
+        saved = re.search(r"/judged/([0-9a-f]{12})", page)
+        assert saved
+        assert "saved without its texts" in client.get(saved[0]).text
+        assert client.post("/judged", data={"set": "../passages"}).status_code == 422
+
+
+def test_tags_and_deletion_work_without_script(serving: Any, tmp_path: Path) -> None:
+    ids = fill(tmp_path / "own.db")
+    with serving(history=str(tmp_path / "own.db")) as client:
+        path = f"/runs/{ids['old']}"
+        assert client.post(f"{path}/tags", data={"add": "kept"}).headers["location"] == path
+        assert "kept" in client.get(path).text
+        assert client.post(f"{path}/tags", data={"remove": "kept"}).status_code == 303
+        assert "kept" not in client.get(path).text
+        assert client.post(f"{path}/delete", data={}).status_code == 422
+        assert client.post(f"{path}/delete", data={"sure": "yes"}).headers["location"] == "/runs"
+        assert client.get(path).status_code == 404
+        other = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
+        assert client.post(f"/runs/{ids['new']}/delete", data={"sure": "yes"}, headers=other).status_code == 403
+
+
+def test_ids_names_and_tags_of_any_kind_stay_text(serving: Any, tmp_path: Path) -> None:
+    hostile = '"><script>alert(1)</script>'
+    with open_history(tmp_path / "own.db") as history:
+        for reply in ("Would you like to talk?", "You must stop."):
+            report = run_all_cases([Case(hostile, ("agency_language",), "Hm.", reply, tags=(hostile,))])
+            history.add_report(report, Provenance(with_text=True, name=hostile, tags=(hostile,)))
+        after, before = (run.id for run in history.runs())
+    with serving(history=str(tmp_path / "own.db")) as client:
+        pages = ("/runs", f"/runs/{after}", f"/runs/{after}/cases/0", f"/label/cases?run={after}", "/label")
+        for path in (*pages, f"/compare?before={before}&after={after}"):
+            page = client.get(path, headers=HTML)
+            assert page.status_code == 200
+            assert "<script>" not in page.text
+            assert len(ids_of(page.text)) == len(set(ids_of(page.text)))
+            assert all(" " not in name for name in ids_of(page.text))
+
+
+def ids_of(page: str) -> list[str]:
+    return re.findall(r'\bid="([^"]*)"', page)
