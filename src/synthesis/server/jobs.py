@@ -6,6 +6,7 @@ import multiprocessing
 import re
 import secrets
 import shutil
+import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -42,6 +43,18 @@ class Job(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 J = TypeVar("J", bound=Job)
+
+
+def attend(orders: Connection, perform: Callable[[Path, Any], None]) -> None:
+    """The life of the process beside the server: do what comes through the pipe, and answer when each is over."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
+    while True:
+        try:
+            path, order = orders.recv()
+        except EOFError:
+            return
+        perform(Path(path), order)
+        orders.send(None)
 
 
 def no_such_job(noun: str) -> ApiError:

@@ -1,15 +1,13 @@
 """The process beside the server that judges test sets, one after the other, by the offline judge."""
 
 import asyncio
-import signal
 from multiprocessing.connection import Connection
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from synthesis.errors import SynthesisError
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, attend
 from synthesis.server.judging.store import RESULTS, JudgeFolder, JudgeOrder
 
 if TYPE_CHECKING:
@@ -20,14 +18,7 @@ PAUSE = 0.1  # seconds between two words about progress
 
 def work(orders: Connection) -> None:
     """Judge what comes through the pipe until it is closed; each is answered when it is over."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
-    while True:
-        try:
-            path, order = orders.recv()
-        except EOFError:
-            return
-        perform(JudgeFolder(Path(path)), order)
-        orders.send(None)
+    attend(orders, lambda path, order: perform(JudgeFolder(path), order))
 
 
 def perform(folder: JudgeFolder, order: JudgeOrder) -> None:

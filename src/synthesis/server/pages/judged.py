@@ -1,6 +1,6 @@
 """Judged runs: what was saved, one that is being judged now, and what each of them says."""
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 from fastapi import APIRouter
@@ -19,7 +19,7 @@ from synthesis.server.jobs import DONE, OVER
 from synthesis.server.judging.store import JudgeJob, JudgeOrder
 from synthesis.server.limits import in_thread
 from synthesis.server.pages.frame import page, read_form
-from synthesis.server.pages.runs import MOST_WORDS, NOTHING, listed
+from synthesis.server.pages.runs import runs_of
 from synthesis.server.workbench import Workbench, workbench_of
 
 if TYPE_CHECKING:
@@ -32,16 +32,8 @@ SETS: tuple[BundledSet, ...] = get_args(BundledSet)
 @router.get("/judged")
 async def runs(request: Request) -> Response:
     """All judged runs, and a form to begin one."""
-    workbench = workbench_of(request)
-    query = request.query_params
-    wanted = {name: query.get(name, "")[:MOST_WORDS] for name in ("name", "tag", "before")}
-
-    def look() -> dict[str, Any]:
-        history = workbench.shelf.found()
-        return listed(history, JUDGE, wanted) if history else NOTHING
-
-    found = await in_thread(workbench.threads, workbench.settings.timeout, look)
-    return page(request, "judged.html", title="Judged runs", wanted=wanted, sets=SETS, most=MOST_ITERATIONS, **found)
+    found = await runs_of(request, JUDGE)
+    return page(request, "judged.html", title="Judged runs", sets=SETS, most=MOST_ITERATIONS, **found)
 
 
 @router.post("/judged")

@@ -28,19 +28,23 @@ RECENT = 300  # runs among which names and tags are offered
 @router.get("/runs")
 async def runs(request: Request) -> Response:
     """All runs of the checks, the newest first, with their trend."""
+    return page(request, "runs.html", title="Runs", **await runs_of(request, CHECKS))
+
+
+async def runs_of(request: Request, kind: str) -> dict[str, Any]:
+    """What the page of all runs of one half shows, narrowed to what its address asks for."""
     workbench = workbench_of(request)
     query = request.query_params
     wanted = {name: query.get(name, "")[:MOST_WORDS] for name in ("name", "tag", "before")}
 
     def look() -> dict[str, Any]:
         history = workbench.shelf.found()
-        return listed(history, CHECKS, wanted) if history else NOTHING
+        return {"wanted": wanted, **(_listed(history, kind, wanted) if history else NOTHING)}
 
-    found = await in_thread(workbench.threads, workbench.settings.timeout, look)
-    return page(request, "runs.html", title="Runs", wanted=wanted, **found)
+    return await in_thread(workbench.threads, workbench.settings.timeout, look)
 
 
-def listed(history: "History", kind: str, wanted: dict[str, str]) -> dict[str, Any]:
+def _listed(history: "History", kind: str, wanted: dict[str, str]) -> dict[str, Any]:
     """A page of runs of one half, what they can be narrowed to, and their trend."""
     name, tag, before = (wanted[key] or None for key in ("name", "tag", "before"))
     found = history.runs(limit=PER_PAGE + 1, before=before, kind=kind, tag=tag, name=name)

@@ -1,9 +1,7 @@
 """The process beside the server that evaluates uploaded files, one after the other."""
 
 import shutil
-import signal
 from multiprocessing.connection import Connection
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -16,7 +14,7 @@ from synthesis.runner.run import run_conditions
 from synthesis.runner.stream import CaseFile, Outcome, run_files
 from synthesis.runner.work import WorkOrder
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, attend
 from synthesis.server.loading import loaded_rules
 from synthesis.server.uploads.store import UploadFolder, UploadOrder
 
@@ -30,14 +28,7 @@ class _Cancelled(Exception):  # noqa: N818 - no error: somebody asked for it
 
 def work(orders: Connection) -> None:
     """Evaluate what comes through the pipe until it is closed; each is answered when it is over."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
-    while True:
-        try:
-            path, order = orders.recv()
-        except EOFError:
-            return
-        perform(UploadFolder(Path(path)), order)
-        orders.send(None)
+    attend(orders, lambda path, order: perform(UploadFolder(path), order))
 
 
 def perform(folder: UploadFolder, order: UploadOrder) -> None:
