@@ -1,3 +1,4 @@
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from synthesis.runner.kernel import Kernel
 
 settings.register_profile("shared machine", deadline=None)  # no timed assertions
 settings.load_profile("shared machine")
+
+# Started in the background by a shell, tests and the processes that they interrupt would ignore the interruption.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

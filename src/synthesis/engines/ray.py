@@ -7,6 +7,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -82,10 +83,17 @@ class RayCrew:
 
 
 def _require_answer(address: str | None) -> None:
-    """Ray itself would try a wrong address for a quarter of an hour."""
-    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    """Ray itself would try a wrong address, or that of a cluster long gone, for a quarter of an hour."""
+    known = _remembered() if address == "auto" else address
+    host, _, port = (known or "").removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+
+
+def _remembered() -> str | None:
+    """What `auto` means to Ray: the address in the environment, else that of the last cluster on this machine."""
+    last = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"  # noqa: S108 - Ray's own place
+    return os.environ.get("RAY_ADDRESS") or (last.read_text(encoding="utf-8").strip() if last.is_file() else None)
 
 
 def _answer(run: str, order: list[Any], task: Task) -> Part | SynthesisError:
