@@ -42,8 +42,9 @@ lint: dev ## ruff and mypy
 test: lint ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not browser"
 
-test-all: lint $(VENV)/.installed-browser test-adapters test-engines ## the same, slow groups, browser, adapters, engines
-	$(BIN)/python -m pytest -n $(WORKERS)
+# The browser apart: its driver keeps an event loop running, beside which other tests could not start theirs.
+test-all: lint test-adapters test-engines test-browser ## the same, slow groups, browser, adapters, engines
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
 
 test-browser: $(VENV)/.installed-browser ## the HTML report and the pages in a real browser
 	@which chromium chromium-browser google-chrome chrome 2>/dev/null | grep -q . || test -n "$$SYNTHESIS_BROWSER" || \
