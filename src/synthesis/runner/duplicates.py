@@ -8,6 +8,8 @@ from pathlib import Path
 from synthesis.cases.jsonl import duplicate
 from synthesis.errors import Problem
 
+SHARES = 16
+
 
 class DuplicateIds:
     """Takes the ids of part after part and finds those that stand twice."""
@@ -34,14 +36,23 @@ class DuplicateIds:
 
     def _pairs(self) -> list[tuple[int, int]]:
         """Positions of the first case of an id and of a later one."""
-        if len(set(self._hashes)) == len(self._hashes):
-            return []
+        repeated = self._repeated()
         first: dict[int, int] = {}
         pairs = []
-        for position, value in enumerate(self._hashes):
-            if first.setdefault(value, position) != position:
+        for position, value in enumerate(self._hashes) if repeated else ():
+            if value in repeated and first.setdefault(value, position) != position:
                 pairs.append((first[value], position))
         return pairs
+
+    def _repeated(self) -> set[int]:
+        """The hashes that stand more than once; looked for in shares, so that no set of all of them is needed."""
+        repeated: set[int] = set()
+        for share in range(SHARES):
+            seen: set[int] = set()
+            for value in self._hashes:
+                if value % SHARES == share:
+                    (repeated if value in seen else seen).add(value)
+        return repeated
 
     def _id(self, position: int) -> str:
         begin, number = self._parts[bisect_right(self._parts, (position, 1 << 62)) - 1]
