@@ -11,6 +11,7 @@ httpx = pytest.importorskip("httpx")
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 import serving as servers  # noqa: E402
+from saved_samples import fill  # noqa: E402
 
 Serving = Callable[..., AbstractContextManager[Any]]
 
@@ -35,3 +36,23 @@ def client(serving: Serving) -> Iterator[Any]:
     """A client of a server with the default settings."""
     with serving() as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The history of a module's tests."""
+    return tmp_path_factory.mktemp("history") / "history.db"
+
+
+@pytest.fixture(scope="module")
+def ids(place: Path) -> dict[str, str]:
+    """Runs of both halves in it, by what they stand for."""
+    return fill(place)
+
+
+@pytest.fixture(scope="module")
+def full(serving: Any, place: Path, ids: dict[str, str]) -> Iterator[Any]:
+    """A client of a server with these runs."""
+    assert ids
+    with serving(history=str(place)) as client:
+        yield client

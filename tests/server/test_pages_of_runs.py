@@ -1,12 +1,10 @@
 """The pages of runs, without a script: lists, one run, one case, two compared, judged ones; everything escaped."""
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
 
-import pytest
 from saved_samples import fill
 
 from synthesis.api import run_all_cases
@@ -14,23 +12,6 @@ from synthesis.history import Provenance, open_history
 from synthesis.model import Case
 
 HTML = {"Accept": "text/html"}
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("history") / "history.db"
-
-
-@pytest.fixture(scope="module")
-def ids(place: Path) -> dict[str, str]:
-    return fill(place)
-
-
-@pytest.fixture(scope="module")
-def full(serving: Any, place: Path, ids: dict[str, str]) -> Iterator[Any]:
-    assert ids
-    with serving(history=str(place)) as client:
-        yield client
 
 
 def shown(client: Any, path: str, status: int = 200) -> str:

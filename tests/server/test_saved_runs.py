@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,6 @@ from saved_samples import COLD, KIND, case, cases, fill
 from synthesis.api import run_all_cases
 from synthesis.report.compare import compare_reports
 from synthesis.report.reading import from_dict
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("history") / "history.db"
-
-
-@pytest.fixture(scope="module")
-def ids(place: Path) -> dict[str, str]:
-    return fill(place)
-
-
-@pytest.fixture(scope="module")
-def full(serving: Any, place: Path, ids: dict[str, str]) -> Iterator[Any]:
-    assert ids
-    with serving(history=str(place)) as client:
-        yield client
 
 
 def test_runs_are_listed_the_newest_first_and_page_by_page(full: Any, ids: dict[str, str]) -> None:

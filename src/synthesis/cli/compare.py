@@ -27,19 +27,22 @@ def compare(old: str, new: str, fail_on_regression: bool, as_json: bool) -> int:
     """
     import msgspec
 
-    if Path(old).is_dir() and Path(new).is_dir():
-        return compare_judged(Path(old), Path(new), fail_on_regression=fail_on_regression, as_json=as_json)
+    judged = Path(old).is_dir() and Path(new).is_dir()
+    comparison, lines = compare_judged(Path(old), Path(new)) if judged else _compare_reports(old, new)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+    else:
+        for line in lines:
+            click.echo(line)
+    return exits.UNMET if fail_on_regression and comparison.newly_failing else exits.OK
 
+
+def _compare_reports(old: str, new: str) -> "tuple[Comparison, Iterator[str]]":
     from synthesis.report.compare import compare_reports
     from synthesis.report.reading import open_report
 
     comparison = compare_reports(open_report(old), open_report(new))
-    if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
-    else:
-        for line in _lines(comparison):
-            click.echo(line)
-    return exits.UNMET if fail_on_regression and comparison.newly_failing else exits.OK
+    return comparison, _lines(comparison)
 
 
 def _lines(comparison: "Comparison") -> Iterator[str]:

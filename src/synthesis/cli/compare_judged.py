@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from synthesis.cli import exits
 from synthesis.cli.terminal import safe
 
 if TYPE_CHECKING:
@@ -16,19 +15,13 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-def compare_judged(old: Path, new: Path, *, fail_on_regression: bool, as_json: bool) -> int:
-    import msgspec
-
+def compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":
+    """What changed between two judged runs, and how it is told."""
     from synthesis.judge.judged_runs import read_run
     from synthesis.report.judged.compare import compare_runs
 
     comparison = compare_runs(read_run(old), read_run(new))
-    if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
-    else:
-        for line in _lines(comparison):
-            click.echo(line)
-    return exits.UNMET if fail_on_regression and comparison.newly_failing else exits.OK
+    return comparison, _lines(comparison)
 
 
 def _lines(comparison: "JudgedComparison") -> Iterator[str]:

@@ -11,7 +11,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.stream import Crew
 from synthesis.runner.work import WorkOrder
 
-LOCAL, RAY, SPARK = ENGINES = ("local", "ray", "spark")
+LOCAL, RAY, SPARK = ("local", "ray", "spark")
 
 
 class EngineChoice(msgspec.Struct, frozen=True):

@@ -38,5 +38,5 @@ def open_history(where: str | Path | None = None, *, create: bool = True) -> "Hi
     except ModuleNotFoundError as error:
         if error.name != "sqlalchemy":
             raise
-        raise MissingExtraError("sql", "The history of runs") from None
+        raise MissingExtraError("sql", "the history of runs") from None
     return History.open(where, create=create)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthesis.errors import HistoryError, MissingExtraError, NotInHistoryError, OptionError, OutputError, Place
+from synthesis.errors import HistoryError, NotInHistoryError, OptionError, OutputError, Place
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -52,7 +52,8 @@ class Database:
             reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
             password = self.engine.url.password
             reason = reason.replace(str(password), "***") if password else reason
-            raise HistoryError(f"the database says: {reason}", place=Place(self.shown)) from None
+            hint = "Nothing was changed. Is it running, may you write there, and is it a history of Synthesis?"
+            raise HistoryError(f"the database says: {reason}", place=Place(self.shown), hint=hint) from None
 
 
 def open_database(where: str | Path | None, *, create: bool) -> Database:
@@ -66,10 +67,8 @@ def open_database(where: str | Path | None, *, create: bool) -> Database:
 
 
 def _url(where: str | Path) -> "URL":
-    try:
-        from sqlalchemy import URL, exc, make_url
-    except ImportError:
-        raise MissingExtraError("sql", "The history of runs") from None
+    from sqlalchemy import URL, exc, make_url
+
     if "://" not in str(where):
         return URL.create("sqlite", database=str(where))
     try:

@@ -132,14 +132,18 @@ class History:
         """The report of a run of the checks, fit to be drawn and compared like one from a file."""
         run = self.run(run_id)
         if run.kind != CHECKS:
-            raise InputError(f"the run {run.id} is a judged run, which has no report", place=Place(self.place))
+            hint = "`synthesis history show` tells its figures."
+            raise InputError(
+                f"the run {run.id} is a judged run, which has no report", place=Place(self.place), hint=hint
+            )
         return exporting.stored_report(self._database, run)
 
     def judged(self, run_id: str) -> JudgedRun:
         """A judged run, fit to be drawn and compared like one from its folder."""
         run = self.run(run_id)
         if run.kind != JUDGE:
-            raise InputError(f"the run {run.id} is a run of the checks, no judged one", place=Place(self.place))
+            hint = "`synthesis history list --kind judge` shows the judged ones."
+            raise InputError(f"the run {run.id} is a run of the checks", place=Place(self.place), hint=hint)
         return stored_judged_run(self._database, run)
 
     def export(self, run_id: str) -> Iterator[str]:

@@ -24,9 +24,8 @@ class RuleSet:
 
     def __init__(self, packs: Sequence[Pack], signals: Mapping[str, Signal], patterns: "PatternStore") -> None:
         self.packs = {pack.language: pack for pack in packs}
-        self.patterns = patterns.of
         self._signals = signals
-        self._store = patterns
+        self._patterns = patterns
         self._matchers: dict[tuple[str, str, frozenset[str] | None], Matcher] = {}
 
     @property
@@ -41,13 +40,17 @@ class RuleSet:
                 for pack in self.packs.values()
             ],
             self._signals,
-            self._store,
+            self._patterns,
         )
 
     @cached_property
     def rules(self) -> list[Rule]:
         """Every rule, by language and id."""
         return sorted((rule for pack in self.packs.values() for rule in pack.rules), key=lambda r: (r.language, r.id))
+
+    def patterns(self, language: str) -> Mapping[str, PreparedPattern]:
+        """Every pattern of a language, by its source."""
+        return self._patterns.of(language)
 
     def matcher(self, language: str, where: str, signals: frozenset[str] | None = None) -> Matcher:
         """The matcher for one side and some signals (None: all); built when first asked for."""

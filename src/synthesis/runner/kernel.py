@@ -35,7 +35,7 @@ class Kernel:
         self._signals = signals()
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """The results of a batch, in its order. A case that goes wrong is an error result, not an exception."""
+        """The results of a batch, in its order. A check that goes wrong gives an error result, not an exception."""
         conversations = [self._exchanges(case) for case in cases]
         self._scan([exchange for exchanges in conversations for exchange in exchanges])
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]

@@ -169,7 +169,7 @@ def _need(extra: str) -> None:
 
         __import__({"judge": "openai", "anthropic": "anthropic"}[extra])
     except ImportError:
-        raise MissingExtraError(extra, "This judge") from None
+        raise MissingExtraError(extra, "this judge") from None
 
 
 def _key(settings: JudgeSettings) -> str:

@@ -37,7 +37,7 @@ def _url(url: str) -> "URL":
     try:
         from sqlalchemy import exc, make_url
     except ImportError:
-        raise MissingExtraError("sql", "Reading a database") from None
+        raise MissingExtraError("sql", "reading a database") from None
     try:
         parsed = make_url(url)
     except (exc.ArgumentError, ValueError):

@@ -68,7 +68,7 @@ def read_parquet(file: str, problems: Problems) -> Iterator[Placed]:  # noqa: AR
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise MissingExtraError("parquet", "Reading Parquet") from None
+        raise MissingExtraError("parquet", "reading Parquet") from None
     with _opened(file) as stream:
         try:
             number = 0

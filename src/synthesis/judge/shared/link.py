@@ -107,4 +107,4 @@ def require_driver() -> None:
     try:
         import psycopg  # noqa: F401
     except ImportError:
-        raise MissingExtraError("sql", "A journal in a database") from None
+        raise MissingExtraError("sql", "a journal in a database") from None
