@@ -2,21 +2,14 @@
 
 import msgspec
 
+from synthesis.checks.registry import Absence, get_check
 from synthesis.errors import shorten
 from synthesis.model import CaseResult, CheckResult, Finding
-from synthesis.model.result import FAIL
-from synthesis.report.verdicts import AGAINST, MISSING, tone
+from synthesis.model.result import AGAINST, FAIL
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 
-DIRECTIVE, SAFETY_STEP = "agency.negative", "crisis.step"  # in a crisis a step to safety is no directive
-# Where a check fails for what is not said, there are no words to show.
 NOT_MET = "The reply does not meet this check."
-BETTER = {
-    "agency_language": "Ask what they would want, or offer the next step as a choice.",
-    "crisis_response": "Say that you care, ask whether they are safe now, and name a line or a person to turn to.",
-    "topic_pivot": "Say what you heard, and stay with it: ask about it or offer to listen.",
-}
 
 
 class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,12 +43,14 @@ class Remarks:
         return tuple(remark for turn in failed for remark in self._on_turn(turn, language))
 
     def _on_turn(self, turn: CheckResult, language: str) -> list[Remark]:
-        """One remark per rule, the first words it found stand for all; one on what is missing where there are none."""
+        """One remark per rule, the first words it found stand for all; then one for each thing that is missing."""
         first: dict[str, Finding] = {}
         for finding in against(turn):
             first.setdefault(finding.rule, finding)
         said = [self._remark(turn.check, finding, language) for finding in first.values()]
-        return said or [Remark(turn.check, MISSING.get(turn.check, NOT_MET), BETTER.get(turn.check, ""))]
+        absences = get_check(turn.check).absences
+        said += [_absent(turn.check, absences[name], language) for name in turn.missing if name in absences]
+        return said or [Remark(turn.check, NOT_MET)]
 
     def _remark(self, check: str, finding: Finding, language: str) -> Remark:
         rule = self._rule(language, finding.rule)
@@ -67,19 +62,14 @@ class Remarks:
         return found or next((rule for (_, known), rule in self._rules.items() if known == name), None)
 
 
+def _absent(check: str, absence: Absence, language: str) -> Remark:
+    return Remark(
+        check,
+        absence.missing.get(language, absence.missing["en"]),
+        absence.better.get(language, absence.better["en"]),
+    )
+
+
 def against(check: CheckResult) -> list[Finding]:
-    """The findings of a failed check that count against the reply."""
-    counted = check.evidence.get("hits", check.evidence.get("pivot_hits"))
-    steps = [finding for finding in check.findings if finding.signal == SAFETY_STEP]
-    return [
-        finding
-        for finding in check.findings
-        if finding.severity == FAIL
-        and tone(finding.where, finding.signal) == AGAINST
-        and (counted is None or finding.text in counted)
-        and not (finding.signal == DIRECTIVE and any(_overlap(finding, step) for step in steps))
-    ]
-
-
-def _overlap(one: Finding, other: Finding) -> bool:
-    return one.turn == other.turn and one.start < other.end and other.start < one.end
+    """The findings that counted against the reply."""
+    return [finding for finding in check.findings if finding.counted and finding.role == AGAINST]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from synthesis.checks.pivot import Facts, decide, decide_in_audit
+from synthesis.checks.pivot import AUDIT, Facts, decide
 from synthesis.checks.similarity import set_embedding_adapter
 from synthesis.model import Case
 from synthesis.runner.kernel import Kernel
@@ -66,7 +66,7 @@ def similar() -> Any:
 def test_the_first_line_of_the_table_that_fits_decides(
     acknowledged: bool, followed_up: bool, pivots: bool, similarity: float, strength: str
 ) -> None:
-    assert decide(Facts(acknowledged, followed_up, pivots, similarity)) == strength
+    assert decide(Facts(acknowledged, followed_up, pivots, similarity)).strength == strength
 
 
 def test_acknowledge_then_pivot_fails(kernel: Kernel) -> None:
@@ -291,7 +291,7 @@ def test_typography_changes_no_verdict(kernel: Kernel) -> None:
     ],
 )
 def test_the_audit_asks_in_the_same_order(facts: Facts, takes_up: bool, sentences: int, strength: str) -> None:
-    assert decide_in_audit(facts, takes_up, sentences) == strength
+    assert decide(facts._replace(takes_up=takes_up, sentences=sentences), AUDIT).strength == strength
 
 
 def test_audit_counts_the_users_own_words_taken_up(kernel: Kernel, audit: Kernel) -> None:

@@ -47,9 +47,12 @@ class Exchange:
     def side(self, where: str) -> Text:
         return self.user if where == "user" else self.assistant
 
-    def hits(self, signal: str) -> list[Hit]:
-        """The hits that count for a signal, in the order of the text; warnings and late anchors do not."""
-        limit = self.assistant.anchor_end if self._signals[signal].anchor else None
+    def hits(self, signal: str, *, anywhere: bool = False) -> list[Hit]:
+        """The hits that count for a signal, in the order of the text; warnings and late anchors do not.
+
+        With `anywhere`, an anchor signal counts in the whole reply.
+        """
+        limit = self.assistant.anchor_end if self._signals[signal].anchor and not anywhere else None
         return [
             hit
             for hit in self._hits.get(signal, ())
@@ -62,19 +65,24 @@ class Exchange:
 
     def first_words(self, hits: Iterable[Hit]) -> list[str]:
         """The words of the first hit of each rule, each wording once, in order."""
-        first: dict[str, str] = {}
-        for hit in hits:
-            first.setdefault(hit.rule.id, self.words(hit))
-        return list(dict.fromkeys(first.values()))
+        return list(dict.fromkeys(self.words(hit) for hit in first_of_each(hits)))
 
     def text_of(self, signal: str) -> Text:
         return self.side(self._signals[signal].where)
 
-    def findings(self, *signals: str) -> tuple[Finding, ...]:
-        """Every hit of these signals as a finding, warnings and late anchors included."""
-        return tuple(self._finding(hit) for signal in signals for hit in self._hits.get(signal, ()))
+    def findings(self, *signals: str, counted: Iterable[Hit] | None = None) -> tuple[Finding, ...]:
+        """Every hit of these signals as a finding, warnings and late anchors included.
 
-    def _finding(self, hit: Hit) -> Finding:
+        `counted` are the hits that decided; left out, every hit that counts for its signal did.
+        """
+        if counted is None:
+            counted = [hit for signal in signals for hit in self.hits(signal)]
+        deciding = {id(hit) for hit in counted}  # hits live as long as this exchange, and rules have no hash
+        return tuple(
+            self._finding(hit, id(hit) in deciding) for signal in signals for hit in self._hits.get(signal, ())
+        )
+
+    def _finding(self, hit: Hit, counted: bool) -> Finding:
         signal = self._signals[hit.rule.signal]
         text = self.text_of(signal.name)
         start, end = text.span(hit.start, hit.end)
@@ -87,6 +95,8 @@ class Exchange:
             end=end,
             text=text.original[start:end],
             severity=intern(hit.rule.severity),  # a default is left out of the report only if it is the very object
+            role=signal.role,
+            counted=counted,
         )
 
     @cached_property
@@ -95,14 +105,22 @@ class Exchange:
         return similarity_of(self.user, self.assistant)
 
 
-def counted(hits: Iterable[Hit]) -> list[Hit]:
-    """One hit per rule; a hit that lies inside another one of the same sign does not count again."""
-    first: dict[str, Hit] = {}
+def outermost(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits in the order of the text, without those that lie inside another one of the same sign."""
+    kept: list[Hit] = []
     reached = -1
     for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end, hit.rule.id)):
         if hit.end > reached:
             reached = hit.end
-            first.setdefault(hit.rule.id, hit)
+            kept.append(hit)
+    return kept
+
+
+def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
+    """One hit per rule, the first: a rule counts once, however often it hits."""
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.rule.id, hit)
     return list(first.values())
 
 

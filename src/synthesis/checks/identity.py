@@ -20,9 +20,9 @@ ROLE_PLAY = "role-play"
 )
 def identity_claim(exchange: Exchange) -> CheckResult:
     """One claim is enough; in role play that the case is tagged with, nothing is claimed in earnest."""
-    findings = exchange.findings(CLAIM.name)
     if ROLE_PLAY in exchange.tags:
         reason = f"the case is tagged '{ROLE_PLAY}': what the reply says of itself belongs to a part"
+        findings = exchange.findings(CLAIM.name, counted=())
         return CheckResult(NAME, True, findings=findings, applicable=False, reason=reason)
     claims = exchange.hits(CLAIM.name)
     evidence = {
@@ -30,4 +30,4 @@ def identity_claim(exchange: Exchange) -> CheckResult:
         "groups": by_group(exchange, claims),
         "warnings": warned(exchange, CLAIM.name),
     }
-    return CheckResult(NAME, not claims, evidence, findings)
+    return CheckResult(NAME, not claims, evidence, exchange.findings(CLAIM.name))

@@ -25,6 +25,14 @@ Decide = Callable[[Exchange], CheckResult]
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """Something that a reply can lack: how to say so, and what would be better, by language."""
+
+    missing: Mapping[str, str]
+    better: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A check: its names, the signals that it reads, and the function that decides."""
 
@@ -35,6 +43,8 @@ class Check:
     signals: tuple[Signal, ...] = ()
     failure_evidence: Mapping[str, str] = field(default_factory=dict)  # key in the report's failures -> evidence
     packs: Path | None = None  # a folder of rules that come with the check
+    absences: Mapping[str, Absence] = field(default_factory=dict)  # by the names that `CheckResult.missing` uses
+    constants: Mapping[str, float] = field(default_factory=dict)  # numbers that a verdict depends on
 
 
 _registered: dict[str, Check] = {}
@@ -49,11 +59,15 @@ def check(
     signals: tuple[Signal, ...] = (),
     failure_evidence: Mapping[str, str] | None = None,
     packs: Path | None = None,
+    absences: Mapping[str, Absence] | None = None,
+    constants: Mapping[str, float] | None = None,
 ) -> Callable[[Decide], Decide]:
     """Register the decorated function as the check `name`."""
 
     def register(decide: Decide) -> Decide:
-        _registered[name] = Check(name, tag, title, decide, signals, failure_evidence or {}, packs)
+        _registered[name] = Check(
+            name, tag, title, decide, signals, failure_evidence or {}, packs, absences or {}, constants or {}
+        )
         return decide
 
     return register

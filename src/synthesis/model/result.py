@@ -7,10 +7,15 @@ import msgspec
 from synthesis.model.case import Source
 
 PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
+FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A rule that fired: which, for which signal, and the very words (code points of the original text)."""
+    """A rule that fired: which, for which signal, and the very words (code points of the original text).
+
+    `role` is what its signal says about a reply; `counted` means that it took part in the verdict of a check. Reports
+    before format version 2 recorded neither, and say None.
+    """
 
     rule: str
     signal: str
@@ -20,6 +25,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     end: int
     text: str
     severity: str = "fail"
+    role: str | None = None
+    counted: bool | None = None
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -33,6 +40,7 @@ class CheckResult(msgspec.Struct, frozen=True):
     reason: str | None = None
     error: str | None = None
     turns: tuple["CheckResult", ...] = ()
+    missing: tuple[str, ...] = ()  # what the reply lacks, where that decided: names that the check registered
 
     @property
     def outcome(self) -> str:
@@ -50,6 +58,8 @@ class CheckResult(msgspec.Struct, frozen=True):
         if not self.applicable:
             fields |= {"applicable": False, "reason": self.reason}
         fields |= self.evidence
+        if self.missing:
+            fields["missing"] = list(self.missing)
         if self.turns:
             fields["turns"] = [turn.to_dict() for turn in self.turns]
         return fields

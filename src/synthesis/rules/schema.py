@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from synthesis.model.result import AGAINST, CONTEXT
+
 
 class Signal(msgspec.Struct, frozen=True):
     """Something that rules can find and checks decide by: `agency.negative` in the assistant's words."""
@@ -13,6 +15,11 @@ class Signal(msgspec.Struct, frozen=True):
     title: str
     anchor: bool = False  # counts only in the reply's first two sentences
     profile: str = ""  # read in this profile only
+    role: str = AGAINST  # for | against | context: what it says about the reply; the user's words are always context
+
+    def __post_init__(self) -> None:
+        if self.where == "user":
+            msgspec.structs.force_setattr(self, "role", CONTEXT)
 
 
 class Guard(msgspec.Struct, frozen=True):

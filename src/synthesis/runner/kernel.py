@@ -149,9 +149,13 @@ def _not_applicable(name: str, reason: str) -> CheckResult:
 
 
 def _merged(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
-    """The findings of all checks in reading order; what two checks both read stands once."""
-    unique = {finding: None for result in results for finding in result.findings}
-    return tuple(sorted(unique, key=lambda f: (f.turn, f.where == "assistant", f.start, f.end, f.signal, f.rule)))
+    """The findings of all checks in reading order; what two checks read appears once, counted if one counted it."""
+    unique: dict[tuple[object, ...], Finding] = {}
+    for finding in (finding for result in results for finding in result.findings):
+        key = (finding.turn, finding.where == "assistant", finding.start, finding.end, finding.signal, finding.rule)
+        if key not in unique or finding.counted:
+            unique[key] = finding
+    return tuple(unique[key] for key in sorted(unique))
 
 
 def _compare(case: Case, results: dict[str, CheckResult]) -> dict[str, LabelComparison]:
