@@ -166,7 +166,13 @@ def log_look(log: Path, when: datetime, *, sets: Sequence[str], profiles: Sequen
 
 
 def revision() -> str:
-    """The commit that is measured; `-dirty` where files differ from it."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """The last commit that changed the product; `-dirty` where its files differ from that."""
+    commit = _git("log", "-1", "--abbrev=12", "--format=%h", "--", "src")
+    changed = _git("status", "--porcelain", "--", "src")
+    return (commit or "unknown") + ("-dirty" if changed else "")
+
+
+def _git(*args: str) -> str:
+    command = ["git", *args]
+    done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
