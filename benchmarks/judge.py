@@ -190,7 +190,7 @@ def resume(count: int) -> None:
         asyncio.run(run_evaluation(samples, config, observer=observer))
         total = time.perf_counter() - began
     print(f"\nresume at {count:,} judged samples: ready to judge after {reached[0]:.2f} s (aim: 2 s), ")
-    print(f"  all files written anew after {total:.2f} s")
+    print(f"  all files written again after {total:.2f} s")
 
 
 @contextmanager
