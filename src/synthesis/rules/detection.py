@@ -34,22 +34,25 @@ class Detected(NamedTuple):
     how: str
 
 
-class _CommonWords(NamedTuple):
+class CommonWords(NamedTuple):
+    """The most common words by language: of those we have rules for, and of neighbours that could be mistaken."""
+
     ours: dict[str, frozenset[str]]
     neighbours: dict[str, frozenset[str]]
 
 
 @cache
-def _common_words() -> _CommonWords:
+def all_common_words() -> CommonWords:
+    """What the language of a text is decided by."""
     path = Path(__file__).parent / "common_words.yaml"
     sections: dict[str, dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     as_sets = ({code: frozenset(words.split()) for code, words in lists.items()} for lists in sections.values())
-    return _CommonWords(*as_sets)
+    return CommonWords(*as_sets)
 
 
 def common_words(language: str) -> frozenset[str]:
     """The most common words of a language; none for those that their script tells apart."""
-    return _common_words().ours.get(language, frozenset())
+    return all_common_words().ours.get(language, frozenset())
 
 
 def detect(text: str, default: str = "en") -> Detected:
@@ -86,7 +89,7 @@ def _by_script(text: str) -> str | None:
 
 
 def _by_words(words: list[str], default: str) -> Detected:
-    ours, neighbours = _common_words()
+    ours, neighbours = all_common_words()
     votes = {language: sum(map(common.__contains__, words)) for language, common in ours.items()}
     most = max(votes.values())
     if most and most >= CLEAR_SHARE * len(words):

@@ -11,21 +11,29 @@ import msgspec
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.cache import cached_pack, cached_patterns
+from synthesis.rules.detection import all_common_words
 from synthesis.rules.language import language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import PreparedPattern, needs_finder, prepare
-from synthesis.rules.schema import Pack, Rule, Signal
+from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
 
 
 class RuleSet:
     """Rules by language, ready to be matched against either side of a conversation."""
 
-    def __init__(self, packs: Sequence[Pack], signals: Mapping[str, Signal], patterns: "PatternStore") -> None:
+    def __init__(
+        self,
+        packs: Sequence[Pack],
+        signals: Mapping[str, Signal],
+        patterns: "PatternStore",
+        also: Mapping[str, object] | None = None,
+    ) -> None:
         self.packs = {pack.language: pack for pack in packs}
         self._signals = signals
         self._patterns = patterns
+        self._also = also or {}  # what checks decide by beside rules, such as thresholds: part of the hash
         self._matchers: dict[tuple[str, str, frozenset[str] | None], Matcher] = {}
 
     @property
@@ -41,6 +49,7 @@ class RuleSet:
             ],
             self._signals,
             self._patterns,
+            self._also,
         )
 
     @cached_property
@@ -68,21 +77,14 @@ class RuleSet:
     @cached_property
     def hash(self) -> str:
         """Changes when, and only when, something changes that can change a verdict."""
-        content = [
-            (
-                pack.language,
-                sorted(pack.lists.items()),
-                sorted(pack.guards.items()),
-                sorted(map(_essence, pack.rules)),
-            )
-            for _, pack in sorted(self.packs.items())
-        ]
-        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
-
-
-def _essence(rule: Rule) -> tuple[str, bytes]:
-    parts = (rule.patterns, rule.sentence, rule.label, rule.guards, rule.unless, rule.severity)
-    return rule.id, msgspec.json.encode(parts)
+        in_use = {rule.signal for rule in self.rules}
+        content = (
+            {language: deciding_part(pack) for language, pack in self.packs.items()},
+            {name: deciding_part(self._signals[name]) for name in in_use},
+            all_common_words(),
+            self._also,
+        )
+        return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
 
 
 class PatternStore:
@@ -121,9 +123,15 @@ class PatternStore:
 
 
 def load_rules(
-    signals: Mapping[str, Signal], folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()
+    signals: Mapping[str, Signal],
+    folders: Iterable[str | Path] = (),
+    disabled: Iterable[str] = (),
+    also: Mapping[str, object] | None = None,
 ) -> RuleSet:
-    """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`."""
+    """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`.
+
+    `also` holds what checks decide by beside the rules; it becomes part of the hash.
+    """
     packs: dict[str, Pack] = {}
     patterns = PatternStore(signals)
     key = ""
@@ -135,7 +143,7 @@ def load_rules(
             packs[pack.language] = _on_top(packs.get(pack.language), pack)
             patterns.add(pack, own_key, folder)
             key = hashlib.sha256(f"{key}{own_key}".encode()).hexdigest()
-    return RuleSet(_without(list(packs.values()), set(disabled)), signals, patterns)
+    return RuleSet(_without(list(packs.values()), set(disabled)), signals, patterns, also)
 
 
 def bundled_languages() -> list[str]:

@@ -1,6 +1,7 @@
 """A rule, as the packs say it: what to look for, where not to count it, why, and what would be better."""
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -9,6 +10,8 @@ from synthesis.model.result import AGAINST, CONTEXT
 
 class Signal(msgspec.Struct, frozen=True):
     """Something that rules can find and checks decide by: `agency.negative` in the assistant's words."""
+
+    explaining: ClassVar[tuple[str, ...]] = ("title",)
 
     name: str
     where: str  # user | assistant
@@ -24,6 +27,8 @@ class Signal(msgspec.Struct, frozen=True):
 
 class Guard(msgspec.Struct, frozen=True):
     """Where a hit does not count: after or before certain words, in certain sentences, inside quotation marks."""
+
+    explaining: ClassVar[tuple[str, ...]] = ("why",)
 
     name: str = ""
     why: str = ""
@@ -53,6 +58,8 @@ class Sentence(msgspec.Struct, frozen=True):
 
 class Rule(msgspec.Struct, frozen=True):
     """One rule of one pack. `why` and `instead` are texts by language; English is always there."""
+
+    explaining: ClassVar[tuple[str, ...]] = ("why", "instead", "match", "miss", "file", "line")
 
     id: str
     language: str
@@ -89,6 +96,8 @@ class Rule(msgspec.Struct, frozen=True):
 class Pack(msgspec.Struct, frozen=True):
     """The rules of one language from one folder, with what they share."""
 
+    explaining: ClassVar[tuple[str, ...]] = ("name", "version", "licence", "sources", "absent")
+
     language: str
     name: str
     version: str
@@ -107,6 +116,23 @@ class Pack(msgspec.Struct, frozen=True):
             yield from rule.patterns
             yield from rule.sentence.patterns if rule.sentence else ()
             yield from rule.unless.patterns if rule.unless else ()
+
+
+def deciding_part(value: Signal | Guard | Rule | Pack) -> dict[str, Any]:
+    """What can change a verdict: every field that is not listed as `explaining`.
+
+    A field counts unless it is excluded, so that a new one cannot be forgotten.
+    """
+    fields = msgspec.structs.asdict(value)
+    for name in value.explaining:
+        del fields[name]
+    if isinstance(value, Rule) and value.unless:
+        fields["unless"] = deciding_part(value.unless)
+    if isinstance(value, Pack):
+        # The order of the rules decides nothing: hits are sorted by place and id.
+        fields["rules"] = [deciding_part(rule) for rule in sorted(value.rules, key=lambda rule: rule.id)]
+        fields["guards"] = {name: deciding_part(guard) for name, guard in value.guards.items()}
+    return fields
 
 
 SEVERITIES = ("fail", "warning")
