@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from synthesis.rules.ruleset import PatternStore, RuleSet
-from synthesis.rules.schema import Guard, Pack, Rule, Sentence, Signal
+from synthesis.rules.schema import GuardRule, Pack, Rule, SentenceRule, Signal
 
 SIGNAL = Signal("agency.negative", "assistant", "directs")
-SENTENCE = Sentence(has=("zonk",))
-GUARD = Guard(name="denied", before=("not",))
+SENTENCE = SentenceRule(has=("zonk",))
+GUARD = GuardRule(name="denied", before=("not",))
 RULE = Rule(
     id="agency.negative.zonk",
     language="en",
@@ -26,8 +26,8 @@ PACK = Pack("en", "mine", "1", "MIT", (), (RULE,), {"denied": GUARD}, {"verbs": 
 
 EXPLAINING = {
     Rule: {"why", "instead", "match", "miss", "file", "line"},
-    Guard: {"why"},
-    Sentence: set(),
+    GuardRule: {"why"},
+    SentenceRule: set(),
     Pack: {"name", "version", "licence", "sources", "absent"},
     Signal: {"title"},
 }

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.rules.ambiguity import ways
+from synthesis.rules.index import WordPrefilter
 from synthesis.rules.language import LANGUAGES
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import prepare
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
 from synthesis.rules.text import Text
-from synthesis.rules.vocabulary import Vocabulary
 
 EN = LANGUAGES["en"]
 LISTS = WordLists({"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]})
@@ -116,14 +116,14 @@ def test_looking_for_words_first_finds_what_a_plain_search_finds(text: str, sour
 
 
 @given(st.sampled_from(PATTERNS), sentences)
-def test_every_match_meets_all_needs(source: str, text: str) -> None:
-    vocabulary = Vocabulary([prepare(source, EN, WordLists()).needs])
+def test_every_match_has_all_required_words(source: str, text: str) -> None:
+    prefilter = WordPrefilter([prepare(source, EN, WordLists()).required_words])
     if plainly(source, text):
-        assert vocabulary.possible(text) == 1
+        assert prefilter.possible(text) == 1
 
 
 @pytest.mark.parametrize(
-    ("source", "needs"),
+    ("source", "required"),
     [
         ("you (should|must)", [("you must", "you should"), ("must", "should")]),
         ("devastat\\w{0,3}", [("dev*",)]),
@@ -133,9 +133,9 @@ def test_every_match_meets_all_needs(source: str, text: str) -> None:
         ("i .{0,10}promise", [("i",)]),
     ],
 )
-def test_needs_are_whole_words_that_no_match_can_do_without(source: str, needs: list[tuple[str, ...]]) -> None:
-    found = prepare(source, EN, WordLists()).needs
-    assert sorted(found) == sorted(needs)
+def test_required_words_are_whole_words_of_every_match(source: str, required: list[tuple[str, ...]]) -> None:
+    found = prepare(source, EN, WordLists()).required_words
+    assert sorted(found) == sorted(required)
 
 
 def test_many_texts_are_scanned_as_each_would_be_alone() -> None:

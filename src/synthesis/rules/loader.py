@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from synthesis.errors import Place, RuleError, did_you_mean
 from synthesis.rules.pattern import checked
-from synthesis.rules.schema import FORMS, SEVERITIES, Guard, Pack, Rule, Sentence, Signal
+from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.yaml_reader import Field, read_yaml
 
@@ -45,11 +45,11 @@ def load_pack(
     lists = dict(inherited.lists) if inherited else {}
     for section, _ in sections:
         lists.update(_read_lists(section))
-    desk = _PatternDesk(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
+    checker = _PatternChecker(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
     guards = dict(inherited.guards) if inherited else {}
     for section, _ in sections:
-        guards.update(_read_guards(section, desk))
-    reader = _RuleReader(language, signals, guards, desk)
+        guards.update(_read_guards(section, checker))
+    reader = _RuleReader(language, signals, guards, checker)
     return Pack(
         language=language,
         name=manifest["name"].text(),
@@ -89,22 +89,22 @@ def _read_lists(section: Mapping[str, Field]) -> Lists:
     return {name: words.texts() for name, words in section["lists"].mapping().items()}
 
 
-def _read_guards(section: Mapping[str, Field], desk: "_PatternDesk") -> dict[str, Guard]:
+def _read_guards(section: Mapping[str, Field], checker: "_PatternChecker") -> dict[str, GuardRule]:
     if "guards" not in section:
         return {}
-    return {name: _guard(field, name, desk) for name, field in section["guards"].mapping().items()}
+    return {name: _guard(field, name, checker) for name, field in section["guards"].mapping().items()}
 
 
-def _guard(field: Field, name: str, desk: "_PatternDesk") -> Guard:
+def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
     entries = field.mapping(("why", *_GUARD_PATTERNS, "quoted"))
-    patterns = {key: desk.take(entries[key]) for key in _GUARD_PATTERNS if key in entries}
+    patterns = {key: checker.take(entries[key]) for key in _GUARD_PATTERNS if key in entries}
     quoted = "quoted" in entries and entries["quoted"].boolean()
     if not patterns and not quoted:
         field.fail("a guard needs at least one of: before, after, sentence, quoted")
-    return Guard(name=name, why=entries["why"].text() if "why" in entries else "", quoted=quoted, **patterns)
+    return GuardRule(name=name, why=entries["why"].text() if "why" in entries else "", quoted=quoted, **patterns)
 
 
-class _PatternDesk:
+class _PatternChecker:
     """Looks at every pattern once, and reports a bad one where it stands."""
 
     def __init__(self, lists: WordLists, seen: Iterable[str], *, trusted: bool) -> None:
@@ -133,12 +133,12 @@ class _RuleReader:
     """Reads the rules of one language, with the signals, guards and lists that they may name."""
 
     def __init__(
-        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, Guard], desk: _PatternDesk
+        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, GuardRule], checker: _PatternChecker
     ) -> None:
         self.language = language
         self._signals = signals
         self._guards = guards
-        self._desk = desk
+        self._checker = checker
         self._seen: dict[str, str] = {}
 
     def rules(self, section: Mapping[str, Field], file: str) -> list[Rule]:
@@ -183,7 +183,7 @@ class _RuleReader:
             list_items=_optional(entries, "list_items", Field.whole_number, 0),
             label=entries["label"].text() if "label" in entries else "",
             guards=tuple(dict.fromkeys((*defaults.get(signal, ()), *own))),
-            unless=_guard(entries["unless"], rule_id, self._desk) if "unless" in entries else None,
+            unless=_guard(entries["unless"], rule_id, self._checker) if "unless" in entries else None,
             match=_optional(entries, "match", Field.texts, ()),
             miss=_optional(entries, "miss", Field.texts, ()),
             severity=_optional(entries, "severity", lambda value: value.one_of(SEVERITIES), "fail"),
@@ -204,9 +204,9 @@ class _RuleReader:
         self._seen[rule_id] = here
         return rule_id
 
-    def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], Sentence | None]:
+    def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], SentenceRule | None]:
         patterns = tuple(
-            source for key in ("pattern", "patterns") if key in entries for source in self._desk.take(entries[key])
+            source for key in ("pattern", "patterns") if key in entries for source in self._checker.take(entries[key])
         )
         sentence = self._sentence(entries["sentence"]) if "sentence" in entries else None
         if not patterns and sentence is None and "list_items" not in entries:
@@ -215,13 +215,13 @@ class _RuleReader:
             field.fail("a rule without patterns needs a 'label': its one-line form, as in 'question: to the user'")
         return patterns, sentence
 
-    def _sentence(self, field: Field) -> Sentence:
+    def _sentence(self, field: Field) -> SentenceRule:
         entries = field.mapping(("form", *_SENTENCE_PATTERNS))
         form = entries["form"].one_of(FORMS) if "form" in entries else "any"
-        patterns = {key: self._desk.take(entries[key]) for key in _SENTENCE_PATTERNS if key in entries}
+        patterns = {key: self._checker.take(entries[key]) for key in _SENTENCE_PATTERNS if key in entries}
         if not patterns.get("starts") and not patterns.get("has"):
             field.fail("a sentence rule needs 'starts' or 'has': a form alone says too little")
-        return Sentence(form=form, **patterns)
+        return SentenceRule(form=form, **patterns)
 
 
 def _texts_by_language(field: Field) -> dict[str, str]:

@@ -8,11 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from synthesis.rules.guards import ReadyGuard
-from synthesis.rules.index import Line, PatternIndex, members
+from synthesis.rules.conditions import PreparedGuard, PreparedSentence
+from synthesis.rules.index import NormalLine, PatternIndex, members
 from synthesis.rules.pattern import PreparedPattern
-from synthesis.rules.schema import Guard, Rule
-from synthesis.rules.sentences import ReadySentence
+from synthesis.rules.schema import GuardRule, Rule
 from synthesis.rules.text import Text
 
 
@@ -25,13 +24,13 @@ class Hit(NamedTuple):
     source: str
 
 
-class _Ready(NamedTuple):
+class _PreparedRule(NamedTuple):
     """A rule with its patterns by number, and its guards."""
 
     rule: Rule
     patterns: list[int]
-    sentence: ReadySentence | None
-    guards: list[ReadyGuard]
+    sentence: PreparedSentence | None
+    guards: list[PreparedGuard]
 
 
 class Matcher:
@@ -40,16 +39,16 @@ class Matcher:
     def __init__(
         self,
         rules: Iterable[Rule],
-        guards: Mapping[str, Guard],
+        guards: Mapping[str, GuardRule],
         prepared: Mapping[str, PreparedPattern],
         *,
         spaced: bool = True,
     ) -> None:
         self._index = PatternIndex(prepared, spaced=spaced)
-        self._guards: dict[Guard, ReadyGuard] = {}
+        self._guards: dict[GuardRule, PreparedGuard] = {}
         self._rules = [self._ready(rule, guards) for rule in rules]
         self._list_rules = [ready for ready in self._rules if ready.rule.list_items]
-        self._owners: dict[int, list[_Ready]] = defaultdict(list)
+        self._owners: dict[int, list[_PreparedRule]] = defaultdict(list)
         for ready in self._rules:
             for number in dict.fromkeys(ready.patterns):
                 self._owners[number].append(ready)
@@ -63,31 +62,31 @@ class Matcher:
         self._try_wordings([line for its_lines in lines for line in its_lines])
         return [self._hits_in(text, its_lines) for text, its_lines in zip(texts, lines, strict=True)]
 
-    def _ready(self, rule: Rule, guards: Mapping[str, Guard]) -> _Ready:
+    def _ready(self, rule: Rule, guards: Mapping[str, GuardRule]) -> _PreparedRule:
         asked = [guards[name] for name in rule.guards]
         asked += [rule.unless] if rule.unless else []
-        sentence = ReadySentence(rule.sentence, self._index) if rule.sentence else None
-        return _Ready(rule, self._index.numbers(rule.patterns), sentence, list(map(self._guard, asked)))
+        sentence = PreparedSentence(rule.sentence, self._index) if rule.sentence else None
+        return _PreparedRule(rule, self._index.numbers(rule.patterns), sentence, list(map(self._guard, asked)))
 
-    def _guard(self, guard: Guard) -> ReadyGuard:
+    def _guard(self, guard: GuardRule) -> PreparedGuard:
         """A guard that many rules share is made once."""
         if guard not in self._guards:
-            self._guards[guard] = ReadyGuard(guard, self._index)
+            self._guards[guard] = PreparedGuard(guard, self._index)
         return self._guards[guard]
 
-    def _lines(self, text: Text) -> list[Line]:
-        vocabulary = self._index.vocabulary
-        lines: list[Line] = []
+    def _lines(self, text: Text) -> list[NormalLine]:
+        prefilter = self._index.prefilter
+        lines: list[NormalLine] = []
         start = 0
         for words in text.normal.split("\n"):
             if words:
-                lines.append(Line(text, start, words, vocabulary))
+                lines.append(NormalLine(text, start, words, prefilter))
             start += len(words) + 1
         return lines
 
-    def _try_wordings(self, lines: list[Line]) -> None:
+    def _try_wordings(self, lines: list[NormalLine]) -> None:
         """One pattern after the other over all lines that it can match: a large expression is fetched once."""
-        waiting: dict[int, list[Line]] = defaultdict(list)
+        waiting: dict[int, list[NormalLine]] = defaultdict(list)
         for line in lines:
             for number in members(line.possible & self._wordings):
                 waiting[number].append(line)
@@ -97,20 +96,20 @@ class Matcher:
                 if found := spans(line.text.normal, line.start, line.end):
                     line.spans[number] = found
 
-    def _hits_in(self, text: Text, lines: list[Line]) -> list[Hit]:
+    def _hits_in(self, text: Text, lines: list[NormalLine]) -> list[Hit]:
         hits = [hit for line in lines for ready in self._awake(line) for hit in self._hits(ready, line)]
         hits += [hit for ready in self._list_rules for hit in self._in_list(ready, text)]
         hits.sort(key=lambda hit: (hit.start, -hit.end, hit.rule.id))
         return hits
 
-    def _awake(self, line: Line) -> Iterable[_Ready]:
+    def _awake(self, line: NormalLine) -> Iterable[_PreparedRule]:
         """The rules of which a line may hold a hit."""
         awake = {ready.rule.id: ready for number in line.spans for ready in self._owners[number]}
         for number in members(line.possible & self._sentence_forms):
             awake[self._sentences[number].rule.id] = self._sentences[number]
         return awake.values()
 
-    def _hits(self, ready: _Ready, line: Line) -> list[Hit]:
+    def _hits(self, ready: _PreparedRule, line: NormalLine) -> list[Hit]:
         hits = [
             Hit(ready.rule, start, end, self._index.patterns[number].source)
             for number in ready.patterns
@@ -121,17 +120,17 @@ class Matcher:
             hits += [Hit(ready.rule, start, end, ready.rule.source) for start, end in ready.sentence.found(line)]
         return _outermost(_free(hits, ready, line)) if hits else hits
 
-    def _in_list(self, ready: _Ready, text: Text) -> list[Hit]:
+    def _in_list(self, ready: _PreparedRule, text: Text) -> list[Hit]:
         """The list as a whole, if it has as many items as the rule says."""
         items = text.list_items
         if len(items) < ready.rule.list_items:
             return []
         start, end = items[0]
-        line = Line(text, start, text.normal[start:end], self._index.vocabulary)
+        line = NormalLine(text, start, text.normal[start:end], self._index.prefilter)
         return _free([Hit(ready.rule, start, items[-1][1], ready.rule.source)], ready, line)
 
 
-def _free(hits: list[Hit], ready: _Ready, line: Line) -> list[Hit]:
+def _free(hits: list[Hit], ready: _PreparedRule, line: NormalLine) -> list[Hit]:
     """The hits that no guard takes away."""
     guards = [guard for guard in ready.guards if guard.may_hold_in(line)]
     return (

@@ -11,11 +11,10 @@ import msgspec
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.cache import cached_pack, cached_patterns
-from synthesis.rules.detection import all_common_words
-from synthesis.rules.language import language_of
+from synthesis.rules.language import all_common_words, language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
-from synthesis.rules.pattern import PreparedPattern, needs_finder, prepare
+from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
 
@@ -110,7 +109,7 @@ class PatternStore:
 
     def _prepared(self, pack: Pack, folder: Path, known: frozenset[str]) -> dict[str, PreparedPattern]:
         language, lists = language_of(pack.language), WordLists(pack.lists)
-        finder = needs_finder(language)
+        finder = required_words_finder(language)
         try:
             return {
                 source: prepare(source, language, lists, finder)

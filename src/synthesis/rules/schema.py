@@ -25,7 +25,7 @@ class Signal(msgspec.Struct, frozen=True):
             msgspec.structs.force_setattr(self, "role", CONTEXT)
 
 
-class Guard(msgspec.Struct, frozen=True):
+class GuardRule(msgspec.Struct, frozen=True):
     """Where a hit does not count: after or before certain words, in certain sentences, inside quotation marks."""
 
     explaining: ClassVar[tuple[str, ...]] = ("why",)
@@ -42,7 +42,7 @@ class Guard(msgspec.Struct, frozen=True):
         return (*self.before, *self.after, *self.sentence)
 
 
-class Sentence(msgspec.Struct, frozen=True):
+class SentenceRule(msgspec.Struct, frozen=True):
     """A sentence by its form and its words: has one of `has` and one of `also`, and none of `lacks`."""
 
     form: str = "any"  # any | question | statement
@@ -67,11 +67,11 @@ class Rule(msgspec.Struct, frozen=True):
     why: dict[str, str]
     instead: dict[str, str]
     patterns: tuple[str, ...] = ()
-    sentence: Sentence | None = None
+    sentence: SentenceRule | None = None
     list_items: int = 0  # at least so many items of a list, each on a line of its own
     label: str = ""
     guards: tuple[str, ...] = ()
-    unless: Guard | None = None
+    unless: GuardRule | None = None
     match: tuple[str, ...] = ()
     miss: tuple[str, ...] = ()
     severity: str = "fail"  # fail | warning
@@ -104,7 +104,7 @@ class Pack(msgspec.Struct, frozen=True):
     licence: str
     sources: tuple[str, ...]
     rules: tuple[Rule, ...]
-    guards: dict[str, Guard] = {}
+    guards: dict[str, GuardRule] = {}
     lists: dict[str, tuple[str, ...]] = {}
     absent: dict[str, str] = {}  # concepts that the language has no words for: signal/group -> why
 
@@ -118,7 +118,7 @@ class Pack(msgspec.Struct, frozen=True):
             yield from rule.unless.patterns if rule.unless else ()
 
 
-def deciding_part(value: Signal | Guard | Rule | Pack) -> dict[str, Any]:
+def deciding_part(value: Signal | GuardRule | Rule | Pack) -> dict[str, Any]:
     """What can change a verdict: every field that is not listed as `explaining`.
 
     A field counts unless it is excluded, so that a new one cannot be forgotten.

@@ -51,7 +51,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Concat:
     parts: tuple["Node", ...]
 
 
@@ -67,7 +67,7 @@ class Repeat:
     high: int
 
 
-Node = Char | Edge | Run | Choice | Repeat
+Node = Char | Edge | Concat | Choice | Repeat
 
 
 class WordLists:
@@ -103,7 +103,7 @@ def width(node: Node) -> tuple[int, int]:
             return (len(literal), len(literal)) if literal else (1, 1)
         case Edge():
             return 0, 0
-        case Run(parts):
+        case Concat(parts):
             widths = [width(part) for part in parts]
             return sum(low for low, _ in widths), sum(high for _, high in widths)
         case Choice(options):
@@ -154,7 +154,7 @@ class _Parser:
                 parts[-1] = Char(before.literal + part.literal)
             else:
                 parts.append(part)
-        return parts[0] if len(parts) == 1 else Run(tuple(parts))
+        return parts[0] if len(parts) == 1 else Concat(tuple(parts))
 
     def repeat(self, node: Node) -> Node:
         if self.peek() == "?":

@@ -9,8 +9,7 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
-from synthesis.rules.detection import detect
-from synthesis.rules.language import UNDETERMINED, language_of, primary
+from synthesis.rules.language import UNDETERMINED, detect, language_of, primary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import Text
 
