@@ -24,7 +24,7 @@ def found(pattern: str, text: str, language: str = "en") -> list[str]:
     rule = Rule(id="t.t.t", language=language, group="g", why={}, instead={}, patterns=(pattern,))
     ready = {pattern: prepare(pattern, LANGUAGES[language], LISTS)}
     hits = Matcher([rule], {}, ready, spaced=LANGUAGES[language].spaced).scan([prepared])[0]
-    return [prepared.cut(hit.start, hit.end) for hit in hits]
+    return [hit.words for hit in hits]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_looking_for_words_first_finds_what_a_plain_search_finds(text: str, sour
     ready = {source: prepare(source, EN, WordLists())}
     rule = Rule(id="t.t.t", language="en", group="g", why={}, instead={}, patterns=(source,))
     [hits] = Matcher([rule], {}, ready).scan([prepared])
-    assert [(hit.start, hit.end) for hit in hits] == plainly(source, prepared.normal)
+    assert [(hit.start, hit.end) for hit in hits] == [prepared.span(*span) for span in plainly(source, prepared.normal)]
 
 
 @given(st.sampled_from(PATTERNS), sentences)

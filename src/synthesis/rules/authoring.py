@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.errors import OptionError
-from synthesis.rules.language import language_of
 from synthesis.rules.loader import MANIFEST
+from synthesis.rules.reading import Message
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule, Signal
-from synthesis.rules.text import Text
 
 REFERENCE = "en"
 _GUARDS = """# Where the words stand, but do not mean what a rule is after. English shows how: packs/en/guards.yaml
@@ -41,10 +40,9 @@ class ExampleFailure(NamedTuple):
 
 def fires(rules: RuleSet, rule: Rule, example: str, signal: Signal) -> bool:
     """Whether a rule has a hit that counts in an example."""
-    text = Text(example, language_of(rule.language))
-    limit = text.anchor_end if signal.anchor else len(text.normal)
-    hits = rules.matcher(rule.language, signal.where).scan([text])[0]
-    return any(hit.rule.id == rule.id and hit.start < limit for hit in hits)
+    [reading] = rules.read([Message(example, signal.where, language=rule.language)])
+    limit = reading.anchor[1] if signal.anchor else len(example)
+    return any(hit.rule.id == rule.id and hit.start < limit for hit in reading.hits)
 
 
 def example_failures(rules: RuleSet, signals: Mapping[str, Signal]) -> Iterator[ExampleFailure]:

@@ -3,8 +3,8 @@
 from synthesis.rules.index import NormalLine, PatternIndex
 from synthesis.rules.required_words import together
 from synthesis.rules.schema import GuardRule, SentenceRule
+from synthesis.rules.text import Span
 
-Span = tuple[int, int]
 # A guard that asks for words in the same sentence looks so many characters to either side of a hit. A text without
 # sentence ends would otherwise be searched as a whole for each of its hits, in quadratic time.
 REACH = 300

@@ -14,7 +14,7 @@ import ahocorasick_rs
 from synthesis.rules.language import WORD_CHARACTERS
 from synthesis.rules.pattern import Pattern, PreparedPattern
 from synthesis.rules.required_words import MOST_SETS, STEM, RequiredWords, either
-from synthesis.rules.text import Text
+from synthesis.rules.text import Span, Text
 
 _words_and_marks = re.compile(f"([{WORD_CHARACTERS}]+)([^{WORD_CHARACTERS}]?)").findall
 _is_word = re.compile(f"[{WORD_CHARACTERS}]").match
@@ -154,7 +154,7 @@ class NormalLine:
         self.text = text
         self.start = start
         self.end = start + len(words)
-        self.spans: dict[int, list[tuple[int, int]]] = {}  # of the patterns that match, by number
+        self.spans: dict[int, list[Span]] = {}  # of the patterns that match, by number
         self.guarded: dict[tuple[object, int], bool] = {}  # what guards have found at which place
         self.possible = prefilter.possible(words)
         self._prefilter = prefilter

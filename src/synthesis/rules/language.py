@@ -93,10 +93,10 @@ class CommonWords(NamedTuple):
 @cache
 def all_common_words() -> CommonWords:
     """What the language of a text is decided by."""
-    import yaml  # a run in which every case declares its language does without
+    # Imported here, since the command line asks for languages before it knows whether any text will be read.
+    from synthesis.rules.yaml_reader import load_yaml
 
-    path = Path(__file__).parent / "common_words.yaml"
-    sections: dict[str, dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    sections: dict[str, dict[str, str]] = load_yaml(Path(__file__).with_name("common_words.yaml"))
     as_sets = ({code: frozenset(words.split()) for code, words in lists.items()} for lists in sections.values())
     return CommonWords(*as_sets)
 

@@ -11,12 +11,14 @@ import msgspec
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.cache import cached_pack, cached_patterns
-from synthesis.rules.language import all_common_words, language_of
+from synthesis.rules.language import UNDETERMINED, all_common_words, detect, language_of, primary
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
+from synthesis.rules.reading import Hit, Message, Reading
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
+from synthesis.rules.text import Text
 
 
 class RuleSet:
@@ -69,6 +71,24 @@ class RuleSet:
             spaced = language_of(language).spaced
             self._matchers[key] = Matcher(rules, pack.guards, self.patterns(language), spaced=spaced)
         return self._matchers[key]
+
+    def read(self, messages: Sequence[Message]) -> list[Reading]:
+        """The reading of each message; one whose language has no rules has no hits."""
+        texts = [self._text(message) for message in messages]
+        hits: list[Sequence[Hit]] = [()] * len(texts)
+        waiting: dict[tuple[str, str, frozenset[str] | None], list[int]] = defaultdict(list)
+        for number, (message, text) in enumerate(zip(messages, texts, strict=True)):
+            if text.normal and text.language.code != UNDETERMINED:
+                waiting[text.language.code, message.where, message.signals].append(number)
+        for key, numbers in waiting.items():
+            found = self.matcher(*key).scan([texts[number] for number in numbers])
+            for number, its_hits in zip(numbers, found, strict=True):
+                hits[number] = its_hits
+        return list(map(Reading, texts, hits))
+
+    def _text(self, message: Message) -> Text:
+        code, how = (primary(message.language), "declared") if message.language else detect(message.text)
+        return Text(message.text, language_of(code if code in self.packs else UNDETERMINED), how)
 
     def _is_wanted(self, rule: Rule, where: str, signals: frozenset[str] | None) -> bool:
         return self._signals[rule.signal].where == where and (signals is None or rule.signal in signals)

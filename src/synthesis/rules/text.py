@@ -12,6 +12,8 @@ from functools import cached_property
 
 from synthesis.rules.language import Language
 
+Span = tuple[int, int]
+
 _TYPOGRAPHIC = {
     **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
     **dict.fromkeys("“”„‟″«»「」『』", '"'),
@@ -91,7 +93,7 @@ class Text:
         self._normal_at.append(normal)
         self._original_at.append(original)
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
+    def span(self, start: int, end: int) -> Span:
         """Where in the original the characters `start` to `end` of the normal form stand."""
         if not self._normal_at:
             return start, end
@@ -112,17 +114,17 @@ class Text:
         return self.original[first:last]
 
     @cached_property
-    def sentences(self) -> list[tuple[int, int]]:
+    def sentences(self) -> list[Span]:
         """Start and end of each sentence in the normal form, its end mark included."""
         found = _SENTENCE[self.language.spaced].finditer(self.normal)
         return [_stripped(self.normal, *match.span()) for match in found if not match.group().isspace()]
 
-    def sentence_at(self, index: int) -> tuple[int, int]:
+    def sentence_at(self, index: int) -> Span:
         """The sentence in which a position of the normal form lies."""
         position = bisect_right(self.sentences, (index, len(self.normal) + 1)) - 1
         return self.sentences[position] if position >= 0 else (0, len(self.normal))
 
-    def sentences_in(self, start: int, end: int) -> list[tuple[int, int]]:
+    def sentences_in(self, start: int, end: int) -> list[Span]:
         """The sentences that begin in a part of the normal form."""
         return self.sentences[bisect_left(self.sentences, (start, 0)) : bisect_left(self.sentences, (end, 0))]
 
@@ -137,12 +139,12 @@ class Text:
         return self.sentences[:2][-1][1] if self.sentences else 0
 
     @cached_property
-    def list_items(self) -> list[tuple[int, int]]:
+    def list_items(self) -> list[Span]:
         """The first sentence of each item of a bulleted or numbered list."""
         return [match.span() for match in _LIST_ITEM.finditer(self.normal)]
 
     @cached_property
-    def quotations(self) -> list[tuple[int, int]]:
+    def quotations(self) -> list[Span]:
         """Spans inside quotation marks; a reply that is quoted as a whole quotes nobody."""
         whole = len(self.normal.strip()) - 2
         spans = (match.span() for match in _QUOTED.finditer(self.normal))
@@ -208,7 +210,7 @@ def _plain(text: str) -> str:
     return text.translate(_FULL_WIDTH) if _is_full_width(text) else text
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _stripped(text: str, start: int, end: int) -> Span:
     """Without white space, and without a list mark or an opening quote in front."""
     opening = _OPENING.match(text, start, end)
     if opening and opening.end() < end:

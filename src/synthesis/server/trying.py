@@ -12,8 +12,9 @@ from synthesis.model import Case
 from synthesis.rules.ambiguity import ways
 from synthesis.rules.index import prefilter_for
 from synthesis.rules.language import UNDETERMINED, language_of
-from synthesis.rules.matcher import Hit, Matcher
+from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import PreparedPattern, prepare
+from synthesis.rules.reading import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
@@ -89,8 +90,7 @@ def _trial(language: str, where: str, matcher: Matcher, messages: list[_Message]
 
 def _own_hits(message: _Message, hits: list[Hit]) -> Iterator[OwnHit]:
     for hit in hits:
-        start, end = message.text.span(hit.start, hit.end)
-        yield OwnHit(message.case.id, message.turn, start, end, message.text.original[start:end])
+        yield OwnHit(message.case.id, message.turn, hit.start, hit.end, hit.words)
 
 
 def _messages(language: str, where: str) -> Iterator[_Message]:
