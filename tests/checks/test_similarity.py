@@ -79,7 +79,7 @@ def test_a_value_that_is_no_similarity_is_an_error_outcome(value: object) -> Non
     set_embedding_adapter(Fixed(value))  # type: ignore[arg-type]
     result = run_case({"id": "T-1", "user": USER, "assistant": "Hm.", "checks": ["topic_pivot"]})
     assert result.outcome == "error"
-    assert "fixed answered" in (result.checks["topic_pivot"].error or "")
+    assert "fixed returned" in (result.checks["topic_pivot"].error or "")
 
 
 def test_something_that_is_no_adapter_is_refused() -> None:

@@ -1,6 +1,7 @@
 """The hash of a rule set changes with everything that can change a verdict, and with nothing else."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -103,3 +104,15 @@ def test_the_words_of_a_list_and_their_order_change_the_hash() -> None:
     """Alternatives are tried in order, so their order can move the end of a match."""
     hashes = {hash_of(replace(PACK, lists={"verbs": words})) for words in (("go",), ("go", "run"), ("run", "go"))}
     assert len(hashes) == 3
+
+
+def test_a_list_that_a_higher_pack_replaces_still_changes_the_hash() -> None:
+    """Patterns of the lower pack keep its lists."""
+
+    def hash_above(words: tuple[str, ...]) -> str:
+        patterns = PatternStore({SIGNAL.name: SIGNAL})
+        for pack in (replace(PACK, lists={"verbs": words}), PACK):
+            patterns.add(pack, "", Path())
+        return RuleSet([PACK], {SIGNAL.name: SIGNAL}, patterns).hash
+
+    assert hash_above(("go",)) != hash_above(("run",))

@@ -50,7 +50,7 @@ def similarity_of(user: Reading, assistant: Reading) -> float:
     value = _adapter.similarity(user.original, assistant.original)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise SimilarityError(
-            f"the embedding adapter {adapter_name()} answered {value!r}",
+            f"the embedding adapter {adapter_name()} returned {value!r}",
             hint="It must be a number from 0 to 1.",
         )
     return float(value)

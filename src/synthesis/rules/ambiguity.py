@@ -1,4 +1,4 @@
-"""In how many ways a pattern can match at one place: the bound on what a backtracking engine may try there.
+"""In how many ways a pattern can match at one place: the bound on what a backtracking engine tries there.
 
 Two alternatives, or a repetition and what follows it, compete only if they can begin with the same character.
 `(really )?(can|will)` has one way through any text; `.{0,30} you` has thirty-one.

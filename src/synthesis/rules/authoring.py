@@ -15,7 +15,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule, Signal
 
 REFERENCE = "en"
-_GUARDS = """# Where the words stand, but do not mean what a rule is after. English shows how: packs/en/guards.yaml
+_GUARDS = """# Where the words appear, but do not mean what a rule looks for. English shows how: packs/en/guards.yaml
 guards:
   denied:
     why: The words are denied, not said.
@@ -76,7 +76,7 @@ def missing_concepts(rules: RuleSet, language: str) -> list[str]:
 
 
 def why_absent(rules: RuleSet, language: str, concept: str) -> str | None:
-    """The reason that a pack gives for having no rule for a concept, or for none of its signal."""
+    """The reason that a pack gives for having no rule for a concept, or for a whole signal."""
     absent = rules.packs[language].absent
     return absent.get(concept) or absent.get(concept.split("/")[0])
 
@@ -85,7 +85,7 @@ def scaffold(language: str, root: Path, rules: RuleSet) -> list[Path]:
     """Write the files of a new pack into `root/language`; nothing is overwritten."""
     folder = root / language
     if folder.exists():
-        raise OptionError(f"{folder} is already there", hint="Choose another folder with --folder.")
+        raise OptionError(f"{folder} already exists", hint="Choose another folder with --folder.")
     folder.mkdir(parents=True)
     written = {MANIFEST: _manifest(language), "guards.yaml": _GUARDS.replace("REPLACE-ME", "no")}
     for signal in sorted({rule.signal for rule in rules.packs[REFERENCE].rules}):

@@ -3,7 +3,7 @@
     pack.yaml       the manifest: language, name, version, licence, sources
     *.yaml          lists, guards, defaults per signal, and rules, each with its proof
 
-What a pack may say is checked in full before anything is evaluated.
+A pack is checked in full before anything is evaluated.
 """
 
 import re
@@ -32,9 +32,9 @@ Lists = dict[str, tuple[str, ...]]
 def load_pack(
     folder: Path, signals: Mapping[str, Signal], below: Mapping[str, Pack] | None = None, *, trusted: bool = False
 ) -> Pack:
-    """The pack in one language folder; the pack of its language in `below` lends it lists and guards.
+    """The pack in one language folder; it may use the lists and guards of the pack of its language in `below`.
 
-    The patterns of a pack that is `trusted`, because tests prove it, are not looked at before they are needed.
+    The patterns of a `trusted` pack, which tests prove, are not checked until they are needed: that takes seconds.
     """
     manifest = _manifest(folder)
     language = manifest["language"].text()
@@ -105,7 +105,7 @@ def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
 
 
 class _PatternChecker:
-    """Looks at every pattern once, and reports a bad one where it stands."""
+    """Checks every pattern once, and reports a bad one at its place in the file."""
 
     def __init__(self, lists: WordLists, seen: Iterable[str], *, trusted: bool) -> None:
         self._lists = lists
@@ -194,13 +194,15 @@ class _RuleReader:
     def _id(self, field: Field, file: str) -> str:
         rule_id = field.text()
         if not _ID.fullmatch(rule_id):
-            field.fail(f"'{rule_id}' is no rule id", hint="An id reads check.signal.name: agency.negative.you-should")
+            field.fail(
+                f"'{rule_id}' is not a rule id", hint="An id reads check.signal.name: agency.negative.you-should"
+            )
         signal = ".".join(rule_id.split(".")[:2])
         if signal not in self._signals:
             field.fail(f"no check knows the signal '{signal}'", hint=did_you_mean(signal, self._signals))
         here = f"{file}:{field.line}"
         if rule_id in self._seen:
-            field.fail(f"the id '{rule_id}' stands twice; first at {self._seen[rule_id]}")
+            field.fail(f"the id '{rule_id}' appears twice; first at {self._seen[rule_id]}")
         self._seen[rule_id] = here
         return rule_id
 
@@ -240,13 +242,15 @@ def _optional(entries: Mapping[str, Field], key: str, read: Callable[[Field], T]
 def language_folders(root: Path) -> list[Path]:
     """The language folders of a directory of packs; a directory with a manifest is one itself."""
     if not root.is_dir():
-        raise RuleError("is no folder of rules", place=Place(str(root)), hint="Give a folder with a pack.yaml in it.")
+        raise RuleError(
+            "is not a folder of rules", place=Place(str(root)), hint="Give a folder with a pack.yaml in it."
+        )
     if (root / MANIFEST).is_file():
         return [root]
     folders = sorted(path.parent for path in root.glob(f"*/{MANIFEST}"))
     if not folders:
         raise RuleError(
-            "holds no pack",
+            "contains no pack",
             place=Place(str(root)),
             hint=f"A pack is a folder with a {MANIFEST} (language, name, ...).",
         )

@@ -21,7 +21,7 @@ _is_inside_word = re.compile(rf"(?<=[{WORD_CHARACTERS}])[{WORD_CHARACTERS}]").ma
 
 
 class PreparedPattern(msgspec.Struct, frozen=True):
-    """All that matching needs of one wording; made once from its source, and kept with the pack."""
+    """All that matching needs to know about one wording; made once from its source, and cached with the pack."""
 
     source: str
     expression: str
@@ -48,8 +48,8 @@ def checked(source: str, lists: WordLists) -> Node:
     count = ways(node)
     if count > MOST_WAYS:
         raise PatternError(
-            f"could match in {count:,} ways at one place (at most {MOST_WAYS:,} are allowed), so its time is not "
-            "bounded well: use fewer or shorter gaps",
+            f"could match in {count:,} ways at one place (at most {MOST_WAYS:,} are allowed), which takes "
+            "too long: use fewer or shorter gaps",
             1,
         )
     return node
@@ -115,8 +115,8 @@ class Pattern:
 def expression(node: Node, language: Language) -> str:
     """The expression of a whole pattern.
 
-    The boundary in front is left out where `re` can search for a fixed beginning, which is several times quicker;
-    whoever uses the expression looks at it afterwards.
+    The boundary in front is left out where `re` can search for a fixed beginning, which is several times faster;
+    `Pattern` checks it afterwards.
     """
     boundary = BOUNDARY if language.spaced else ""
     in_front = "" if has_fixed_beginning(node) else boundary
@@ -153,7 +153,7 @@ def _emit(node: Node, language: Language) -> str:
 
 
 def _emit_choice(options: Sequence[Node], language: Language) -> str:
-    """The options, those with the same first letter together: a letter that begins none is turned down at once.
+    """The options, those with the same first letter together: a letter that begins none fails at once.
 
     Options with different first letters exclude each other, so bringing them together changes no match.
     """

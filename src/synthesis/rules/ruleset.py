@@ -42,7 +42,7 @@ class RuleSet:
         return sorted(self.packs)
 
     def with_signals(self, names: Collection[str]) -> "RuleSet":
-        """Only the rules of these signals: quicker, where nothing else is read."""
+        """Only the rules of these signals: faster, where nothing else is read."""
         return RuleSet(
             [
                 msgspec.structs.replace(pack, rules=tuple(rule for rule in pack.rules if rule.signal in names))
@@ -100,6 +100,7 @@ class RuleSet:
         content = (
             {language: deciding_part(pack) for language, pack in self.packs.items()},
             {name: deciding_part(self._signals[name]) for name in in_use},
+            {language: self._patterns.lists_below(language) for language in self.packs},
             all_common_words(),
             self._also,
         )
@@ -107,7 +108,7 @@ class RuleSet:
 
 
 class PatternStore:
-    """The patterns of all packs, made ready for a language when its first text is met."""
+    """The patterns of all packs, prepared for a language when its first text is read."""
 
     def __init__(self, signals: Mapping[str, Signal]) -> None:
         self._signals = signals
@@ -117,8 +118,12 @@ class PatternStore:
     def add(self, pack: Pack, key: str, folder: Path) -> None:
         self._layers[pack.language].append((pack, key, folder))
 
+    def lists_below(self, language: str) -> list[dict[str, tuple[str, ...]]]:
+        """The word lists of every pack under the topmost one: a list that is replaced still serves the rules below."""
+        return [pack.lists for pack, _, _ in self._layers[language][:-1]]
+
     def of(self, language: str) -> Mapping[str, PreparedPattern]:
-        """Every pattern of a language by its source; a pack keeps what those below it have made of a pattern."""
+        """Every pattern of a language by its source; one that a lower pack has too keeps that pack's word lists."""
         if language not in self._ready:
             ready: dict[str, PreparedPattern] = {}
             for pack, key, folder in self._layers[language]:
@@ -137,7 +142,7 @@ class PatternStore:
                 if source not in known
             }
         except PatternError:
-            load_pack(folder, self._signals)  # a trusted pack that does not deserve it; says where the pattern stands
+            load_pack(folder, self._signals)  # a trusted pack with a bad pattern after all: says where it is
             raise
 
 
@@ -166,7 +171,7 @@ def load_rules(
 
 
 def bundled_languages() -> list[str]:
-    """The languages that packs travel with the package for."""
+    """The languages of the packs that are bundled with the package."""
     return [folder.name for folder in language_folders(bundled.PACKS)]
 
 

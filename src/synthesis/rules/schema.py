@@ -84,7 +84,7 @@ class Rule(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """The rule in one line, for a rule that is no regular expression."""
+        """The rule in one line: its label, or its first pattern."""
         return self.label or (self.patterns[0] if self.patterns else self.id)
 
     def text(self, field: str, language: str = "en") -> str:

@@ -1,7 +1,7 @@
-"""Text as the rules see it, and the way back to the text as it was written.
+"""Text as the matcher sees it, and the way back to the text as it was written.
 
 Rules match a normal form: lower case, plain quotes, one space between words, no emphasis marks and no invisible
-characters. In it a line feed stands where a sentence ends, and nowhere else, so a phrase can never run across
+characters. In it a line feed marks the end of a sentence and nothing else, so a phrase can never run across
 a sentence end. Every position of the normal form leads back to a position of the original.
 """
 
@@ -24,7 +24,7 @@ _is_full_width = re.compile("[\uff01-\uff5e]").search
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 _COMBINING = "\u0300-\u036f\u3099\u309a"
 _CLOSERS = "\"'”’»」』)]*_"
-# Every alternative begins with a character or a class, so that `re` passes over most of a text at once.
+# Every alternative begins with a character or a class, so that `re` skips most of a text at once.
 _SPACE_OR_MARK = rf"(?P<space>\s(?<=[.!?…。！？।{re.escape(_CLOSERS)}]\s)\s*|\s\s+|[^\S ])|(?P<mark>\*\**|__*|~~)"
 _EDIT = re.compile(_SPACE_OR_MARK)
 _EDIT_RARE = re.compile(
@@ -94,7 +94,7 @@ class Text:
         self._original_at.append(original)
 
     def span(self, start: int, end: int) -> Span:
-        """Where in the original the characters `start` to `end` of the normal form stand."""
+        """The place in the original of the characters `start` to `end` of the normal form."""
         if not self._normal_at:
             return start, end
         if start >= end:
