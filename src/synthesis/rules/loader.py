@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from synthesis.errors import Place, RuleError, did_you_mean
 from synthesis.rules.pattern import checked
-from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal
+from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.yaml_reader import Field, read_yaml
 
@@ -26,7 +26,6 @@ _RULE_FIELDS = (
     *("guards", "unless", "match", "miss", "severity"),
 )
 T = TypeVar("T")
-Lists = dict[str, tuple[str, ...]]
 
 
 def load_pack(
@@ -44,22 +43,22 @@ def load_pack(
     ]
     lists = dict(inherited.lists) if inherited else {}
     for section, _ in sections:
-        lists.update(_read_lists(section))
+        lists.update((name, words.texts()) for name, words in _entries(section, "lists"))
     checker = _PatternChecker(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
     guards = dict(inherited.guards) if inherited else {}
     for section, _ in sections:
-        guards.update(_read_guards(section, checker))
+        guards.update((name, _guard(field, name, checker)) for name, field in _entries(section, "guards"))
     reader = _RuleReader(language, signals, guards, checker)
     return Pack(
         language=language,
         name=manifest["name"].text(),
         version=manifest["version"].text(),
         licence=manifest["licence"].text(),
-        sources=manifest["sources"].texts() if "sources" in manifest else (),
+        sources=_optional(manifest, "sources", Field.texts, ()),
         rules=tuple(rule for section, file in sections for rule in reader.rules(section, file)),
         guards=guards,
         lists=lists,
-        absent=_absent(manifest),
+        absent={concept: reason.text() for concept, reason in _entries(manifest, "absent")},
     )
 
 
@@ -77,22 +76,9 @@ def _manifest(folder: Path) -> dict[str, Field]:
     return manifest
 
 
-def _absent(manifest: Mapping[str, Field]) -> dict[str, str]:
-    if "absent" not in manifest:
-        return {}
-    return {concept: reason.text() for concept, reason in manifest["absent"].mapping().items()}
-
-
-def _read_lists(section: Mapping[str, Field]) -> Lists:
-    if "lists" not in section:
-        return {}
-    return {name: words.texts() for name, words in section["lists"].mapping().items()}
-
-
-def _read_guards(section: Mapping[str, Field], checker: "_PatternChecker") -> dict[str, GuardRule]:
-    if "guards" not in section:
-        return {}
-    return {name: _guard(field, name, checker) for name, field in section["guards"].mapping().items()}
+def _entries(section: Mapping[str, Field], key: str) -> Iterable[tuple[str, Field]]:
+    """The names and values of a mapping that may be absent."""
+    return section[key].mapping().items() if key in section else ()
 
 
 def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
@@ -101,7 +87,7 @@ def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
     quoted = "quoted" in entries and entries["quoted"].boolean()
     if not patterns and not quoted:
         field.fail("a guard needs at least one of: before, after, sentence, quoted")
-    return GuardRule(name=name, why=entries["why"].text() if "why" in entries else "", quoted=quoted, **patterns)
+    return GuardRule(name=name, why=_optional(entries, "why", Field.text, ""), quoted=quoted, **patterns)
 
 
 class _PatternChecker:
@@ -169,7 +155,7 @@ class _RuleReader:
             if required not in entries:
                 field.fail(f"a rule needs '{required}'")
         rule_id = self._id(entries["id"], file)
-        signal = ".".join(rule_id.split(".")[:2])
+        signal = signal_of(rule_id)
         patterns, sentence = self._what(field, entries)
         own = self._guard_names(entries["guards"]) if "guards" in entries else ()
         return Rule(
@@ -181,7 +167,7 @@ class _RuleReader:
             patterns=patterns,
             sentence=sentence,
             list_items=_optional(entries, "list_items", Field.whole_number, 0),
-            label=entries["label"].text() if "label" in entries else "",
+            label=_optional(entries, "label", Field.text, ""),
             guards=tuple(dict.fromkeys((*defaults.get(signal, ()), *own))),
             unless=_guard(entries["unless"], rule_id, self._checker) if "unless" in entries else None,
             match=_optional(entries, "match", Field.texts, ()),
@@ -197,7 +183,7 @@ class _RuleReader:
             field.fail(
                 f"'{rule_id}' is not a rule id", hint="An id reads check.signal.name: agency.negative.you-should"
             )
-        signal = ".".join(rule_id.split(".")[:2])
+        signal = signal_of(rule_id)
         if signal not in self._signals:
             field.fail(f"no check knows the signal '{signal}'", hint=did_you_mean(signal, self._signals))
         here = f"{file}:{field.line}"

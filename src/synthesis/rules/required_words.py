@@ -25,7 +25,6 @@ Sets = list[frozenset[str]]
 Beginnings = dict[str, bool]
 
 _WORDS = re.compile(f"(?<=[^{WORD_CHARACTERS}])[{WORD_CHARACTERS}]+(?=[^{WORD_CHARACTERS}])")
-
 _BEGUN = re.compile(f"(?<=[^{WORD_CHARACTERS}])[{WORD_CHARACTERS}]{{{STEM}}}")
 _MARK = re.compile(f"[^{WORD_CHARACTERS} {_EDGE}]")
 

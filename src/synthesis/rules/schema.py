@@ -77,10 +77,10 @@ class Rule(msgspec.Struct, frozen=True):
     severity: str = "fail"  # fail | warning
     file: str = ""
     line: int = 0
-    signal: str = ""  # the first two parts of the id: `agency.negative.you-should` belongs to `agency.negative`
+    signal: str = ""  # from the id: `agency.negative.you-should` belongs to `agency.negative`
 
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "signal", ".".join(self.id.split(".")[:2]))
+        msgspec.structs.force_setattr(self, "signal", signal_of(self.id))
 
     @property
     def source(self) -> str:
@@ -116,6 +116,11 @@ class Pack(msgspec.Struct, frozen=True):
             yield from rule.patterns
             yield from rule.sentence.patterns if rule.sentence else ()
             yield from rule.unless.patterns if rule.unless else ()
+
+
+def signal_of(rule_id: str) -> str:
+    """The signal that a rule belongs to: the first two parts of its id."""
+    return ".".join(rule_id.split(".")[:2])
 
 
 def deciding_part(value: Signal | GuardRule | Rule | Pack) -> dict[str, Any]:
