@@ -13,7 +13,7 @@ import click
 
 from synthesis.checks import checks, rules_in_force, signals
 from synthesis.cli.main import main as command_line
-from synthesis.rules.concepts import concepts, why_absent
+from synthesis.rules.authoring import concepts, why_absent
 from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule

@@ -17,9 +17,9 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.model.result import ERROR, FAIL
 from synthesis.remarks import Remark, Remarks
-from synthesis.rules.language import UNDETERMINED, language_of
+from synthesis.rules.language import UNDETERMINED
+from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
-from synthesis.rules.text import Text
 from synthesis.runner.kernel import Kernel
 
 FLAG, REGENERATE, FALLBACK = "flag", "regenerate", "fallback"
@@ -189,8 +189,7 @@ class GuardedStream:
 
 
 def _sentence_ends(text: str, lang: str | None) -> list[int]:
-    read = Text(text, language_of(lang or "en"))
-    return [read.span(start, end)[1] for start, end in read.sentences]
+    return [end for _, end in read_without_rules(text, lang or "en").sentences]
 
 
 def _may_be_a_crisis(result: CaseResult) -> bool:

@@ -170,7 +170,7 @@ def test_broken_settings(refuse, cli: CommandLine, content: str, expected: str) 
 
 def test_a_broken_pack(refuse, cli: CommandLine) -> None:  # type: ignore[no-untyped-def]
     (cli.folder / "pack.yaml").write_text("language: en\nname: [")
-    assert "pack.yaml:3:1: is no valid YAML" in refuse("--rules", ".")
+    assert "pack.yaml:3:1: is not valid YAML" in refuse("--rules", ".")
 
 
 @given(st.binary(max_size=300) | st.text(max_size=80).map(lambda text: json.dumps({"id": text}).encode()))

@@ -8,8 +8,8 @@ from helpers import CommandLine, case, row, write_jsonl
 from synthesis import api
 from synthesis.bundled import CASES
 from synthesis.checks import rules_in_force
-from synthesis.rules.concepts import missing_concepts
-from synthesis.rules.detection import detect
+from synthesis.rules.authoring import missing_concepts
+from synthesis.rules.language import detect
 from synthesis.runner.kernel import Kernel
 from synthesis.runner.run import run_cases
 

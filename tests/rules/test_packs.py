@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from synthesis.checks import signals
+from synthesis.rules.authoring import fires
 from synthesis.rules.lint import lint
 from synthesis.rules.ruleset import load_rules
-from synthesis.rules.selftest import fires
 
 SIGNALS = signals()
 RULES = load_rules(SIGNALS)

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from synthesis.rules.expression import has_fixed_beginning
 from synthesis.rules.language import language_of
+from synthesis.rules.pattern import has_fixed_beginning
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import WordLists, parse
@@ -73,5 +73,5 @@ def _slow(rule: Rule, rules: RuleSet) -> Iterator[str]:
     """Patterns that need no word in particular are tried on every line, and on every word if they begin with any."""
     pack, prepared = rules.packs[rule.language], rules.patterns(rule.language)
     for source in rule.patterns:
-        if not prepared[source].needs and not has_fixed_beginning(parse(source, WordLists(pack.lists))):
+        if not prepared[source].required_words and not has_fixed_beginning(parse(source, WordLists(pack.lists))):
             yield f"the pattern '{source}' has no word that every match holds, so it is tried everywhere"

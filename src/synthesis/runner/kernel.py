@@ -1,7 +1,6 @@
 """The kernel: a batch of cases in, a batch of results out. There is no second way to evaluate."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -9,10 +8,9 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
-from synthesis.rules.detection import detect
-from synthesis.rules.language import UNDETERMINED, language_of, primary
+from synthesis.rules.language import UNDETERMINED
+from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
-from synthesis.rules.text import Text
 
 _SEVERITY_OF_OUTCOME = {NOT_APPLICABLE: 0, "pass": 1, FAIL: 2, ERROR: 3}
 
@@ -36,8 +34,8 @@ class Kernel:
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that goes wrong gives an error result, not an exception."""
-        conversations = [self._exchanges(case) for case in cases]
-        self._scan([exchange for exchanges in conversations for exchange in exchanges])
+        readings = iter(self.rules.read([message for case in cases for message in self._messages(case)]))
+        conversations = [self._exchanges(case, readings) for case in cases]
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
 
     def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
@@ -57,43 +55,21 @@ class Kernel:
             texts=_texts(case) if self._keep_text else {},
         )
 
-    def _exchanges(self, case: Case) -> list[Exchange]:
+    def _messages(self, case: Case) -> Iterator[Message]:
+        """The texts of a case in the order in which its exchanges take their readings."""
+        if case.problem is None:
+            signals, declared = signals_read(case.checks, self.profile), case.lang or self._language
+            for user, reply in case.exchanges:
+                yield Message(user, "user", signals, declared)
+                yield Message(reply, "assistant", signals, declared)
+
+    def _exchanges(self, case: Case, readings: Iterator[Reading]) -> list[Exchange]:
         if case.problem is not None:
             return []
-        declared = case.lang or self._language
-        read = signals_read(case.checks, self.profile)
         return [
-            Exchange(
-                self._text(user, declared),
-                self._text(reply, declared),
-                self._signals,
-                read=read,
-                turn=turn,
-                tags=case.tags,
-                profile=self.profile,
-            )
-            for turn, (user, reply) in enumerate(case.exchanges)
+            Exchange(next(readings), next(readings), self._signals, turn=turn, tags=case.tags, profile=self.profile)
+            for turn in range(len(case.exchanges))
         ]
-
-    def _text(self, text: str, declared: str | None) -> Text:
-        if declared is not None:
-            known = primary(declared) if primary(declared) in self.rules.packs else UNDETERMINED
-            return Text(text, language_of(known), "declared")
-        code, how = detect(text)
-        return Text(text, language_of(code if code in self.rules.packs else UNDETERMINED), how)
-
-    def _scan(self, exchanges: Iterable[Exchange]) -> None:
-        """Let each matcher read, in one go, all texts that are its own."""
-        waiting: dict[tuple[str, str, frozenset[str]], list[Exchange]] = defaultdict(list)
-        for exchange in exchanges:
-            for where in ("user", "assistant"):
-                text = exchange.side(where)
-                if text.normal and text.language.code != UNDETERMINED:
-                    waiting[text.language.code, where, exchange.read].append(exchange)
-        for (language, where, read), those in waiting.items():
-            found = self.rules.matcher(language, where, read).scan([exchange.side(where) for exchange in those])
-            for exchange, hits in zip(those, found, strict=True):
-                exchange.add(hits)
 
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:

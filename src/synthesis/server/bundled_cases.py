@@ -7,7 +7,7 @@ from synthesis.cases.jsonl import load_cases
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks
 from synthesis.model import Case
-from synthesis.rules.detection import detect
+from synthesis.rules.language import detect
 
 
 @cache

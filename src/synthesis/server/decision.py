@@ -15,8 +15,7 @@ from synthesis.checks.pivot import (
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import CaseResult, CheckResult
 from synthesis.model.result import ERROR, FAIL, PASS
-from synthesis.rules.language import language_of
-from synthesis.rules.text import Text
+from synthesis.rules.reading import read_without_rules
 
 OUTCOMES = {CLEAR_PASS: "pass", BORDERLINE_PASS: "pass (borderline)", CLEAR_FAIL: "fail"}
 
@@ -91,10 +90,7 @@ def _deciding_turn(check: CheckResult) -> int:
 
 def _facts(check: CheckResult, result: CaseResult, user: str, assistant: str) -> Facts:
     """The evidence shows a rounded similarity; the decision rests on the exact one."""
-    of_reply, of_user = (
-        language_of(result.language),
-        language_of(result.languages.get("user_language", result.language)),
-    )
-    exact = similarity_of(Text(user, of_user), Text(assistant, of_reply))
+    user_language = result.languages.get("user_language", result.language)
+    exact = similarity_of(read_without_rules(user, user_language), read_without_rules(assistant, result.language))
     evidence = check.evidence
     return Facts(evidence["ack_present"], bool(evidence["follow_up_hits"]), bool(evidence["pivot_hits"]), exact)

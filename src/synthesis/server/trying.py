@@ -10,14 +10,15 @@ import msgspec
 
 from synthesis.model import Case
 from synthesis.rules.ambiguity import ways
+from synthesis.rules.index import prefilter_for
 from synthesis.rules.language import UNDETERMINED, language_of
-from synthesis.rules.matcher import Hit, Matcher
+from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import PreparedPattern, prepare
+from synthesis.rules.reading import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
 from synthesis.rules.text import Text
-from synthesis.rules.vocabulary import vocabulary_of
 from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 
@@ -89,8 +90,7 @@ def _trial(language: str, where: str, matcher: Matcher, messages: list[_Message]
 
 def _own_hits(message: _Message, hits: list[Hit]) -> Iterator[OwnHit]:
     for hit in hits:
-        start, end = message.text.span(hit.start, hit.end)
-        yield OwnHit(message.case.id, message.turn, start, end, message.text.original[start:end])
+        yield OwnHit(message.case.id, message.turn, hit.start, hit.end, hit.words)
 
 
 def _messages(language: str, where: str) -> Iterator[_Message]:
@@ -121,5 +121,5 @@ def _prepared(source: str, language: str, lists: WordLists, messages: list[_Mess
 def _places(prepared: PreparedPattern, messages: list[_Message]) -> int:
     """At how many places of the texts a pattern may be tried."""
     language = messages[0].text.language if messages else language_of(UNDETERMINED)
-    vocabulary = vocabulary_of([prepared.needs], spaced=language.spaced)
-    return sum(len(message.text.normal) for message in messages if vocabulary.possible(message.text.normal))
+    prefilter = prefilter_for([prepared.required_words], spaced=language.spaced)
+    return sum(len(message.text.normal) for message in messages if prefilter.possible(message.text.normal))
