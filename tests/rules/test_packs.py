@@ -43,8 +43,8 @@ def test_pivot_indicators_come_in_four_groups(language: str) -> None:
     assert groups == PIVOT_GROUPS
 
 
-def test_the_linter_has_no_remark() -> None:
-    assert [str(remark) for remark in lint(RULES)] == []
+def test_the_linter_has_nothing_to_say() -> None:
+    assert [str(message) for message in lint(RULES)] == []
 
 
 def test_the_hash_changes_with_a_rule_and_with_nothing_else() -> None:
