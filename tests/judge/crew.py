@@ -22,7 +22,7 @@ import psycopg, pydantic_ai.models.openai, pydantic_ai.providers.openai_compatib
 from pathlib import Path
 from running import config_for, judge, sample_cases
 from synthesis.errors import SynthesisError
-from synthesis.judge.shared import SharedPlace
+from synthesis.judge.journal.shared import SharedPlace
 class JudgeUrl: pass
 def work(order):
     server = JudgeUrl()

@@ -10,13 +10,12 @@ from postgres import PASSWORD, new_server, shared_server
 from running import command, environment, results_of, sample_cases, write_set
 from server import JudgeServer, held
 
-from synthesis.judge.journals import Work
-from synthesis.judge.ledger import Ledger
-from synthesis.judge.lines import ErrorLine, SetLine, now
-from synthesis.judge.shared.exchange import exchange
-from synthesis.judge.shared.joining import Entrance
-from synthesis.judge.shared.orders import Entry, Order
-from synthesis.judge.shared.place import SharedPlace
+from synthesis.judge.journal.base import Work
+from synthesis.judge.journal.ledger import Ledger
+from synthesis.judge.journal.lines import ErrorLine, SetLine, now
+from synthesis.judge.journal.shared.connection import SharedPlace
+from synthesis.judge.journal.shared.exchange import Entry, Order, exchange
+from synthesis.judge.journal.shared.joining import Entrance
 
 
 @pytest.fixture(scope="module")

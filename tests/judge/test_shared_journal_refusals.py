@@ -11,7 +11,7 @@ from server import JudgeServer, held
 
 from synthesis.errors import InputError, OptionError, RunFolderError
 from synthesis.judge.config import EvaluationConfig
-from synthesis.judge.shared import SharedPlace
+from synthesis.judge.journal.shared import SharedPlace
 
 
 @pytest.fixture

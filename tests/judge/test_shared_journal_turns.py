@@ -9,15 +9,13 @@ import pytest
 from postgres import shared_server
 
 from synthesis.judge.calls import Calls, Desk
-from synthesis.judge.cost import Budget, NoFurtherCallError
-from synthesis.judge.journals import Work
-from synthesis.judge.lines import FORMAT, CallLine, Identity, Price, RunLine, SetLine, now
+from synthesis.judge.journal.base import Work
+from synthesis.judge.journal.lines import FORMAT, CallLine, Identity, Price, RunLine, SetLine, now
+from synthesis.judge.journal.shared import SharedJournal, SharedPlace
+from synthesis.judge.journal.shared.exchange import Entry, Order, Registration, Transaction
+from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
-from synthesis.judge.pacing import Pacer
 from synthesis.judge.rubric import load_rubric
-from synthesis.judge.shared import SharedJournal, SharedPlace
-from synthesis.judge.shared.exchange import Transaction
-from synthesis.judge.shared.orders import Entry, Order, Registration
 
 PRICE = Price(1.0, 1.0, "test")
 RUN = RunLine(FORMAT, now(), "run", Identity("openai", "m", None, "rag"), 1, PRICE, load_rubric("rag"))

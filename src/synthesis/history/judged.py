@@ -22,8 +22,8 @@ from synthesis.history.entries import (
     storable,
 )
 from synthesis.history.model import JUDGE, judged_figures
-from synthesis.judge.journal import read_ledger
-from synthesis.judge.ledger import Ledger
+from synthesis.judge.journal.file import read_ledger
+from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.results import IterationResults, Results, derive
 from synthesis.report.reading import Record
 

@@ -4,11 +4,10 @@ import asyncio
 from types import TracebackType
 
 from synthesis.errors import JudgeError
-from synthesis.judge.cost import Budget, NoFurtherCallError
-from synthesis.judge.journals import Journal, Work
-from synthesis.judge.lines import LostLine, ReplyLine, now
+from synthesis.judge.journal.base import Journal, Work
+from synthesis.judge.journal.lines import LostLine, ReplyLine, now
+from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
-from synthesis.judge.pacing import Pacer
 
 
 class CallFailedError(JudgeError):

@@ -2,19 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from synthesis.errors import OptionError
-from synthesis.judge.lines import RunLine
+from synthesis.judge.journal.lines import RunLine
+from synthesis.judge.journal.opening import OnChange
+from synthesis.judge.journal.shared.connection import SharedPlace
 from synthesis.judge.model import Rubric
-from synthesis.judge.results import Record, Results
-from synthesis.judge.retry import Patience
-from synthesis.judge.shared.place import SharedPlace
-from synthesis.judge.store import DEFAULT_ROOT
-
-OnChange = Literal["keep", "rejudge", "error"]
+from synthesis.judge.records import Record
+from synthesis.judge.replies import Patience
+from synthesis.judge.results import DEFAULT_ROOT, Results
 
 
 class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import msgspec
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.judge import documents
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
-from synthesis.judge.verdicts import SCORES
+from synthesis.judge.records import SCORES
 
 FOLDER = Path(__file__).parent / "rubrics"
 

@@ -3,21 +3,19 @@
 from collections.abc import Callable, Sequence
 
 from synthesis.errors import OptionError, TestSetError
-from synthesis.judge.billing import open_calls, spent_so_far
 from synthesis.judge.calls import Desk
 from synthesis.judge.clients import Judge, JudgeSettings, create_judge
 from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
-from synthesis.judge.cost import Budget, find_price
-from synthesis.judge.journals import Journal, Work
-from synthesis.judge.ledger import Ledger, State
-from synthesis.judge.lines import FORMAT, Identity, Price, RunLine, fingerprint, now
+from synthesis.judge.cost import find_price, open_calls, spent_so_far
+from synthesis.judge.journal.base import Journal, Work
+from synthesis.judge.journal.ledger import Ledger, State
+from synthesis.judge.journal.lines import FORMAT, Identity, Price, RunLine, fingerprint, now
+from synthesis.judge.journal.opening import missing_lines, open_journal
+from synthesis.judge.limits import Budget, Pacer
 from synthesis.judge.model import Rubric, TestCase
-from synthesis.judge.opening import missing_lines, open_journal
-from synthesis.judge.pacing import Pacer
-from synthesis.judge.results import gate_rate
+from synthesis.judge.results import gate_rate, run_folder, write_results
 from synthesis.judge.rubric import default_rubric, rubric_hash
-from synthesis.judge.store import run_folder, write_results
-from synthesis.judge.work import Workers
+from synthesis.judge.workers import Workers
 
 Observer = Callable[[Progress], None]
 
@@ -99,7 +97,7 @@ async def _run(
 ) -> EvaluationResult:
     run = open_line(config, judge, rubric, price)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
-    await journal.open(lambda ledger: missing_lines(ledger, run, samples, config, journal.shown))
+    await journal.open(lambda ledger: missing_lines(ledger, run, samples, config.on_change, journal.shown))
     ledger = journal.ledger
     budget = Budget(config.max_cost, price, spent_so_far(ledger, run), open_calls(ledger, run))
     workers = Workers(judge, cases, rubric, Desk(journal, budget, Pacer(config.concurrency)), config, observer)

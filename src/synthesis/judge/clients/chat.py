@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.judge import prompt as prompts
 from synthesis.judge.calls import Calls
-from synthesis.judge.clients.contract import JudgeSettings
+from synthesis.judge.clients import JudgeSettings
 from synthesis.judge.clients.faults import failed_call
 from synthesis.judge.model import AxisVerdict, TestCase, TokenUsage, Verdict
-from synthesis.judge.replies import UnusableReplyError, read_reply
-from synthesis.judge.retry import Asker, Correction, Reply
+from synthesis.judge.replies import Asker, Correction, Reply, UnusableReplyError, read_reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse

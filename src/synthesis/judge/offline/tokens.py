@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -126,3 +127,19 @@ def number_value(token: Token) -> str:
 def perhaps_decimals(text: str) -> set[str]:
     """`122. 5` may be two sentences that meet, or a broken 122.5: allow the number as known."""
     return {plain_number(f"{whole}.{part}") for whole, part in _PERHAPS_DECIMAL.findall(text)}
+
+
+SAMPLE = 2000  # characters are enough
+ENGLISH_SHARE = 0.15  # of function words; running English has about twice that
+
+
+def language_of(text: str) -> str:
+    """`english`, else the prevailing script in lower case (`thai`, `cjk`, `latin`), else `none`."""
+    sample = normalise(text[:SAMPLE])
+    scripts = Counter(unicodedata.name(char, "none").split()[0].lower() for char in sample if char.isalpha())
+    if not scripts:
+        return "none"
+    script = min(scripts, key=lambda name: (-scripts[name], name))
+    words = [token.text.lower() for token in tokenise(sample) if token.kind == "word"]
+    english = sum(word in FUNCTION_WORDS for word in words) >= ENGLISH_SHARE * len(words)
+    return "english" if script == "latin" and words and english else script

@@ -10,8 +10,7 @@ import msgspec
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import parse_test_cases, unique_id
-from synthesis.judge.testset.problems import Problems, kind_of, listing, named
-from synthesis.judge.testset.reading import read_array
+from synthesis.judge.testset.files import Problems, kind_of, listing, named, read_array
 
 CONTEXT_FIELDS = ("rankedCourses", "context")
 _log = logging.getLogger(__name__)

@@ -1,0 +1,146 @@
+"""The shared journal as a run sees it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from synthesis.errors import Place, RunFolderError
+from synthesis.judge.files import replace_file
+from synthesis.judge.journal.base import Journal, Listener, Opening, Work
+from synthesis.judge.journal.file import SHARED_COPY, refuse_foreign_folder
+from synthesis.judge.journal.ledger import Ledger, usage_in
+from synthesis.judge.journal.lines import CallLine, Line, ReplyLine, VerdictLine, now
+from synthesis.judge.journal.shared.connection import Link, SharedPlace, require_driver
+from synthesis.judge.journal.shared.exchange import (
+    Answer,
+    Entry,
+    Order,
+    Registration,
+    Row,
+    exchange,
+    read_lines,
+    rows_of,
+)
+from synthesis.judge.journal.shared.joining import Entrance, find_ledger, shown
+from synthesis.judge.journal.shared.sync import Clerk
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+T = TypeVar("T")
+
+
+class SharedJournal(Journal):
+    """A run in a database, joined by this process. A thread waits for the database, so that nothing else has to."""
+
+    _who: Registration
+    _clerk: Clerk
+
+    def __init__(self, folder: Path, place: SharedPlace) -> None:
+        require_driver()
+        refuse_foreign_folder(folder, SHARED_COPY)
+        super().__init__(folder, shown(place, folder.name))
+        self._place = place
+        self._link = Link(place)
+        self._thread = ThreadPoolExecutor(1, "journal")
+
+    async def open(self, opening: Opening) -> None:
+        """Join the run; from here on this process is known to the others."""
+        entrance = await self._in_thread(self._link.first, partial(self._enter, opening))
+        self.ledger, self._who = entrance.ledger, entrance.who
+        await self._use(self._copy)
+        self._clerk = Clerk(self.ledger, entrance.seen, self.shown, self._place.lease, self._send)
+
+    def enlist(self, work: Sequence[Work], listener: Listener) -> None:
+        """What this process would judge, if nobody else does."""
+        self._clerk.enlist(work, listener)
+
+    async def take(self) -> Work | None:
+        """The next sample, under a lease."""
+        return await self._clerk.take()
+
+    def halt(self) -> None:
+        """What is left stays for the others."""
+        self._clerk.halt()
+
+    async def store(self, line: Line, work: Work | None = None) -> Line | None:
+        """Returns when the database has committed."""
+        stored = self._clerk.hand_in(Entry(line, work.token if work else None, _without_lease(line)))
+        try:
+            return await asyncio.shield(stored)
+        except asyncio.CancelledError:
+            if isinstance(line, CallLine):
+                await self._withdraw(await stored)
+            raise
+
+    async def commit(self) -> None:
+        """All that was stored is on the disk already."""
+
+    async def end(self) -> None:
+        """Leave the run: what this process still holds is free at once, and what the others did is known here."""
+        await self._clerk.end()
+        for row in await self._use(self._leave):
+            self._clerk.take_in(row)
+
+    def close(self) -> None:
+        """Let go of thread and connection."""
+        self._link.give_up()
+        self._thread.shutdown()
+        self._link.close()
+
+    def _enter(self, opening: Opening, connection: "Connection[Any]") -> Entrance:
+        entrance = Entrance(connection, self._place, self.folder.name)
+        entrance.join(opening)
+        return entrance
+
+    async def _send(self, order: Order) -> Answer:
+        return await self._use(partial(exchange, who=self._who, order=order))
+
+    def _copy(self, connection: "Connection[Any]") -> list[Row]:
+        """The journal as it is now, beside the files that are derived from it."""
+        rows = list(rows_of(read_lines(connection, self._who.run, 0, None)))
+        replace_file(self.folder / SHARED_COPY, b"".join(row.raw + b"\n" for row in rows))
+        return rows
+
+    def _leave(self, connection: "Connection[Any]") -> list[Row]:
+        connection.execute("DELETE FROM synthesis_judge.worker WHERE id = %s", [self._who.worker])
+        return [row for row in self._copy(connection) if row.number > self._clerk.seen]
+
+    async def _withdraw(self, begun: Line | None) -> None:
+        if isinstance(begun, CallLine):
+            await self.store(ReplyLine(begun.n, now(), (), "not sent: the run was stopped"))
+
+    async def _use(self, work: "Callable[[Connection[Any]], T]") -> T:
+        return await self._in_thread(self._link.use, work, self._place.lease)
+
+    async def _in_thread(self, work: Callable[..., T], *args: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
+
+
+def read_shared_ledger(place: SharedPlace, name: str) -> Ledger:
+    """What a run in a database adds up to."""
+    ledger = find_shared_ledger(place, name)
+    if ledger is None:
+        hint = "`synthesis judge run --journal URL --output-dir NAME` makes one."
+        raise RunFolderError(f"there is no judged run '{name}' here", place=Place(place.shown), hint=hint)
+    return ledger
+
+
+def find_shared_ledger(place: SharedPlace, name: str) -> Ledger | None:
+    """The same; None where there is no such run."""
+    require_driver()
+    link = Link(place)
+    try:
+        return link.first(lambda connection: find_ledger(connection, place, name))
+    finally:
+        link.close()
+
+
+def _without_lease(line: Line) -> Line | None:
+    """What is left to say when the sample was taken over meanwhile: the reply has been paid for."""
+    if isinstance(line, VerdictLine) and line.n is not None:
+        return ReplyLine(line.n, line.at, usage_in(line), "came too late: another process had taken over the sample")
+    return None
