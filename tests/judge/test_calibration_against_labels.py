@@ -48,7 +48,7 @@ def test_labels_come_as_a_list_or_by_id_with_free_axes(tmp_path, content):
         ([{"queryLogId": "a", "note": "later"}], "label 1 (a): has no score"),
         (
             [{"queryLogId": "a", "x": 1}, {"queryLogId": "a", "x": 2}],
-            "label 2 (a): the same queryLogId stands at label 1",
+            "label 2 (a): the same queryLogId appears at label 1",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_price_file_tells_it_also_afterwards(tmp_path):
         ("gpt-4o-mini: 3", "Expected"),
         ("- 1", "Expected"),
         ("", "empty"),
-        ("a: {input: 1, output: 1}\na: {input: 2, output: 2}", "stands twice"),
+        ("a: {input: 1, output: 1}\na: {input: 2, output: 2}", "appears twice"),
     ],
 )
 def test_a_wrong_price_file_is_refused_with_its_place(tmp_path, text, message):

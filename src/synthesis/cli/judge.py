@@ -38,7 +38,7 @@ class Reporter:
 
     @property
     def has_begun(self) -> bool:
-        """The run got as far as its first sample."""
+        """The run has reached its first sample."""
         return self._last is not None
 
     def __enter__(self) -> "Reporter":
@@ -52,7 +52,7 @@ class Reporter:
             self._bar.stop()
 
     def update(self, progress: "Progress") -> None:
-        """Take in how the run stands; shown at once on a terminal, now and then elsewhere."""
+        """Show the progress: at once on a terminal, every few seconds elsewhere."""
         self._last = progress
         if self._bar is not None:
             self._update_bar(progress)
@@ -60,7 +60,7 @@ class Reporter:
             self._line_at = time.monotonic()
             click.echo(self._line(progress), err=True)
 
-    def standing(self) -> str:
+    def summary(self) -> str:
         """One sentence on what is judged and stored."""
         if self._last is None:
             return "Nothing was judged."
@@ -102,7 +102,7 @@ def _duration(seconds: float) -> str:
 def judge() -> None:
     """Judged evaluation of generated answers: faithfulness and completeness, or the axes of your own rubric.
 
-    What is judged is stored at once; the same command goes on where it stopped and pays for nothing twice.
+    What is judged is stored at once; the same command resumes where it stopped and pays for nothing twice.
     """
 
 
@@ -118,7 +118,7 @@ def run(fail_under: float | None, **options: Any) -> int:
     from synthesis.judge.run import run_evaluation
 
     if fail_under is not None and not 0 <= fail_under <= 1:
-        raise OptionError(f"--fail-under must lie between 0 and 1, not {fail_under:g}")
+        raise OptionError(f"--fail-under must be between 0 and 1, not {fail_under:g}")
     wanted = {name: options.pop(name) for name in ("save", "save_text", "history")}
     inputs = read_inputs(**options)
     saving = Saving.of(wanted, find_settings(Path.cwd()).values)
@@ -168,7 +168,7 @@ def status(name: str, root: Path, journal: str | None) -> int:
     "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it. [default: the run's folder]"
 )
 def report(name: str, root: Path, journal: str | None, form: str, out: Path | None) -> int:
-    """The figures of a run, computed anew from its journal: on the console, as a page, or as Markdown."""
+    """The figures of a run, computed again from its journal: on the console, as a page, or as Markdown."""
     from synthesis.judge.results import derive
 
     folder, ledger = stored_run(name, root, journal)
@@ -211,32 +211,32 @@ def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
 
 
 async def _interruptible(work: Coroutine[Any, Any, "EvaluationResult"]) -> "EvaluationResult":
-    """The first Ctrl-C lets calls under way come back, for they are paid; a second one does not wait."""
+    """The first Ctrl-C waits for calls under way, because they are paid for; a second one does not."""
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        _print(["Stopping: calls under way may still come back. Ctrl-C again gives them up."], err=True)
+        _print(["Stopping: waiting for calls under way. Press Ctrl-C again to abandon them."], err=True)
         task.cancel()
         return await task
 
 
 def _interrupted(reporter: Reporter) -> int:
-    _print([f"Interrupted. {reporter.standing()} The same command goes on from here."], err=True)
+    _print([f"Interrupted. {reporter.summary()} The same command resumes from here."], err=True)
     return exits.INTERRUPTED
 
 
 def _cut_short(error: OutputError, reporter: Reporter) -> int:
-    """The disk refused; what the journal took before that is safe."""
+    """The disk refused a write; what the journal already has is safe."""
     if not reporter.has_begun:
         raise error
-    _print([f"error: {error}", reporter.standing()], err=True)
+    _print([f"error: {error}", reporter.summary()], err=True)
     return exits.INCOMPLETE
 
 
 def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
     if result.stopped is not None:
-        _print([f"Stopped: {result.stopped}. The same command goes on from here."], err=True)
+        _print([f"Stopped: {result.stopped}. The same command resumes from here."], err=True)
     if not result.complete:
         return exits.INCOMPLETE
     if fail_under is not None and result.gate_rate < fail_under:

@@ -48,7 +48,7 @@ _OPTIONS = (
         type=float,
         default=120.0,
         show_default=True,
-        help="With --journal: seconds until samples of a process that is not heard of go to the others.",
+        help="With --journal: seconds until the samples of a silent process go to the others.",
     ),
     click.option("--system-prompt-version", default="v1", show_default=True),
     click.option("--rubric", metavar="NAME|FILE", help="course, rag, relational or a file of your own."),

@@ -35,7 +35,7 @@ def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) 
 
 
 def status_lines(ledger: "Ledger") -> Iterator[str]:
-    """Where every sample stands."""
+    """The state of every sample."""
     from synthesis.judge.journal.ledger import State
     from synthesis.judge.results import derive, states
 
@@ -71,10 +71,10 @@ def estimate_lines(estimate: "Estimate") -> Iterator[str]:
     yield f"  output: about {estimate.likely_output:,} tokens, at most {estimate.worst_output:,}"
     likely, worst = estimate.likely_cost(), estimate.worst_cost()
     if likely is None or worst is None or estimate.price is None:
-        yield f"  cost:   not known: nobody says what {estimate.model} costs; --price-file can"
+        yield f"  cost:   not known: there is no price for {estimate.model}; add one with --price-file"
     else:
         yield f"  cost:   about {likely:.4f} USD, at most {worst:.4f} USD ({estimate.price.source})"
-        yield "  retries come on top"
+        yield "  retries are extra"
 
 
 def calibration_lines(found: Figures) -> Iterator[str]:
@@ -181,7 +181,7 @@ SHOWN = 20
 
 
 def compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":
-    """What changed between two judged runs, and how it is told."""
+    """What changed between two judged runs, and the lines that say so."""
     from synthesis.judge.results import read_run
     from synthesis.report.judged.compare import compare_runs
 

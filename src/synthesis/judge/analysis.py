@@ -13,8 +13,8 @@ FEW = 0.3  # of the failed records: below it the mildest kind of failure is rare
 GRAVE_SHARE, PLAIN_SHARE = 0.3, 0.5  # of the failed records: above it a kind of failure is a weakness
 ADVICE = {
     "faithfulness": (
-        "hold the generator to the given context: no claim without its source, and say so when nothing fits",
-        "look for the added details that the context does not hold, and forbid them in the prompt",
+        "restrict the generator to the given context: no claim without its source, and say so when nothing fits",
+        "look for added details that the context does not have, and forbid them in the prompt",
     ),
     "completeness": (
         "have every recommendation explained, and valid options used where the context offers them",
@@ -22,7 +22,7 @@ ADVICE = {
     ),
 }
 GENERAL_ADVICE = (
-    "read these records first and mend what they share",
+    "read these records first and fix what they share",
     "read these records and sharpen the prompt",
 )
 

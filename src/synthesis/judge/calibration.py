@@ -37,7 +37,7 @@ def load_labels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
         elif not isinstance(name, str) or not name.strip():
             problems.add(position, "has no queryLogId")
         elif name in seen:
-            problems.add(named(position, name), f"the same queryLogId stands at {seen[name]}")
+            problems.add(named(position, name), f"the same queryLogId appears at {seen[name]}")
         else:
             seen[name] = position
             labels[name] = _scores(entry, named(position, name), problems)
@@ -48,7 +48,7 @@ def load_labels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
 
 
 def _entries(value: object, file: str) -> list[tuple[str, object, object]]:
-    """Where each label stands, its id and its content."""
+    """The position of each label, its id and its content."""
     if isinstance(value, dict):
         return [(f"label {number}", name, entry) for number, (name, entry) in enumerate(value.items(), 1)]
     if isinstance(value, list):
@@ -121,7 +121,7 @@ def _axis(pairs: Sequence[Pair], axis: Axis) -> dict[str, Any]:
 def _undefined(n: int) -> str:
     if not n:
         return "no sample has both a verdict and a label on this axis"
-    return "judge and people gave one and the same score throughout: agreement cannot be told from chance"
+    return "judge and people gave the same score throughout: agreement cannot be distinguished from chance"
 
 
 def _bias(pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to judge a test set. Only `output_dir`, the name of the run's folder, has no default.
 
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
-    and counts all that this run has cost so far. `journal` None keeps the journal in the run's folder.
+    and counts everything this run has cost so far. `journal` None keeps the journal in the run's folder.
     """
 
     output_dir: str
@@ -44,18 +44,18 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
 
     def check(self) -> None:
-        """Refuse numbers that make no sense."""
+        """Refuse values out of range."""
         positive = ("iterations", "concurrency", "timeout", "max_cost", "max_output_tokens")
         for name in positive:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise OptionError(f"--{name.replace('_', '-')} must be greater than 0, not {value:g}")
         if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise OptionError(f"--temperature must lie between 0 and 2, not {self.temperature:g}")
+            raise OptionError(f"--temperature must be between 0 and 2, not {self.temperature:g}")
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How a run stands: samples over all iterations, and the cost so far (None: not known)."""
+    """The progress of a run: samples over all iterations, and the cost so far (None: not known)."""
 
     total: int
     done: int
@@ -65,7 +65,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class EvaluationResult(msgspec.Struct, frozen=True):
-    """What a run says. `stopped` is why it ended early, if it did."""
+    """The outcome of a run. `stopped` is why it ended early, if it did."""
 
     folder: Path
     run: RunLine

@@ -1,4 +1,4 @@
-"""What a run costs: prices per model, the budget that no call may break, and what is simply not known."""
+"""What a run costs: prices per model, every token that was paid for, and the calls whose cost is not known."""
 
 import math
 from collections.abc import Sequence
@@ -141,7 +141,7 @@ def spent_so_far(ledger: Ledger, run: RunLine) -> float:
 
 
 def open_calls(ledger: Ledger, run: RunLine) -> dict[int, float]:
-    """Calls that nobody has given up yet, with what they may cost."""
+    """Calls that may still be answered, with what they may cost."""
     if run.price is None:
         return {}
     found = [
@@ -181,5 +181,5 @@ def _unaccounted(ledger: Ledger, call: Call) -> dict[str, Any]:
 
 def _unknown(run: RunLine, unmetered: int) -> str:
     if run.price is None:
-        return f"The price of {run.judge.model} is not known; a price file (--price-file) can tell it."
+        return f"The price of {run.judge.model} is not known; add it with --price-file."
     return f"{unmetered} calls came back without a count of tokens, so the cost is not known."

@@ -13,7 +13,7 @@ _ROUNDING = 1e-12  # sums of the same amounts in another order
 
 
 class NoFurtherCallError(JudgeError):
-    """No call may be sent any more: the cap is reached or the run was stopped. No outcome of the sample."""
+    """No further call may be sent: the cap is reached or the run was stopped. The sample stays pending."""
 
 
 class Budget:
@@ -22,7 +22,7 @@ class Budget:
     def __init__(
         self, cap: float | None, price: Price | None, spent: float, elsewhere: Mapping[int, float] | None = None
     ) -> None:
-        """`spent` counts calls without an answer at their worst; `elsewhere` are those that may yet be answered."""
+        """`spent` counts unanswered calls at their worst case; `elsewhere` are those that may still be answered."""
         self._elsewhere = dict(elsewhere or {})
         self._cap = math.inf if cap is None else cap
         self._price = price
@@ -55,7 +55,7 @@ class Budget:
         self._release(reserved, sum(self._cost(used) for used in usage))
 
     def write_off(self, reserved: float) -> None:
-        """A call whose cost nobody knows counts as its worst case."""
+        """A call of unknown cost counts as its worst case."""
         self._release(reserved, reserved)
 
     def is_overdrawn(self) -> bool:
@@ -63,7 +63,7 @@ class Budget:
         return self.spent + self._reserved > self._cap + _ROUNDING
 
     def begun_elsewhere(self, call: int, worst: TokenUsage) -> None:
-        """Another process sends a call; until it is answered it counts at its worst."""
+        """Another process sends a call; until it is answered it counts at its worst case."""
         self._elsewhere[call] = self._cost(worst)
         self.spent += self._elsewhere[call]
 
@@ -84,7 +84,7 @@ class Budget:
 
 
 class Pacer:
-    """Halves the number of calls at each wave of refusals, pauses when told to, and grows back by ones."""
+    """Halves the number of calls at each wave of refusals, honours `Retry-After`, and recovers one call at a time."""
 
     def __init__(self, concurrency: int) -> None:
         self._ceiling = concurrency
@@ -114,7 +114,7 @@ class Pacer:
         self._wake()
 
     def slow_down(self, pause: float) -> None:
-        """The other side refused: nobody sends before the pause is over, and then fewer at a time."""
+        """The server refused: no call is sent before the pause is over, and fewer at a time after it."""
         now = asyncio.get_running_loop().time()
         if now >= self._resume_at:  # refusals of one wave count once
             self.allowed = max(1.0, self.allowed / 2)
@@ -126,7 +126,7 @@ class Pacer:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
-                self._wake()  # the place was given to one that no longer wants it
+                self._wake()  # the place went to a call that was cancelled meanwhile
             raise
 
     def _wake(self) -> None:

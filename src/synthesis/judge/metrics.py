@@ -201,4 +201,4 @@ def _agreement(rows: Sequence[Row], axis: Axis) -> dict[str, Any]:
 def _undefined(compared: int) -> str:
     if not compared:
         return "no sample was judged in two or more iterations"
-    return "all scores are the same: without variation agreement cannot be told from chance"
+    return "all scores are the same: without variation, agreement cannot be distinguished from chance"

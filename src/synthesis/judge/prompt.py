@@ -1,4 +1,4 @@
-"""The blind prompt: what a judge sees of a sample, fenced so that no text can pose as another part.
+"""The blind prompt: what a judge sees of a sample, fenced so that no text can imitate another part.
 
 Relevance scores, ids, model and prompt names are not in it: a `TestCase` context does not hold them, and
 `query_log_id` and `meta` are never read here.

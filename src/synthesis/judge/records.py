@@ -98,7 +98,7 @@ _ATTEMPTS = tuple(
             ("faithfulness", "completeness"),
             r"\b(?:faithfulness|completeness)\b[\"']?\s{0,3}[:=]\s{0,3}(?:\{|[1-5]\b)",
         ),
-        # the marks by which chat models and this prompt tell parts from each other
+        # the marks that separate the parts of a chat prompt, or of this one
         (
             ("<", "["),
             r"<\|?\s{0,2}/?(?:im_start|im_end|system|assistant|endoftext|begin_of_text|eot_id)\b[^>]{0,20}\|?>"
@@ -120,7 +120,7 @@ _HIDDEN = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 
 
 def flags_of(answer: str) -> list[str]:
-    """The flags of an answer: none, or that it imitates instructions."""
+    """The flags of an answer: none, or that it imitates instructions. A flagged answer is judged like any other."""
     seen = answer if answer.isascii() else _HIDDEN.sub("", unicodedata.normalize("NFKC", answer))
     lowered = seen.lower()
     for words, pattern in _ATTEMPTS:

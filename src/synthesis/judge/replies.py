@@ -19,7 +19,7 @@ _OUT_OF_FIVE = re.compile(r"\s*([1-5])(?:\.0+)?\s*(?:/|out of)\s*5(?:\.0+)?\s*",
 
 
 class UnusableReplyError(JudgeError):
-    """A reply that holds no certain verdict; the message says why, in words that the judge can act on."""
+    """A reply without a certain verdict; the message says why, in words that the judge can act on."""
 
 
 def read_reply(text: str, rubric: Rubric) -> dict[str, AxisVerdict]:
@@ -64,7 +64,7 @@ def _score(name: str, value: Any) -> int:
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 
@@ -73,7 +73,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_without_doubles)
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """The outermost JSON objects in a text, whatever stands around them: prose, a code fence, reasoning."""
+    """The outermost JSON objects in a text, whatever surrounds them: prose, a code fence, reasoning."""
     found, position = [], text.find("{")
     while position >= 0:
         try:
@@ -123,13 +123,13 @@ class Patience(msgspec.Struct, frozen=True):
     longest_retry_after: float = 300.0
 
     def wait(self, attempt: int, chance: random.Random) -> float:
-        """Doubles with each attempt; the jitter keeps many callers from coming back together."""
+        """Doubles with each attempt; the jitter keeps many callers from retrying together."""
         longest = min(self.longest_wait, self.first_wait * 2.0**attempt)
         return longest * chance.uniform(0.5, 1.0)
 
 
 class Asker:
-    """Asks until there is a verdict, or a reason why there is none."""
+    """Asks until there is a verdict, or a reason for having none."""
 
     def __init__(self, patience: Patience, seed: int | None) -> None:
         self._patience = patience
@@ -164,11 +164,11 @@ class Asker:
         if not error.retry:
             raise error
         if (error.retry_after or 0.0) > self._patience.longest_retry_after:
-            raise JudgeError(f"{error.message}; it asks to wait {error.retry_after:g} s, which is too long")
+            raise JudgeError(f"{error.message}; it asks for a wait of {error.retry_after:g} s, which is too long")
         pause = self._patience.wait(attempt, self._chance)
         if error.retry_after is not None:
             pause = error.retry_after + pause * 0.1
         if error.overloaded:
-            calls.desk.pacer.slow_down(pause)
+            calls.context.pacer.slow_down(pause)
         if attempt + 1 < self._patience.attempts:
             await asyncio.sleep(pause)

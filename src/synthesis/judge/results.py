@@ -60,7 +60,7 @@ def derive(ledger: Ledger) -> Results:
 
 
 def states(ledger: Ledger, number: int) -> Counter[State]:
-    """How many samples stand where, in one iteration."""
+    """How many samples are in each state, in one iteration."""
     iteration = ledger.iteration(number)
     return Counter(iteration.state(sample) for sample in ledger.samples)
 
@@ -133,12 +133,12 @@ DEFAULT_ROOT = Path("data/evaluation/answer-synthesis")
 
 
 def run_folder(root: Path, name: str) -> Path:
-    """The folder of a run; a name can not lead out of the root."""
+    """The folder of a run; a name cannot lead out of the root."""
     folder = root / name
     plain = bool(re.fullmatch(r"[^/\\\x00-\x1f]+", name)) and name.strip(". ") != ""
     if not plain or folder.resolve().parent != root.resolve():
         raise OptionError(
-            f"'{name}' is no name for an output folder: it would leave {root}",
+            f"'{name}' is not a valid folder name: it would leave {root}",
             hint="Use a plain name without slashes; --root says where runs are kept.",
         )
     return folder
@@ -178,7 +178,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def read_run(folder: Path) -> JudgedRun:
-    """The run in a folder, with its figures computed anew from the journal."""
+    """The run in a folder, with its figures computed again from the journal."""
     return judged_run(read_ledger(folder))
 
 

@@ -1,21 +1,21 @@
-"""The workers of a run: each takes the next sample as soon as it is free, and stores before it goes on."""
+"""The workers of a run: each takes the next sample as soon as it is free, and stores it before the next one."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 
 from synthesis.errors import OutputError, SynthesisError, shorten
-from synthesis.judge.calls import Calls, Desk, RunStopError
+from synthesis.judge.calls import CallContext, Calls, RunStopError
 from synthesis.judge.clients import Judge
 from synthesis.judge.config import EvaluationConfig, Progress
 from synthesis.judge.journal.base import LeaseLostError, Work
 from synthesis.judge.journal.ledger import usage_in
 from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, ReplyLine, VerdictLine, now
-from synthesis.judge.journal.progress import Keeper
+from synthesis.judge.journal.progress import JournalFlusher
 from synthesis.judge.limits import NoFurtherCallError
 from synthesis.judge.model import Rubric, TestCase, TokenUsage
 from synthesis.judge.records import make_record
 
-GRACE = 10.0  # seconds that calls under way get when the run is stopped: they are paid for
+GRACE = 10.0  # seconds for calls under way when the run is stopped: they are already paid for
 REASON_WIDTH = 300
 
 
@@ -27,61 +27,63 @@ class Workers:
         judge: Judge,
         cases: Sequence[TestCase],
         rubric: Rubric,
-        desk: Desk,
+        context: CallContext,
         config: EvaluationConfig,
         observer: Callable[[Progress], None] | None,
     ) -> None:
         self._judge = judge
         self._cases = cases
         self._rubric = rubric
-        self._desk = desk
+        self._context = context
         self._config = config
         self._observer = observer
         self._stopped: str | None = None
         self._stored_before = 0
-        self._keeper = Keeper(desk.journal, config.concurrency, self._tell)
+        self._flusher = JournalFlusher(context.journal, config.concurrency, self._report)
         self._total = config.iterations * len(cases)
-        self._samples = {sample.hash: sample for sample in desk.journal.ledger.samples}
+        self._samples = {sample.hash: sample for sample in context.journal.ledger.samples}
         self._done = 0
         self._failed: set[tuple[int, str]] = set()
 
     async def run(self, work: Sequence[Work]) -> str | None:
         """Judge all of it; returns why it stopped early, if it did."""
         self._stored_before = self._done = self._total - len(work)
-        self._tell()
-        self._desk.journal.enlist(work, self._hear)
-        size = max(1, min(self._config.concurrency, len(work)))  # one has to wait for what others judge
-        crew = [asyncio.create_task(self._worker()) for _ in range(size)]
+        self._report()
+        self._context.journal.enlist(work, self._on_foreign_lines)
+        size = max(
+            1, min(self._config.concurrency, len(work))
+        )  # at least one, to wait for samples that other processes hold
+        tasks = [asyncio.create_task(self._worker()) for _ in range(size)]
         try:
-            await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         except asyncio.CancelledError:
             self._stop("interrupted")
-            await asyncio.wait(crew, timeout=GRACE)
+            await asyncio.wait(tasks, timeout=GRACE)
             raise
         finally:
-            await self._dismiss(crew)
+            await self._end_workers(tasks)
         return self._stopped
 
-    async def _dismiss(self, crew: Sequence[asyncio.Task[None]]) -> None:
-        """Nobody works on after the run; what a worker could not handle is raised."""
-        for worker in crew:
+    async def _end_workers(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """End all workers; an error that a worker could not handle is raised."""
+        for worker in tasks:
             worker.cancel()
-        outcomes = await asyncio.gather(*crew, return_exceptions=True)
-        await self._keeper.settle()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        await self._flusher.drain()
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
 
     async def _worker(self) -> None:
         while self._stopped is None:
-            work = await self._desk.journal.take()
+            work = await self._context.journal.take()
             if work is None or self._stopped is not None:
                 return
             await self._judge_one(work, self._cases[work.sample.position])
 
     async def _judge_one(self, work: Work, case: TestCase) -> None:
-        """A sample ends with a verdict or with a reason why there is none; both are stored."""
-        calls = Calls(self._desk, work)
+        """A sample ends with a verdict or with the reason for having none; both are stored."""
+        calls = Calls(self._context, work)
         try:
             verdict = await self._judge.judge(case, calls)
             record = make_record(case, verdict, self._rubric)
@@ -100,9 +102,9 @@ class Workers:
             await self._store(work, line)
 
     async def _store(self, work: Work, line: VerdictLine | ErrorLine) -> None:
-        if await self._desk.journal.finish(work, line):
+        if await self._context.journal.finish(work, line):
             self._count(line)
-            await self._keeper.keep(work)
+            await self._flusher.add(work)
 
     def _error_line(self, work: Work, case: TestCase, error: Exception) -> ErrorLine:
         reason = error.message if isinstance(error, SynthesisError) else f"{type(error).__name__}: {error}"
@@ -126,9 +128,9 @@ class Workers:
         self._done += 1
         self._failed.discard((line.i, line.h))
 
-    def _hear(self, lines: Sequence[Line]) -> None:
-        """Other processes judge and pay as well."""
-        budget, shown = self._desk.budget, []
+    def _on_foreign_lines(self, lines: Sequence[Line]) -> None:
+        """Account for lines of other processes, which judge and pay as well."""
+        budget, shown = self._context.budget, []
         for line in lines:
             match line:
                 case CallLine():
@@ -140,15 +142,15 @@ class Workers:
                         budget.answered_elsewhere(line.n, usage_in(line))
                     self._count(line)
                     shown.append(Work(line.i, self._samples[line.h]))
-        self._keeper.show(shown)
+        self._flusher.show(shown)
 
     def _stop(self, reason: str) -> None:
-        """No sample is begun and no call is sent from here on."""
+        """Begin no further sample and send no further call."""
         self._stopped = self._stopped or reason
-        self._desk.closed = True
-        self._desk.journal.halt()
+        self._context.closed = True
+        self._context.journal.halt()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self._observer is not None:
-            cost = self._desk.budget.known_spending()
+            cost = self._context.budget.known_spending()
             self._observer(Progress(self._total, self._done, len(self._failed), self._stored_before, cost))

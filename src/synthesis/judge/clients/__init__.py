@@ -38,7 +38,7 @@ class Judge(Protocol):
     """Gives a verdict on one sample, or raises a `JudgeError` that says why it cannot.
 
     `model` and `prompt` are part of the judge's identity (`prompt` is None where there is none). A judge
-    whose calls cost money makes each through `calls.begin(...)`, so that it is noted before it is sent.
+    whose calls cost money makes each through `calls.begin(...)`, so that it is recorded before it is sent.
     """
 
     model: str
@@ -53,7 +53,7 @@ class Judge(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
@@ -80,7 +80,7 @@ def create_judge(settings: JudgeSettings) -> Judge:
         raise OptionError(
             f"there is no judge provider '{settings.provider}'",
             hint=f"{did_you_mean(settings.provider, known)} "
-            "Any OpenAI-compatible server is reached with openai and --base-url.",
+            "Use openai with --base-url for any OpenAI-compatible server.",
         )
     judge: Judge = known[settings.provider].load()(settings)
     return judge

@@ -16,7 +16,7 @@ from synthesis.judge.replies import UnusableReplyError, read_verdict
 
 
 class LocalJudge:
-    """Asks the offline judge in this process; its rules change with the version, so its name tells it."""
+    """Asks the offline judge in this process; its rules change with the version, so its name includes it."""
 
     model = f"offline-{__version__}"
     prompt = None
@@ -34,7 +34,7 @@ class LocalJudge:
         return TokenUsage(self.model, 0, 0)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to close."""
 
 
 def offline_judge(settings: JudgeSettings) -> LocalJudge:
@@ -72,12 +72,12 @@ class ReplayJudge:
             self._recordings[calls.iteration] = self._recording(calls.iteration)
         record = self._recordings[calls.iteration].get(case.query_log_id)
         if record is None:
-            raise JudgeError("the recording holds no verdict on this sample")
+            raise JudgeError("the recording has no verdict on this sample")
         if (record.get("question", case.question), record.get("systemAnswer", case.answer)) != (
             case.question,
             case.answer,
         ):
-            raise JudgeError("the recorded verdict is on another question or answer")
+            raise JudgeError("the recorded verdict is for another question or answer")
         try:
             axes = read_verdict(record.get("judgeVerdict", record), self._rubric)
         except UnusableReplyError as error:
@@ -89,7 +89,7 @@ class ReplayJudge:
         return TokenUsage(self.model, 0, 0)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to close."""
 
     def _recording(self, iteration: int) -> Recording:
         """A run's folder has records per iteration; a single file answers for all of them."""
@@ -117,5 +117,5 @@ def _read_recording(path: Path) -> Recording:
     if isinstance(content, list):
         content = {item.get("queryLogId", ""): item for item in content if isinstance(item, dict)}
     if not isinstance(content, dict) or not all(isinstance(item, dict) for item in content.values()):
-        raise TestSetError("holds no records and no verdicts", place=Place(str(path)), hint=_HINT)
+        raise TestSetError("contains neither records nor verdicts", place=Place(str(path)), hint=_HINT)
     return content

@@ -24,13 +24,13 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class LeaseLostError(JudgeError):
-    """Another process has taken over the sample; nothing is said about it here."""
+    """Another process has taken over the sample; this process records no outcome for it."""
 
 
 class Journal(ABC):
-    """Append-only. What a coroutine here has returned from survives the death of this process.
+    """Append-only. Once a coroutine here has returned, its effect survives the death of this process.
 
-    `ledger` is what all lines add up to, `begun` counts the calls of this process, `shown` is what messages call it.
+    `ledger` is what all lines add up to, `begun` counts this process's calls, `shown` names the journal in messages.
     """
 
     def __init__(self, folder: Path, shown: str) -> None:
@@ -41,19 +41,19 @@ class Journal(ABC):
 
     @abstractmethod
     async def open(self, opening: Opening) -> None:
-        """Store what `opening` finds missing in the ledger: judge, price, set. It may refuse."""
+        """Store the lines that `opening` finds missing in the ledger: judge, price, set. It may refuse."""
 
     @abstractmethod
     def enlist(self, work: Sequence[Work], listener: Listener) -> None:
-        """This is what this process would judge; `listener` hears of lines that other processes have written."""
+        """Offer the samples this process would judge; `listener` is called with lines that other processes wrote."""
 
     @abstractmethod
     async def take(self) -> Work | None:
-        """The next sample, which nobody else judges from here on; None when none is left."""
+        """The next sample, reserved for this process; None when none is left."""
 
     @abstractmethod
     def halt(self) -> None:
-        """No sample is given any more, and nobody waits for one."""
+        """Stop handing out samples; waiting callers get None."""
 
     @abstractmethod
     async def store(self, line: Line, work: Work | None = None) -> Line | None:
@@ -61,18 +61,18 @@ class Journal(ABC):
 
     @abstractmethod
     async def commit(self) -> None:
-        """Return when all that was stored so far is on the disk."""
+        """Return when everything stored so far is on the disk."""
 
     @abstractmethod
     async def end(self) -> None:
-        """Nothing more is judged here: give back what was taken, take in what others have written."""
+        """Finish judging: release held samples and read what other processes have written."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
 
     async def begin(self, work: Work, worst: TokenUsage) -> int:
-        """Note that a call is about to be sent; returns its number."""
+        """Record that a call is about to be sent; returns its number."""
         sample, most = work.sample, (worst.input_tokens, worst.output_tokens)
         line = CallLine(self.ledger.next_call, work.iteration, sample.hash, sample.fingerprint, now(), most)
         stored = await self.store(line, work)
@@ -82,7 +82,7 @@ class Journal(ABC):
         return stored.n
 
     async def note(self, line: ReplyLine | LostLine) -> None:
-        """Note how a call ended."""
+        """Record how a call ended."""
         await self.store(line)
 
     async def finish(self, work: Work, line: VerdictLine | ErrorLine) -> bool:

@@ -52,12 +52,12 @@ class FolderLock:
             ) from None
 
     def release(self) -> None:
-        """Let the next process in."""
+        """Release the folder."""
         os.close(self._descriptor)
 
 
 JOURNAL = "journal.jsonl"
-SHARED_COPY = "shared-journal.jsonl"  # a shared journal as a process last saw it; a view like the other files
+SHARED_COPY = "shared-journal.jsonl"  # a copy of the shared journal as this process last saw it
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -80,13 +80,13 @@ class FileJournal(Journal):
             raise
 
     async def open(self, opening: Opening) -> None:
-        """Note judge, price and set where they are not the ones noted last."""
+        """Record judge, price and set where they differ from the last recorded ones."""
         for line in opening(self.ledger):
             await self.store(line)
         await self.commit()
 
     def enlist(self, work: Sequence[Work], listener: Listener) -> None:  # noqa: ARG002
-        """The folder's lock keeps others off, so there is nobody to listen to."""
+        """The folder's lock keeps other processes out, so the listener is never called."""
         self._queue.extend(work)
 
     async def take(self) -> Work | None:
@@ -94,11 +94,11 @@ class FileJournal(Journal):
         return self._queue.popleft() if self._queue else None
 
     def halt(self) -> None:
-        """What is left stays for the next run."""
+        """The rest stays for the next run."""
         self._queue.clear()
 
     async def store(self, line: Line, work: Work | None = None) -> Line:  # noqa: ARG002
-        """Hand one line to the operating system; never waits, so lines stand in the order of the calls."""
+        """Hand one line to the operating system; never waits, so lines keep the order of the calls."""
         content = _ENCODER.encode(line) + b"\n"
         with refused_writes(self._path):
             self._append(content)
@@ -111,10 +111,10 @@ class FileJournal(Journal):
             await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
 
     async def end(self) -> None:
-        """Nobody else waits for anything."""
+        """There are no other processes to inform."""
 
     def close(self) -> None:
-        """Let go of the file and of the folder."""
+        """Close the file and release the folder."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -132,13 +132,13 @@ class FileJournal(Journal):
         try:
             write_all(self._descriptor, content)
         except OSError:
-            os.ftruncate(self._descriptor, self._size)  # a full disk leaves no half line behind
+            os.ftruncate(self._descriptor, self._size)  # a full disk must not leave half a line behind
             raise
         self._size += len(content)
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """What a run folder's journal adds up to; looks only, and takes no lock."""
+    """What a run folder's journal adds up to; read-only, and without the lock."""
     path = next((folder / name for name in (JOURNAL, SHARED_COPY) if (folder / name).is_file()), None)
     if path is None:
         raise RunFolderError(
@@ -153,7 +153,7 @@ def read_ledger(folder: Path) -> Ledger:
 
 
 def refuse_foreign_folder(folder: Path, journal: str) -> None:
-    """A folder with results but without its journal is somebody else's: nothing in it is overwritten."""
+    """A folder with results but without a journal was not written by this tool: nothing in it is overwritten."""
     names = [JOURNAL, SHARED_COPY, "records", "metrics", "cost", "final-metrics"]
     foreign = [name for name in names if (folder / name).exists()]
     if foreign and journal not in foreign:
@@ -171,7 +171,7 @@ _WHOSE = {
 
 
 def _read(path: Path) -> tuple[Ledger, int, bool]:
-    """The ledger, the length of what is whole, and whether only the last line's end is missing."""
+    """The ledger, the length of the complete lines, and whether only the last line break is missing."""
     ledger = Ledger()
     try:
         content = path.read_bytes()
@@ -194,16 +194,16 @@ def _lines(content: bytes, end: int) -> Iterator[memoryview]:
 
 
 def _with_last(ledger: Ledger, content: bytes, whole: int, path: Path) -> tuple[Ledger, int, bool]:
-    """A last line without its end was being written when the process died: it counts if it is whole."""
+    """A last line without a line break was being written when the process died: it counts if it is complete."""
     if whole == len(content):
         return ledger, whole, False
     try:
         line = decode(content[whole:])
     except msgspec.MsgspecError:
         if ledger.run is None and not content[whole:].startswith(b'{"t":"run"'[: len(content) - whole]):
-            raise damaged(str(path), 1, content[whole:], "this is no journal of this tool") from None
+            raise damaged(str(path), 1, content[whole:], "this is not a journal of this tool") from None
         return ledger, whole, False
     if ledger.run is None and not isinstance(line, RunLine):
-        raise damaged(str(path), 1, content[whole:], "this is no journal of this tool")
+        raise damaged(str(path), 1, content[whole:], "this is not a journal of this tool")
     apply_line(ledger, memoryview(content)[whole:], content.count(b"\n") + 1, str(path))
     return ledger, len(content), True

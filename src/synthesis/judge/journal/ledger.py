@@ -26,7 +26,7 @@ from synthesis.judge.model import TokenUsage
 
 
 class State(StrEnum):
-    """Where a sample stands. Stale: its text has changed since it was judged."""
+    """The state of a sample. Stale: its text has changed since it was judged."""
 
     JUDGED = "judged"
     STALE = "stale"
@@ -44,7 +44,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Call:
-    """One call to a judge: begun, and perhaps answered."""
+    """One call to a judge: begun, and answered unless it was lost."""
 
     __slots__ = ("begun", "lost", "usage")
 
@@ -55,7 +55,7 @@ class Call:
 
 
 class IterationLedger:
-    """All that one judge said and cost in one iteration."""
+    """Everything that one judge said and cost in one iteration."""
 
     def __init__(self) -> None:
         self.verdicts: defaultdict[str, dict[str, VerdictLine]] = defaultdict(dict)
@@ -105,7 +105,7 @@ class Ledger:
         self._ids: dict[str, str] = {}
 
     def present_run(self) -> RunLine:
-        """Whose folder this is; a journal that was read or opened always says it."""
+        """Which judge and set the journal belongs to; every journal that was read or opened has it."""
         if self.run is None:
             raise LookupError("a journal begins with its judge")
         return self.run
@@ -177,24 +177,26 @@ def usage_in(line: VerdictLine) -> tuple[TokenUsage, ...]:
 
 
 def apply_line(ledger: Ledger, raw: Raw, number: int, journal: str) -> Line:
-    """Take a stored line into account."""
+    """Decode a stored line and apply it; damage is refused with its place, and nothing is changed."""
     try:
         line = decode(raw)
         if ledger.run is None and not isinstance(line, RunLine):
-            raise damaged(journal, number, raw, "a journal begins with its judge; this is none")
+            raise damaged(journal, number, raw, "a journal begins with its judge; this line does not")
         ledger.apply(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        kind = "this is no journal of this tool" if ledger.run is None else "the journal is damaged"
+        kind = "this is not a journal of this tool" if ledger.run is None else "the journal is damaged"
         raise damaged(journal, number, raw, f"{kind}: {error}") from None
     except (KeyError, TypeError) as error:
         raise damaged(journal, number, raw, f"the journal is damaged: no call {error}") from None
     if isinstance(line, RunLine) and line.format != FORMAT:
-        raise damaged(journal, number, raw, f"this journal has format {line.format}, known is {FORMAT}")
+        raise damaged(
+            journal, number, raw, f"this journal has format {line.format}; this version reads format {FORMAT}"
+        )
     return line
 
 
 def damaged(journal: str, number: int, raw: Raw, message: str) -> RunFolderError:
-    """The complaint about one line."""
+    """The error for one damaged line."""
     excerpt = shorten(bytes(raw[:200]).decode("utf-8", "replace"))
     return RunFolderError(
         message,

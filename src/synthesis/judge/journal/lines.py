@@ -12,7 +12,7 @@ FORMAT = 1
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Whose verdicts these are: a run folder belongs to one judge."""
+    """Identifies the judge: a run folder belongs to one."""
 
     provider: str
     model: str
@@ -20,7 +20,7 @@ class Identity(msgspec.Struct, frozen=True):
     rubric: str
 
     def difference(self, other: "Identity") -> str:
-        """What distinguishes two judges, in words."""
+        """How two judges differ, in words."""
         pairs = [(name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__]
         return ", ".join(
             f"{name} {mine or 'none'}, not {theirs or 'none'}" for name, mine, theirs in pairs if mine != theirs
@@ -28,19 +28,19 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True, rename="camel"):
-    """USD per million tokens, and who says so."""
+    """USD per million tokens, and the source of the price."""
 
     input_per_million: float
     output_per_million: float
     source: str
 
     def of(self, input_tokens: int, output_tokens: int) -> float:
-        """What so many tokens cost."""
+        """The cost of these tokens."""
         return (input_tokens * self.input_per_million + output_tokens * self.output_per_million) / 1_000_000
 
 
 class RunLine(msgspec.Struct, frozen=True, rename="camel", tag="run", tag_field="t"):
-    """Opens a journal, and stands again wherever judge, price or number of iterations change."""
+    """Opens a journal; written again whenever judge, price or number of iterations change."""
 
     format: int
     at: str
@@ -79,7 +79,7 @@ class ReplyLine(msgspec.Struct, frozen=True, tag="reply", tag_field="t"):
 
 
 class LostLine(msgspec.Struct, frozen=True, tag="lost", tag_field="t"):
-    """Call `n` was cut off or given up; what it cost is not known."""
+    """Call `n` was cut off or abandoned; its cost is not known."""
 
     n: int
     at: str

@@ -20,7 +20,7 @@ def open_journal(folder: Path, shared: SharedPlace | None) -> Journal:
 
 
 def missing_lines(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> list[Line]:
-    """Judge, price and set where they are not the ones noted last; a judge that has no business here is refused."""
+    """Lines for judge, price and set where they differ from the recorded ones; another judge is refused."""
     _check_judge(ledger, run.judge, on_change, journal)
     _check_changes(ledger, run, samples, on_change, journal)
     lines: list[Line] = []
@@ -42,7 +42,7 @@ def _check_judge(ledger: Ledger, identity: Identity, on_change: OnChange, journa
 
 
 def _check_changes(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> None:
-    """`error` stops before anything is written."""
+    """With `error` the run stops before anything is written."""
     if on_change != "error" or ledger.run is None or ledger.run.judge != run.judge:
         return
     future = Ledger()

@@ -15,7 +15,7 @@ from synthesis.judge.journal.base import Journal, Work
 from synthesis.judge.journal.ledger import Ledger, Sample, State
 
 SHOWN_AT_ONCE = 500  # up to here the file follows every sample
-GROWTH = 50  # beyond, it is written anew when it has grown by a fiftieth, so that bytes per sample stay flat
+GROWTH = 50  # beyond that it is rewritten when it has grown by a fiftieth, so that bytes per sample stay flat
 
 
 class ProgressView:
@@ -34,7 +34,7 @@ class ProgressView:
             self.update(sample)
 
     def update(self, sample: Sample) -> None:
-        """Take in how a sample stands now."""
+        """Update the entry of one sample."""
         state = self._work.state(sample)
         entry = self._entry(sample, state)
         self._done += (entry is not None) - (self._entries[sample.position] is not None)
@@ -104,11 +104,11 @@ class ProgressView:
         )
 
 
-class Keeper:
-    """Flushes behind the workers' backs, but never lets more than `most` samples wait for the disk.
+class JournalFlusher:
+    """Flushes the journal in the background, but never lets more than `most` samples wait for the disk.
 
-    With one worker that means: the next call is sent when the last verdict is on the disk. With many, a
-    worker need not wait for the disk while the others go on paying.
+    With one worker, the next call is sent when the last verdict is on the disk. With many, a
+    worker does not wait for the disk while others are waiting for paid replies.
     """
 
     def __init__(self, journal: Journal, most: int, shown: Callable[[], None]) -> None:
@@ -116,30 +116,30 @@ class Keeper:
         self._most = most
         self._shown = shown
         self._waiting: list[Work] = []
-        self._on_the_way = 0
+        self._in_flight = 0
         self._flushing: asyncio.Task[None] | None = None
         self._views: dict[int, ProgressView] = {}
 
-    async def keep(self, work: Work) -> None:
+    async def add(self, work: Work) -> None:
         """Take over a sample whose line was appended."""
         self._waiting.append(work)
         if self._flushing is None or self._flushing.done():
-            await self.settle()
+            await self.drain()
             self._flushing = asyncio.create_task(self._flush())
-        if len(self._waiting) + self._on_the_way >= self._most:
-            await self.settle()
+        if len(self._waiting) + self._in_flight >= self._most:
+            await self.drain()
 
-    async def settle(self) -> None:
-        """Return when nothing waits any more; raises what the disk refused."""
+    async def drain(self) -> None:
+        """Return when no sample waits for the disk; raises what the disk refused."""
         if self._flushing is not None:
             await asyncio.shield(self._flushing)
 
     async def _flush(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting, []
-            self._on_the_way = len(batch)
+            self._in_flight = len(batch)
             await self._journal.commit()
-            self._on_the_way = 0
+            self._in_flight = 0
             self.show(batch)
 
     def show(self, batch: list[Work]) -> None:
@@ -157,12 +157,12 @@ class Keeper:
         return self._views[iteration]
 
     def _write(self, iteration: int) -> None:
-        """A view that cannot be written is no reason to stop: the journal and the last writing will tell."""
+        """A progress file that cannot be written does not stop the run: the end writes it again from the journal."""
         path = progress_path(self._journal.folder, iteration)
         with contextlib.suppress(OutputError):
             replace_file(path, self._view(iteration).content(), durable=False)
 
 
 def progress_path(folder: Path, iteration: int) -> Path:
-    """Where the progress view of an iteration stands."""
+    """The path of an iteration's progress file."""
     return folder / f"iteration-{iteration}" / ".progress.json"

@@ -16,7 +16,7 @@ from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import parse_placed_cases
 from synthesis.judge.testset.files import Problems, listing, named
 
-ROW_HINT = "docs/testsets.md describes the shape of a log row; --map names columns that are called otherwise."
+ROW_HINT = "docs/testsets.md describes the shape of a log row; --map names columns with other names."
 
 
 def read_log(
@@ -28,7 +28,7 @@ def read_log(
 ) -> Iterator[LogRow]:
     """The wanted rows of a log; what is wrong with any of them is raised together after the last.
 
-    The contents of a row that is not wanted are not looked at, so an old broken one stops nobody.
+    The contents of an unwanted row are not parsed, so an old broken row does no harm.
     """
     problems = Problems(source_name(source), hint=ROW_HINT)
     for index, (position, raw) in enumerate(_placed(source, table, problems)):
@@ -103,7 +103,7 @@ def _lacks(row: LogRow) -> str | None:
 
 
 class _Builder:
-    """Counts what passes by, so that no row is left out in silence."""
+    """Counts the rows it sees, so that none is left out silently."""
 
     def __init__(self, name: str, selection: Selection) -> None:
         self.name = name

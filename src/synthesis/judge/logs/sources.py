@@ -17,13 +17,13 @@ from synthesis.judge.testset.files import Problems, kind_of, not_utf8, unreadabl
 if TYPE_CHECKING:
     from sqlalchemy import URL, ColumnClause, Engine
 
-Placed = tuple[str, dict[str, Any]]  # where the row stands in words, and the row
+Placed = tuple[str, dict[str, Any]]  # the row's position in words, and the row
 LARGEST_CELL = 2**31 - 1
 ROWS_AT_A_TIME = 500
 
 
 def read_json_lines(file: str, problems: Problems) -> Iterator[Placed]:
-    """One object per line; empty lines are passed over."""
+    """One object per line; empty lines are skipped."""
     with _opened(file) as stream:
         for number, line in enumerate(stream, 1):
             text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
@@ -142,7 +142,7 @@ def _url(url: str) -> "URL":
         parsed = make_url(url)
     except (exc.ArgumentError, ValueError):
         hint = "Write it as sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE."
-        raise TestSetError("this is no database URL", hint=hint) from None
+        raise TestSetError("this is not a database URL", hint=hint) from None
     if parsed.drivername in ("postgres", "postgresql"):  # the driver that the extra `sql` brings
         parsed = parsed.set(drivername="postgresql+psycopg")
     return parsed
@@ -189,4 +189,4 @@ def _without_password(text: str, url: "URL") -> str:
 
 def _failed(reason: str, url: str) -> TestSetError:
     hint = "Check host, database, user and table."
-    return TestSetError(f"the database says: {reason}", place=Place(shown(url)), hint=hint)
+    return TestSetError(f"the database reports: {reason}", place=Place(shown(url)), hint=hint)

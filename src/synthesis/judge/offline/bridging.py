@@ -49,7 +49,7 @@ def says_nothing_found(text: str) -> bool:
 
 
 def is_frame(claim: Claim) -> bool:
-    """A heading, a question back, a pleasantry or a refusal: nothing that the context could bear out."""
+    """A heading, a question back, a pleasantry or a refusal: nothing that the context could support."""
     return (
         claim.heading
         or claim.text.rstrip("\"')").endswith(("?", "？"))

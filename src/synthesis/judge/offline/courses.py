@@ -1,4 +1,4 @@
-"""Claims about courses: is the aspect listed for that very course, and do its outcomes bear it out?"""
+"""Claims about courses: is the aspect listed for that course, and do its outcomes support it?"""
 
 import re
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class CourseEvidence:
         return not self.mentioned(tokens) and not self.terms(tokens, [], given)
 
     def support_of(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> Support:
-        """The share of the credited terms that stand in the evidence of the courses meant."""
+        """The share of the credited terms that are in the evidence of the subject courses."""
         own = [self._single[at] for at in subject] or [self.together]
         terms = self.terms(tokens, subject, given)
         denied = _denied(tokens)

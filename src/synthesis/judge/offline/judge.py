@@ -30,7 +30,7 @@ class Style(NamedTuple):
     cuts: tuple[float, float, float, float]
 
 
-# A true sentence in own words shares fewer words with its source than a wrongly glued copy does, so the two
+# A true sentence in own words shares fewer words with its source than a wrongly joined copy does, so the two
 # are measured against different bars. Evidence on courses is a list of terms: terms are counted, not order.
 COPIED = Style("mostly copied from the context", (0.3, 0.6, 0.91, 0.98))
 OWN_WORDS = Style("mostly in its own words", (0.08, 0.16, WEAK_CLAIM, 0.6))
@@ -74,7 +74,7 @@ def _reasoning(
     noun = "claim was" if count == 1 else "claims were"
     parts = [
         f"{count} {noun} compared with the context word by word; the mean support is {mean:.2f}.",
-        f"The answer is {style.name}, where {style.cuts[2]:.2f} is the bar for 4.",
+        f"The answer is {style.name}, where {style.cuts[2]:.2f} is the threshold for 4.",
     ]
     if against:
         parts.append(f"{len(against)} against the context, first: {_quote(against[0])} ({_first_note(checked)}).")
@@ -174,7 +174,7 @@ def _faithfulness(
         return faithfulness(checked, listed=courses is not None)
     nothing = Support(1.0 if claims else 0.0, 0.0, None, "", [], [], False)
     verdict = faithfulness([("", nothing)], listed=False)
-    said = "The answer claims nothing that the context could bear out or contradict." if claims else "It has no words."
+    said = "The answer claims nothing that the context could support or contradict." if claims else "It has no words."
     return verdict._replace(reasoning=said)
 
 

@@ -10,7 +10,7 @@ from synthesis.judge.offline.context import ContextIndex, Window
 from synthesis.judge.offline.tokens import Token, joined
 from synthesis.judge.offline.words import NEGATIONS, NOT_DENYING, ROUNDING_WORDS
 
-CONFLICT_FACTOR = 0.5  # a claim that speaks against the context keeps at most half of its support
+CONFLICT_FACTOR = 0.5  # a claim that contradicts the context keeps at most half of its support
 NEAR_ENOUGH = 0.5  # of the claim in the window, before a denial or an order of names is compared
 EVIDENCE_WIDTH = 200
 
@@ -46,7 +46,7 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
     value = wording * _terms_found(tokens, missing) * joins * (CONFLICT_FACTOR if notes else 1.0)
     conflict = bool(notes)
     if copied >= 0.5 and joins < 0.8:
-        notes.append("glued together from distant places of the context")
+        notes.append("pieced together from distant parts of the context")
     return Support(
         value, copied, window.passage, shorten(window.text, EVIDENCE_WIDTH), joined(missing), notes, conflict
     )
@@ -79,8 +79,8 @@ def _turned(tokens: Sequence[Token], window: Window) -> list[str]:
     denials = denial_mismatch(tokens, window)
     if denials:
         return [f"denies or affirms the opposite of the context at: {', '.join(denials)}"]
-    names = names_changed_round(tokens, window)
-    return [f"names stand in another order than in the context: {', '.join(names)}"] if names else []
+    names = swapped_names(tokens, window)
+    return [f"names are in another order than in the context: {', '.join(names)}"] if names else []
 
 
 def _conflict_notes(
@@ -154,7 +154,7 @@ def _contents(tokens: Sequence[Token]) -> set[str]:
     return {token.stem for token in tokens if token.is_content}
 
 
-def names_changed_round(tokens: Sequence[Token], window: Window) -> list[str]:
+def swapped_names(tokens: Sequence[Token], window: Window) -> list[str]:
     """Two names whose order differs from the window's, unless one of the two texts is passive ("by")."""
     names = list(dict.fromkeys(token.stem for token in names_in(tokens)))
     first = tokens[0]

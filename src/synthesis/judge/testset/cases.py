@@ -24,7 +24,7 @@ def parse_test_cases(objects: Iterable[object], file: str) -> tuple[TestCase, ..
 
 
 def parse_placed_cases(placed: Iterable[tuple[str, object]], file: str) -> tuple[TestCase, ...]:
-    """Test cases from objects that each come with the words for where they stand."""
+    """Test cases from objects, each with its position in words."""
     problems = Problems(file, hint=CASE_HINT)
     seen: dict[str, str] = {}
     cases = [_parse(position, item, problems, seen) for position, item in placed]
@@ -41,7 +41,7 @@ def unique_id(item: dict[str, Any], position: str, problems: Problems, seen: dic
         problems.add(position, "has no queryLogId" if value is None else "queryLogId must be a text, not empty")
         return ""
     if value in seen:
-        problems.add(named(position, value), f"the same queryLogId stands at {seen[value]}")
+        problems.add(named(position, value), f"the same queryLogId appears at {seen[value]}")
     seen.setdefault(value, position)
     return value
 
@@ -152,7 +152,7 @@ def _outcomes(item: dict[str, Any], field: str, where: str, report: Report) -> t
 
 
 def _objects(item: dict[str, Any], field: str, where: str, report: Report) -> list[tuple[str, dict[str, Any]]]:
-    """The objects of an optional array, each with its place; what is no object is reported and left out."""
+    """The objects of an optional array, each with its place; anything else is reported and left out."""
     values = item.get(field)
     if values is None:
         return []

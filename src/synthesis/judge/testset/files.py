@@ -108,7 +108,7 @@ class Problems:
 
 
 def named(position: str, name: object) -> str:
-    """`case 3 (q-17)`: where something stands, and what it calls itself if it does so properly."""
+    """`case 3 (q-17)`: a position, with the id of what is there if it has one."""
     return f"{position} ({shorten(name)})" if isinstance(name, str) and name.strip() else position
 
 

@@ -1,7 +1,7 @@
 """One journal for several processes or machines, in a PostgreSQL database.
 
-All lines of a run stand in one order, which the lock on the run's row gives them; every process reads them all, so
-every process knows what every other has judged and paid, and derives the same files.
+The lock on the run's row puts all lines of a run into one order. Every process reads them all, so every process
+knows what the others have judged and paid, and derives the same files. docs/design/leases.md says why.
 """
 
 from synthesis.judge.journal.shared.connection import SharedPlace

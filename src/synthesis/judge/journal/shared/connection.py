@@ -18,7 +18,7 @@ _HINT = "Write it as postgresql://USER@HOST/DATABASE; a password is best left to
 
 
 class SharedPlace:
-    """The database, and for how many seconds a process that is no longer heard of keeps its samples."""
+    """The database, and for how many seconds a process that has gone silent keeps its samples."""
 
     def __init__(self, url: str, lease: float = 120.0) -> None:
         parts = _split(url)
@@ -33,7 +33,7 @@ class SharedPlace:
         return f"SharedPlace({self.shown!r}, lease={self.lease:g})"
 
     def masked(self, message: str) -> str:
-        """A driver's message in one line, without what must not be shown."""
+        """A driver's message in one line, with secrets masked."""
         line = " ".join(message.split())
         for secret in self._secrets:
             line = line.replace(secret, "***")
@@ -41,14 +41,14 @@ class SharedPlace:
 
 
 def _split(url: str) -> SplitResult:
-    """The parts of the URL; a complaint repeats nothing of it."""
+    """The parts of the URL; an error never repeats any of it."""
     try:
         parts = urlsplit(url)
         readable = parts.port is None or parts.port > 0
     except ValueError:
         readable = False
     if not readable or parts.scheme not in _SCHEMES:
-        raise OptionError("--journal is no PostgreSQL URL", hint=_HINT)
+        raise OptionError("--journal is not a PostgreSQL URL", hint=_HINT)
     if "@" in parts.path + parts.query + parts.fragment:
         raise OptionError("--journal: a password with / ? # or @ in it must be percent-encoded", hint=_HINT)
     return parts
@@ -62,7 +62,7 @@ def _shown(parts: SplitResult) -> str:
 
 
 def _secrets(parts: SplitResult) -> set[str]:
-    """The password as it stands and as it is meant, and every value behind the question mark."""
+    """The password as written and decoded, and every password in the query."""
     found = {parts.password or "", unquote(parts.password or "")}
     found |= {value for key, value in parse_qsl(parts.query) if "password" in key}
     return found - {""}
@@ -81,8 +81,8 @@ _DRIVER: dict[str, Any] = {
 }
 
 
-class Link:
-    """`use` hands out the connection and tries again when it breaks."""
+class JournalConnection:
+    """One database connection, used by one thread at a time; `use` reopens it when it breaks."""
 
     def __init__(self, place: SharedPlace) -> None:
         self._place = place
@@ -90,7 +90,7 @@ class Link:
         self._given_up = threading.Event()
 
     def first(self, work: "Callable[[Connection[Any]], T]") -> T:
-        """The first use: what fails now was never right, so it is not tried again."""
+        """The first use: a failure now means wrong settings, so it is not retried."""
         from psycopg import Error
 
         try:
@@ -101,7 +101,7 @@ class Link:
             raise RunFolderError(self._said(error), place=self._at(), hint=hint) from None
 
     def use(self, work: "Callable[[Connection[Any]], T]", patience: float) -> T:
-        """Do something; if the connection breaks, again and again for so many seconds from then on."""
+        """Run `work`; if the connection breaks, retry for `patience` seconds from then on."""
         from psycopg import Error
 
         deadline, pause = math.inf, _FIRST_PAUSE
@@ -111,18 +111,18 @@ class Link:
             except Error as error:
                 deadline = min(deadline, time.monotonic() + patience)
                 if not self._may_pass(error) or time.monotonic() + pause > deadline or self._given_up.is_set():
-                    hint = "What was judged is stored: the same command goes on."
+                    hint = "What was judged is stored: the same command resumes."
                     raise OutputError(self._said(error), place=self._at(), hint=hint) from None
                 self.close()
             self._given_up.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def give_up(self) -> None:
-        """From another thread: wait for a better moment no longer."""
+        """Stop retrying; may be called from another thread."""
         self._given_up.set()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -131,7 +131,7 @@ class Link:
         import psycopg
 
         if self._connection is None:
-            logging.getLogger("psycopg").addHandler(_SILENT)  # a broken connection is said once, by us
+            logging.getLogger("psycopg").addHandler(_SILENT)  # a broken connection is reported once, by us
             self._connection = psycopg.connect(
                 self._place.url, autocommit=True, application_name="synthesis judge", **_DRIVER
             )
@@ -139,7 +139,7 @@ class Link:
         return self._connection
 
     def _settings(self) -> str:
-        """A process that is halted in the middle of a transaction must not hold up the others until they expire."""
+        """A process suspended in the middle of a transaction must not block the others until their leases expire."""
         halt = round(1000 * min(_LONGEST_HALT, self._place.lease / 2))
         return (
             f"SET idle_in_transaction_session_timeout = {halt}; SET lock_timeout = '30s'; SET client_encoding = 'UTF8'"
@@ -158,7 +158,7 @@ class Link:
 
 
 def require_driver() -> None:
-    """The driver is part of an extra."""
+    """Raise a friendly error where the extra `sql` is not installed."""
     try:
         import psycopg  # noqa: F401
     except ImportError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Key = tuple[int, str]
 
 
-class Entry(msgspec.Struct, frozen=True):
+class PendingLine(msgspec.Struct, frozen=True):
     """A line to be stored: at once, or only under a lease; `instead` is stored if the lease was lost."""
 
     line: Line
@@ -31,19 +31,19 @@ class Entry(msgspec.Struct, frozen=True):
     instead: Line | None = None
 
 
-class Order(msgspec.Struct, frozen=True):
-    """What a process wants: `wanted` samples out of `unjudged`. The number makes a second attempt known as such."""
+class ExchangeRequest(msgspec.Struct, frozen=True):
+    """What a process asks for: `wanted` samples out of `unjudged`. `number` identifies a second attempt."""
 
     number: int
     seen: int
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[PendingLine, ...] = ()
     wanted: int = 0
     unjudged: Mapping[Key, Work] = {}
     held: frozenset[int] = frozenset()
 
 
-class Row(msgspec.Struct, frozen=True):
-    """A stored line."""
+class StoredLine(msgspec.Struct, frozen=True):
+    """A line as the database has it; `exchange` and `entry` say which submission it came from."""
 
     number: int
     is_own: bool
@@ -52,17 +52,17 @@ class Row(msgspec.Struct, frozen=True):
     raw: bytes
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """All lines since `seen`, what became of each entry, the samples that were given, and who else has some."""
+class ExchangeReply(msgspec.Struct, frozen=True):
+    """All lines since `seen`, what each entry became, the granted samples, and how many others hold."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[StoredLine, ...]
     stored: Mapping[int, Line]
     granted: tuple[Work, ...]
     held_elsewhere: int
 
 
 class Registration(msgspec.Struct, frozen=True):
-    """A process in a run."""
+    """A process that takes part in a run."""
 
     worker: UUID
     name: str
@@ -71,35 +71,35 @@ class Registration(msgspec.Struct, frozen=True):
     shown: str
 
 
-def exchange(connection: "Connection[Any]", who: Registration, order: Order) -> Answer:
-    """Carry out an order; all of it is on the disk when this returns."""
+def exchange(connection: "Connection[Any]", who: Registration, request: ExchangeRequest) -> ExchangeReply:
+    """Carry out a request; everything is on the disk when this returns."""
     with connection.pipeline(), connection.transaction():
-        return Transaction(connection, who, order).carry_out()
+        return Transaction(connection, who, request).run()
 
 
 class Transaction:
     """The steps of an exchange."""
 
-    def __init__(self, connection: "Connection[Any]", who: Registration, order: Order) -> None:
+    def __init__(self, connection: "Connection[Any]", who: Registration, request: ExchangeRequest) -> None:
         self._connection = connection
         self._who = who
-        self._order = order
+        self._request = request
 
-    def carry_out(self) -> Answer:
-        """Two trips to the database: look, then write; the statements of each travel together."""
+    def run(self) -> ExchangeReply:
+        """Two round trips: read, then write; the statements of each are pipelined."""
         counters, news, leases = self._look()
         judged = {key for key in map(self._judged, news) if key is not None}
         mine = {lease[2]: lease[:2] for lease in leases if lease[3]}
         stored, rows, calls = self._accept(news, mine, counters)
-        finished = [entry.token for entry in self._order.entries if isinstance(entry.line, VerdictLine | ErrorLine)]
+        finished = [entry.token for entry in self._request.entries if isinstance(entry.line, VerdictLine | ErrorLine)]
         taken = {lease[:2] for lease in leases}
         forgotten = self._forgotten(mine, finished)
-        fresh = self._choose(taken | judged, self._order.wanted - len(forgotten), counters[2])
+        fresh = self._choose(taken | judged, self._request.wanted - len(forgotten), counters[2])
         self._write(rows, finished, fresh, (counters[0] + len(rows), calls, counters[2] + len(fresh)))
         elsewhere = sum(not lease[3] for lease in leases)
-        return Answer((*news, *rows), stored, (*forgotten, *fresh), elsewhere)
+        return ExchangeReply((*news, *rows), stored, (*forgotten, *fresh), elsewhere)
 
-    def _look(self) -> tuple[tuple[int, int, int], list[Row], list[tuple[int, str, int, bool]]]:
+    def _look(self) -> tuple[tuple[int, int, int], list[StoredLine], list[tuple[int, str, int, bool]]]:
         who, run = self._who, self._who.run
         counters = self._connection.execute(
             "SELECT lines, calls, tokens FROM synthesis_judge.run WHERE id = %s FOR UPDATE", [run]
@@ -112,39 +112,39 @@ class Transaction:
         self._connection.execute(
             "DELETE FROM synthesis_judge.worker WHERE run = %s AND expires < clock_timestamp()", [run]
         )
-        lines = read_lines(self._connection, run, self._order.seen, who.worker)
+        lines = read_lines(self._connection, run, self._request.seen, who.worker)
         leases = self._connection.execute(
             "SELECT iteration, hash, token, worker = %s FROM synthesis_judge.lease WHERE run = %s",
             [who.worker, run],
         )
         found = counters.fetchone()
         if found is None:
-            raise OutputError(f"the run is gone from {who.shown}", hint="Somebody has deleted it.")
+            raise OutputError(f"the run is gone from {who.shown}", hint="It was deleted.")
         return found, list(rows_of(lines)), leases.fetchall()
 
-    def _judged(self, row: Row) -> Key | None:
-        """The sample that a line of another process settles."""
+    def _judged(self, row: StoredLine) -> Key | None:
+        """The sample that a line of another process completes."""
         try:
             line = decode(row.raw)
         except msgspec.MsgspecError as error:
             raise damaged(self._who.shown, row.number, row.raw, f"the journal is damaged: {error}") from None
         if isinstance(line, RunLine | SetLine) and not row.is_own:
             raise OutputError(
-                "while this process was cut off, another has begun to judge something else here",
-                hint="Start it again if the judge and the test set of now are what you want.",
+                "while this process was disconnected, another one began to judge something else here",
+                hint="Start again if you want to continue with the present judge and test set.",
             )
         return (line.i, line.h) if isinstance(line, VerdictLine | ErrorLine) else None
 
     def _accept(
-        self, news: Sequence[Row], mine: Mapping[int, Any], counters: tuple[int, int, int]
-    ) -> tuple[dict[int, Line], list[Row], int]:
-        """What is stored of the entries. After a broken connection it may already be, unknown to this process."""
-        before = [row for row in news if row.is_own and row.exchange == self._order.number]
+        self, news: Sequence[StoredLine], mine: Mapping[int, Any], counters: tuple[int, int, int]
+    ) -> tuple[dict[int, Line], list[StoredLine], int]:
+        """What is stored of the entries. After a broken connection they may already be, unknown to this process."""
+        before = [row for row in news if row.is_own and row.exchange == self._request.number]
         if before:
             return {row.entry: decode(row.raw) for row in before}, [], counters[1]
         stored: dict[int, Line] = {}
         rows, (number, calls, _) = [], counters
-        for position, entry in enumerate(self._order.entries):
+        for position, entry in enumerate(self._request.entries):
             line = entry.line if entry.token is None or entry.token in mine else entry.instead
             if line is None:
                 continue
@@ -153,27 +153,31 @@ class Transaction:
                 line = msgspec.structs.replace(line, n=calls)
             stored[position] = line
             number += 1
-            rows.append(Row(number, True, self._order.number, position, msgspec.json.encode(line)))
+            rows.append(StoredLine(number, True, self._request.number, position, msgspec.json.encode(line)))
         return stored, rows, calls
 
     def _forgotten(self, mine: Mapping[int, Key], finished: Sequence[int | None]) -> list[Work]:
-        """Leases that were given, but the answer got lost with the connection."""
-        known = self._order.held | set(finished)
-        found = [(key, token) for token, key in mine.items() if token not in known and key in self._order.unjudged]
-        return [msgspec.structs.replace(self._order.unjudged[key], token=token) for key, token in found]
+        """Leases that were granted in a reply that was lost with the connection."""
+        known = self._request.held | set(finished)
+        found = [(key, token) for token, key in mine.items() if token not in known and key in self._request.unjudged]
+        return [msgspec.structs.replace(self._request.unjudged[key], token=token) for key, token in found]
 
     def _choose(self, taken: set[Key], count: int, last_token: int) -> list[Work]:
-        """The first that nobody holds and nobody has judged, in the order of the set."""
+        """The first samples that are neither held nor judged, in the order of the set."""
         if count <= 0:
             return []
-        free = (work for key, work in self._order.unjudged.items() if key not in taken)
+        free = (work for key, work in self._request.unjudged.items() if key not in taken)
         return [
             msgspec.structs.replace(work, token=token)
             for token, work in zip(range(last_token + 1, last_token + 1 + count), free, strict=False)
         ]
 
     def _write(
-        self, rows: Sequence[Row], finished: Sequence[int | None], fresh: Sequence[Work], counters: tuple[int, int, int]
+        self,
+        rows: Sequence[StoredLine],
+        finished: Sequence[int | None],
+        fresh: Sequence[Work],
+        counters: tuple[int, int, int],
     ) -> None:
         if not (rows or finished or fresh):
             return
@@ -195,7 +199,7 @@ class Transaction:
 
 
 def read_lines(connection: "Connection[Any]", run: int, seen: int, worker: UUID | None) -> Any:
-    """The lines behind number `seen`, in order."""
+    """The lines after number `seen`, in order."""
     return connection.execute(
         "SELECT number, worker = %s, exchange, entry, line FROM synthesis_judge.line "
         "WHERE run = %s AND number > %s ORDER BY number",
@@ -203,7 +207,7 @@ def read_lines(connection: "Connection[Any]", run: int, seen: int, worker: UUID 
     )
 
 
-def rows_of(cursor: Any) -> Iterator[Row]:
+def rows_of(cursor: Any) -> Iterator[StoredLine]:
     """The rows of `read_lines`."""
     for number, is_own, exchanged, entry, line in cursor:
-        yield Row(number, bool(is_own), exchanged, entry, line.encode())
+        yield StoredLine(number, bool(is_own), exchanged, entry, line.encode())

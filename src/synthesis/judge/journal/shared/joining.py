@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 
-class Entrance:
-    """Fills `ledger` and leaves this process registered; `seen` is the number of the last line read."""
+class JoinedRun:
+    """A run that this process has joined: `ledger` is filled, `seen` is the number of the last line read."""
 
     def __init__(self, connection: "Connection[Any]", place: SharedPlace, name: str) -> None:
         self._connection = connection
@@ -33,7 +33,7 @@ class Entrance:
         self.who = Registration(uuid4(), own_name, _run_id(connection, name), place.lease, shown(place, name))
 
     def join(self, opening: Opening) -> None:
-        """Find out what is missing and store it, unless somebody was quicker: then look again."""
+        """Store what is missing, unless another process was faster: then read again."""
         self._read()
         while not self._register(opening(self.ledger)):
             self._read()
@@ -64,7 +64,7 @@ class Entrance:
         return True
 
     def _require_solitude(self) -> None:
-        """Judge, price, iterations and set can not change under those that are at work."""
+        """Judge, price, iterations and set cannot change while other processes are at work."""
         others = self._connection.execute(
             "SELECT name FROM synthesis_judge.worker WHERE run = %s AND expires >= clock_timestamp() ORDER BY name",
             [self.who.run],
@@ -95,7 +95,7 @@ def shown(place: SharedPlace, name: str) -> str:
 
 
 def find_ledger(connection: "Connection[Any]", place: SharedPlace, name: str) -> Ledger | None:
-    """What a run in the database adds up to; None if there is none. Looks only."""
+    """What a run in the database adds up to; None if it does not exist. Read-only."""
     if not has_tables(connection):
         return None
     found = connection.execute("SELECT id FROM synthesis_judge.run WHERE name = %s", [name]).fetchone()
@@ -109,7 +109,7 @@ def _run_id(connection: "Connection[Any]", name: str) -> int:
     connection.execute("INSERT INTO synthesis_judge.run (name) VALUES (%s) ON CONFLICT DO NOTHING", [name])
     found = connection.execute("SELECT id FROM synthesis_judge.run WHERE name = %s", [name]).fetchone()
     if found is None:
-        raise RunFolderError("the run was deleted at this moment", hint=f"Start again; it was called {name}.")
+        raise RunFolderError("the run has just been deleted", hint=f"Start again; it was called {name}.")
     return int(found[0])
 
 
@@ -117,7 +117,7 @@ def _require_unicode(connection: "Connection[Any]", place: SharedPlace) -> None:
     encoding = connection.execute("SHOW server_encoding").fetchone()
     if encoding != ("UTF8",):
         raise RunFolderError(
-            f"the database keeps text as {encoding[0] if encoding else 'unknown'}, a journal needs UTF8",
+            f"the database stores text as {encoding[0] if encoding else 'unknown'}, a journal needs UTF8",
             place=Place(place.shown),
             hint="Create one with: createdb --encoding UTF8 NAME",
         )

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 _ADVISORY_LOCK = 7_305_227_416  # any number, the same in every process that makes tables
-# Steps are added at the end and never changed.
+# Append-only: databases in use have already applied the earlier steps.
 _STEPS = (
     """
     CREATE TABLE synthesis_judge.run (
@@ -48,19 +48,19 @@ _STEPS = (
 
 
 def ensure_tables(connection: "Connection[Any]", shown: str) -> None:
-    """Take the steps that are missing; a second process waits for the first."""
+    """Apply the missing steps; a second process waits for the first."""
     if _version(connection) != len(_STEPS):
         _take_steps(connection)
     version = _version(connection)
     if version != len(_STEPS):
         raise RunFolderError(
-            f"{shown}: the tables have version {version}, known is {len(_STEPS)}",
-            hint="They were made by a newer Synthesis; use that one here.",
+            f"{shown}: the tables have version {version}; this Synthesis knows version {len(_STEPS)}",
+            hint="A newer Synthesis created them; use that version here.",
         )
 
 
 def has_tables(connection: "Connection[Any]") -> bool:
-    """There is, or was, a shared journal in this database."""
+    """This database has, or had, a shared journal."""
     return _version(connection) > 0
 
 

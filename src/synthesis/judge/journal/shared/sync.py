@@ -9,18 +9,23 @@ from typing import Any
 from synthesis.judge.journal.base import Listener, Work
 from synthesis.judge.journal.ledger import Ledger, apply_line
 from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, VerdictLine
-from synthesis.judge.journal.shared.exchange import Answer, Entry, Key, Order, Row
+from synthesis.judge.journal.shared.exchange import ExchangeReply, ExchangeRequest, Key, PendingLine, StoredLine
 
-Batch = list[tuple[Entry, asyncio.Future[Line | None]]]
-LONGEST_POLL = 0.2  # seconds between looks for a sample that another process may give back
-RENEWALS = 3  # times that a lease is renewed before it would run out
+Batch = list[tuple[PendingLine, asyncio.Future[Line | None]]]
+LONGEST_POLL = 0.2  # seconds between polls for a sample that another process may release
+RENEWALS = 3  # per lease: two renewals may be lost or late before it expires
 
 
-class Clerk:
+class JournalSync:
     """Keeps `ledger` in step with the run, from line number `seen` on."""
 
     def __init__(
-        self, ledger: Ledger, seen: int, shown: str, lease: float, send: Callable[[Order], Awaitable[Answer]]
+        self,
+        ledger: Ledger,
+        seen: int,
+        shown: str,
+        lease: float,
+        send: Callable[[ExchangeRequest], Awaitable[ExchangeReply]],
     ) -> None:
         self.seen = seen
         self._ledger = ledger
@@ -31,7 +36,7 @@ class Clerk:
         self._failure: Exception | None = None
         self._is_halted = False
         self._has_ended = False
-        self._orders = 0
+        self._exchanges = 0
         self._entries: Batch = []
         self._takers: deque[asyncio.Future[Work | None]] = deque()
         self._spare: deque[Work] = deque()
@@ -41,12 +46,12 @@ class Clerk:
         self._task = asyncio.create_task(self._serve())
 
     def enlist(self, work: Sequence[Work], listener: Listener) -> None:
-        """Samples that are judged elsewhere meanwhile fall out of the list."""
+        """Offer samples; those that other processes judge meanwhile drop out of the list."""
         self._unjudged = {(item.iteration, item.sample.hash): item for item in work}
         self._listener = listener
 
     async def take(self) -> Work | None:
-        """The next sample; waits while others hold what is left, for they may die."""
+        """The next sample; waits while others hold the last ones, because their leases may expire."""
         self._check()
         if self._is_halted:
             return None
@@ -58,12 +63,12 @@ class Clerk:
         return await taker
 
     def halt(self) -> None:
-        """Others may wait for what is held here, and must not be waited for in turn."""
+        """Stop waiting: others may wait for what is held here, and waiting for them in turn would be a deadlock."""
         self._is_halted = True
-        self._send_home()
+        self._release_takers()
 
-    def hand_in(self, entry: Entry) -> "asyncio.Future[Line | None]":
-        """A line to be stored; the future holds what was, once it is."""
+    def submit(self, entry: PendingLine) -> "asyncio.Future[Line | None]":
+        """Queue a line; the future resolves to what was stored."""
         self._check()
         stored: asyncio.Future[Line | None] = asyncio.get_running_loop().create_future()
         self._entries.append((entry, stored))
@@ -71,15 +76,15 @@ class Clerk:
         return stored
 
     async def end(self) -> None:
-        """Return when all that was handed in is stored."""
+        """Return when everything submitted is stored."""
         self.halt()
         self._has_ended = True
         self._wake.set()
         await self._task
         self._check()
 
-    def take_in(self, row: Row, known: Line | None = None) -> Line:
-        """A line that was stored, by whomever."""
+    def apply(self, row: StoredLine, known: Line | None = None) -> Line:
+        """Apply a stored line to the ledger; `known` is its content where this process wrote it."""
         if known is None:
             line = apply_line(self._ledger, row.raw, row.number, self._shown)
         else:
@@ -90,7 +95,7 @@ class Clerk:
         return line
 
     async def _serve(self) -> None:
-        """Send whatever is there, until the end or until the database is given up."""
+        """Exchange until the end, or until the database cannot be reached any more."""
         try:
             while not self._has_ended or self._entries:
                 with contextlib.suppress(TimeoutError):
@@ -107,54 +112,54 @@ class Clerk:
     async def _exchange(self) -> None:
         batch, self._entries = self._entries, []
         self._takers = deque(taker for taker in self._takers if not taker.done())
-        self._orders += 1
+        self._exchanges += 1
         entries = tuple(entry for entry, _ in batch)
         wanted = 0 if self._is_halted else self._wanted(batch)
-        order = Order(self._orders, self.seen, entries, wanted, self._unjudged, frozenset(self._held))
+        request = ExchangeRequest(self._exchanges, self.seen, entries, wanted, self._unjudged, frozenset(self._held))
         try:
-            answer = await self._send(order)
-            self._learn(answer, order.number)
+            reply = await self._send(request)
+            self._apply_news(reply, request.number)
         except Exception as error:
             _refuse([stored for _, stored in batch], error)
             raise
-        self._reply(batch, answer)
-        self._hand_out(answer, wanted)
+        self._resolve(batch, reply)
+        self._grant(reply, wanted)
 
     def _wanted(self, batch: Batch) -> int:
-        """Who hands in an outcome asks for the next sample at once; it is fetched along."""
+        """A worker that submits an outcome asks for the next sample next; fetching it now saves a round trip."""
         outcomes = sum(isinstance(entry.line, VerdictLine | ErrorLine) for entry, _ in batch)
         return len(self._takers) + outcomes - len(self._spare)
 
-    def _learn(self, answer: Answer, number: int) -> None:
-        """Take in all new lines in their order, and tell of those that are not our own."""
+    def _apply_news(self, reply: ExchangeReply, number: int) -> None:
+        """Apply all new lines in order, and pass those of other processes to the listener."""
         news = []
-        for row in answer.rows:
-            own = answer.stored[row.entry] if row.is_own and row.exchange == number else None
-            line = self.take_in(row, own)
+        for row in reply.rows:
+            own = reply.stored[row.entry] if row.is_own and row.exchange == number else None
+            line = self.apply(row, own)
             if not row.is_own:
                 news.append(line)
         if news:
             self._listener(news)
 
-    def _reply(self, batch: Batch, answer: Answer) -> None:
+    def _resolve(self, batch: Batch, reply: ExchangeReply) -> None:
         for position, (entry, stored) in enumerate(batch):
-            line = answer.stored.get(position)
+            line = reply.stored.get(position)
             if entry.token is not None and not isinstance(line, CallLine):
                 self._held.discard(entry.token)
             if not stored.done():
                 stored.set_result(line)
 
-    def _hand_out(self, answer: Answer, wanted: int) -> None:
-        """Samples go to those who wait; when nobody holds any more, the others need not wait."""
-        self._held.update(work.token for work in answer.granted)
-        self._spare.extend(answer.granted)
+    def _grant(self, reply: ExchangeReply, wanted: int) -> None:
+        """Hand samples to waiting workers; when no process holds any, the rest stop waiting."""
+        self._held.update(work.token for work in reply.granted)
+        self._spare.extend(reply.granted)
         waiting = self._takers = deque(taker for taker in self._takers if not taker.done())
         while self._spare and waiting:
             waiting.popleft().set_result(self._spare.popleft())
-        if not answer.held_elsewhere and len(answer.granted) < wanted:
-            self._send_home()
+        if not reply.held_elsewhere and len(reply.granted) < wanted:
+            self._release_takers()
 
-    def _send_home(self) -> None:
+    def _release_takers(self) -> None:
         for taker in self._takers:
             if not taker.done():
                 taker.set_result(None)

@@ -73,7 +73,7 @@ class Member:
         return results_of(self.root / "run")
 
 
-class Crew:
+class ProcessGroup:
     """Starts processes that judge the same samples, each with a folder of its own, as on several machines."""
 
     def __init__(self, folder: Path, journal: str) -> None:
