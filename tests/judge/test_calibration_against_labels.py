@@ -98,6 +98,6 @@ def test_an_undefined_agreement_is_null_with_a_reason():
     json.dumps(result, allow_nan=False)
     same, none = result["axes"]["faithfulness"], result["axes"]["completeness"]
     assert same["quadraticWeightedKappa"]["value"] is None
-    assert "one and the same score" in same["reason"]
+    assert "the same score throughout" in same["reason"]
     assert none["bias"]["value"] is None
     assert "no sample has both" in none["reason"]

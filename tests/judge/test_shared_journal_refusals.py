@@ -104,7 +104,7 @@ def test_tables_of_a_newer_version_are_left_alone(tmp_path, journal):
 
 def test_a_database_that_cannot_hold_all_text_is_refused(tmp_path):
     journal = shared_server().new_database("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
-    assert "keeps text as LATIN1" in refusal(sample_cases(1), offline(tmp_path, SharedPlace(journal))).message
+    assert "stores text as LATIN1" in refusal(sample_cases(1), offline(tmp_path, SharedPlace(journal))).message
 
 
 @pytest.mark.parametrize(

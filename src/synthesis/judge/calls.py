@@ -93,6 +93,7 @@ class PaidCall:
         self._metered = usage.input_tokens > 0
 
     async def __aenter__(self) -> "PaidCall":
+        # A call that was withdrawn waits for room again; `reserve` ends the loop when there is none left.
         while not await self._has_begun():
             pass
         return self

@@ -75,6 +75,7 @@ class Budget:
         self._settled.set()
 
     def _release(self, reserved: float, spent: float) -> None:
+        # `reserve` gives up only at exactly 0: a rounding rest would make it wait for a call that does not exist.
         self._reserved = max(0.0, self._reserved - reserved) if self._reserved - reserved > 1e-15 else 0.0
         self.spent += spent
         self._settled.set()

@@ -77,6 +77,7 @@ def correction_text(prompt: Prompt, problem: str) -> str:
 
 def fence(*texts: str) -> str:
     """A code that occurs in none of the texts, and is the same whenever the texts are."""
+    # Derived from the texts, not random: the same sample always makes the same prompt.
     digest = hashlib.sha256("\x00".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
     while any(digest[:FENCE_LENGTH] in text.lower() for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()

@@ -67,7 +67,7 @@ def _axis_problems(axis: Axis) -> Iterator[tuple[list[str | int], str]]:
     if not _NAME.fullmatch(axis.name):
         yield ["name"], f"'{axis.name}' is not an axis name: use a lower-case letter, then letters and digits"
     if axis.pass_at not in SCORES:
-        yield ["passAt"], f"passAt must be a score from 1 to 5, not {axis.pass_at}"
+        yield ["passAt"], f"must be a score from 1 to 5, not {axis.pass_at}"
     scores = [level.score for level in axis.levels]
     if sorted(scores) != list(SCORES):
         yield ["levels"], f"each score from 1 to 5 needs one level; found {scores}"

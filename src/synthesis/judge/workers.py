@@ -93,7 +93,7 @@ class Workers:
         except LeaseLostError:
             return
         except OutputError:
-            raise
+            raise  # the journal cannot be written, so no outcome could be stored
         except Exception as error:
             await self._store(work, self._error_line(work, case, error))
         else:

@@ -108,6 +108,7 @@ class FileJournal(Journal):
     async def commit(self) -> None:
         """Return when all that was stored so far is on the disk."""
         with refused_writes(self._path):
+            # In a thread, because fsync blocks and replies of other calls arrive meanwhile.
             await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
 
     async def end(self) -> None:
@@ -186,6 +187,7 @@ def _read(path: Path) -> tuple[Ledger, int, bool]:
 
 
 def _lines(content: bytes, end: int) -> Iterator[memoryview]:
+    # Views, because a copy of every line would double the memory that a large journal takes.
     view, start = memoryview(content), 0
     while start < end:
         stop = content.index(b"\n", start)

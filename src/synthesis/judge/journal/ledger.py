@@ -101,7 +101,7 @@ class Ledger:
         self.next_call = 1
         self._judges: defaultdict[Identity, defaultdict[int, IterationLedger]]
         self._judges = defaultdict(lambda: defaultdict(IterationLedger))
-        self._open: dict[int, IterationLedger] = {}
+        self._open: dict[int, IterationLedger] = {}  # by call, since a reply names only its call
         self._ids: dict[str, str] = {}
 
     def present_run(self) -> RunLine:

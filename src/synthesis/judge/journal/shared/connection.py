@@ -73,6 +73,7 @@ _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
 _LONGEST_HALT = 10.0
 _SILENT = logging.NullHandler()
+# A dead network is noticed after 25 s, well within the default lease; TCP alone may take hours.
 _DRIVER: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,

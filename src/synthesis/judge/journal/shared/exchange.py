@@ -117,6 +117,7 @@ class Transaction:
             "SELECT iteration, hash, token, worker = %s FROM synthesis_judge.lease WHERE run = %s",
             [who.worker, run],
         )
+        # Results are fetched only now, so that the pipeline sends all statements in one round trip.
         found = counters.fetchone()
         if found is None:
             raise OutputError(f"the run is gone from {who.shown}", hint="It was deleted.")

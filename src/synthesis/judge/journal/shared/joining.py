@@ -34,6 +34,8 @@ class JoinedRun:
 
     def join(self, opening: Opening) -> None:
         """Store what is missing, unless another process was faster: then read again."""
+        # Reading and `opening` take long on a large run, so they happen outside the lock; `_register` then checks
+        # that no line was added meanwhile.
         self._read()
         while not self._register(opening(self.ledger)):
             self._read()

@@ -72,6 +72,7 @@ class SharedJournal(Journal):
         try:
             return await asyncio.shield(stored)
         except asyncio.CancelledError:
+            # The line may be committed although the call is never sent; without this note it would count as lost money.
             if isinstance(line, CallLine):
                 await self._withdraw(await stored)
             raise
