@@ -96,7 +96,7 @@ def read_inputs(
 ) -> Inputs:
     """Read the test set and put the configuration together."""
     from synthesis.judge.config import EvaluationConfig
-    from synthesis.judge.journal.shared import SharedPlace
+    from synthesis.judge.journal import SharedPlace
     from synthesis.judge.rubric import load_rubric
 
     cases, name, notes = _read_cases(test_set, answers, contexts)
@@ -114,8 +114,7 @@ def read_inputs(
 
 def stored_run(name: str, root: Path, journal: str | None) -> "tuple[Path, Ledger]":
     """The folder of a run and what its journal adds up to, wherever that is kept."""
-    from synthesis.judge.journal.file import read_ledger
-    from synthesis.judge.journal.shared import SharedPlace, read_shared_ledger
+    from synthesis.judge.journal import SharedPlace, read_ledger, read_shared_ledger
     from synthesis.judge.results import run_folder
 
     folder = run_folder(root, name)

@@ -7,6 +7,7 @@ import msgspec
 
 from synthesis.judge.model import Axis, Level, Rubric
 from synthesis.judge.records import SCORES, all_passed, camel, reasoning_of, score_of
+from synthesis.judge.statistics import share
 
 GOOD_SHARE = 0.8  # of all records passed: a strength
 FEW = 0.3  # of the failed records: below it the mildest kind of failure is rare
@@ -117,7 +118,7 @@ def failure_analysis(records: Sequence[Record], rubric: Rubric) -> dict[str, Any
     analysis: dict[str, Any] = {
         "totalLowQuality": len(failed),
         "totalSamples": len(records),
-        "lowQualityRate": _share(len(failed), len(records)),
+        "lowQualityRate": share(len(failed), len(records)),
     }
     categories: list[list[Category]] = []
     for axis in rubric.axes:
@@ -164,7 +165,3 @@ def _example(record: Record, axis: Axis) -> dict[str, Any]:
         "overallScore": record["overallScore"],
         "judgeReasoning": reasoning_of(record, axis),
     }
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None

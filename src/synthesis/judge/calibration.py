@@ -8,12 +8,7 @@ from typing import Any
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
 from synthesis.judge.records import SCORES, score_of
-from synthesis.judge.statistics import (
-    bootstrap_interval,
-    mean_of_counts,
-    quadratic_weighted_kappa,
-    wilson_interval,
-)
+from synthesis.judge.statistics import bootstrap_interval, mean_of_counts, quadratic_weighted_kappa, rate
 from synthesis.judge.testset.files import Problems, kind_of, named, read_json
 
 Labels = Mapping[str, Mapping[str, int]]  # queryLogId -> axis -> score
@@ -105,8 +100,8 @@ def _axis(pairs: Sequence[Pair], axis: Axis) -> dict[str, Any]:
             "interval": bootstrap_interval(pairs, quadratic_weighted_kappa),
         },
         "bias": _bias(pairs),
-        "exactAgreement": _rate(sum(human == judge for human, judge in pairs), len(pairs)),
-        "passAgreement": _rate(
+        "exactAgreement": rate(sum(human == judge for human, judge in pairs), len(pairs)),
+        "passAgreement": rate(
             sum((human >= axis.pass_at) == (judge >= axis.pass_at) for human, judge in pairs), len(pairs)
         ),
         "confusion": {
@@ -131,13 +126,4 @@ def _bias(pairs: Sequence[Pair]) -> dict[str, Any]:
         "value": mean_of_counts(Counter(differences)),
         "interval": bootstrap_interval(differences, mean_of_counts),
         "description": "Mean of judge score minus human score",
-    }
-
-
-def _rate(count: int, total: int) -> dict[str, Any]:
-    return {
-        "value": count / total if total else None,
-        "numerator": count,
-        "denominator": total,
-        "interval": wilson_interval(count, total),
     }

@@ -18,6 +18,8 @@ from synthesis.judge.statistics import (
     krippendorff_alpha_ordinal,
     mean_of_counts,
     pass_hat_k,
+    rate,
+    share,
     wilson_interval,
 )
 
@@ -83,19 +85,14 @@ def _average(values: Sequence[int], description: str) -> dict[str, Any]:
 
 
 def _rate(passed: int, judged: int, total: int, description: str) -> dict[str, Any]:
-    judged_only = {"value": _share(passed, judged), "numerator": passed, "denominator": judged}
     return {
-        "value": _share(passed, total),
+        "value": share(passed, total),
         "numerator": passed,
         "denominator": total,
         "description": description,
         "interval": wilson_interval(passed, total),
-        "judgedOnly": {**judged_only, "interval": wilson_interval(passed, judged)},
+        "judgedOnly": rate(passed, judged),
     }
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def _distribution(records: Sequence[Record], axis: Axis) -> dict[str, int]:

@@ -3,24 +3,7 @@
 A run folder's journal is a file (`file`); several processes or machines share one in PostgreSQL (`shared`).
 """
 
-from synthesis.judge.journal.base import Journal, LeaseLostError, Work
-from synthesis.judge.journal.file import FileJournal, read_ledger
-from synthesis.judge.journal.ledger import Ledger, State
-from synthesis.judge.journal.opening import OnChange, missing_lines, open_journal
-from synthesis.judge.journal.shared import SharedJournal, SharedPlace, read_shared_ledger
+from synthesis.judge.journal.file import read_ledger
+from synthesis.judge.journal.shared import SharedPlace, read_shared_ledger
 
-__all__ = [
-    "FileJournal",
-    "Journal",
-    "LeaseLostError",
-    "Ledger",
-    "OnChange",
-    "SharedJournal",
-    "SharedPlace",
-    "State",
-    "Work",
-    "missing_lines",
-    "open_journal",
-    "read_ledger",
-    "read_shared_ledger",
-]
+__all__ = ["SharedPlace", "read_ledger", "read_shared_ledger"]
