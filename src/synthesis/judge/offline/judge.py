@@ -74,7 +74,7 @@ def _reasoning(
     noun = "claim was" if count == 1 else "claims were"
     parts = [
         f"{count} {noun} compared with the context word by word; the mean support is {mean:.2f}.",
-        f"The answer is {style.name}, where {style.cuts[2]:.2f} is the threshold for 4.",
+        f"The answer is {style.name}, where {style.cuts[2]:.2f} is the bar for 4.",
     ]
     if against:
         parts.append(f"{len(against)} against the context, first: {_quote(against[0])} ({_first_note(checked)}).")
