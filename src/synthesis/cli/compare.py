@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.compare_judged import SHOWN, compare_judged, names
+from synthesis.cli.judge_output import SHOWN, compare_judged, names
 from synthesis.cli.terminal import safe
 
 if TYPE_CHECKING:

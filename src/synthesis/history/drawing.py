@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from synthesis.history.model import JUDGE, Run, SampleOutcome
 from synthesis.history.reading import MOST_PER_PAGE, sample_page, sample_query
-from synthesis.report.judged.run import Iteration, JudgedRun
+from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, UnjudgedSample, decode_sample
 from synthesis.report.reading import Record
 
 if TYPE_CHECKING:
@@ -31,13 +31,14 @@ def stored_judged_run(database: "Database", run: Run) -> JudgedRun:
 
 
 def _iteration(said: Record, samples: list[SampleOutcome]) -> Iteration:
+    decoded = [decode_sample(sample.record) for sample in samples]
     return Iteration(
         number=said["number"],
         metrics=said["metrics"],
         cost=said["cost"],
         analysis=said["analysis"],
-        records=tuple(sample.record for sample in samples if sample.error is None),
-        errors=tuple(sample.record for sample in samples if sample.error is not None),
+        records=tuple(sample for sample in decoded if isinstance(sample, JudgedSample)),
+        errors=tuple(sample for sample in decoded if isinstance(sample, UnjudgedSample)),
     )
 
 

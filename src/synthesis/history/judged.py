@@ -22,17 +22,17 @@ from synthesis.history.entries import (
     storable,
 )
 from synthesis.history.model import JUDGE, judged_figures
-from synthesis.judge.journal import read_ledger
-from synthesis.judge.ledger import Ledger
+from synthesis.judge.journal.file import read_ledger
+from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.results import IterationResults, Results, derive
+from synthesis.report.judged.run import JudgedSample, SavedScore, UnjudgedSample, decode_sample
 from synthesis.report.reading import Record
 
-_KEPT = ("queryLogId", "overallScore", "passed", "courseCount", "stale", "hash", "calls", "failedAt")
-_TEXTS = ("question", "systemAnswer")
+Sample = JudgedSample | UnjudgedSample
 
 
 def folder_entry(folder: Path, provenance: Provenance) -> Entry:
-    """The run in a folder, with its figures computed anew from the journal."""
+    """The run in a folder, with its figures computed again from the journal."""
     ledger = read_ledger(folder)
     results = derive(ledger)
     if not any(iteration.records or iteration.errors for iteration in results.iterations):
@@ -74,16 +74,19 @@ class DocumentSample(msgspec.Struct, frozen=True):
 
 
 def document_entry(path: Path, provenance: Provenance) -> Entry:
-    """A run that was exported; it comes back as itself."""
+    """A run that was exported, restored with its id."""
     try:
         document = msgspec.json.decode(path.read_bytes(), type=Document)
         with_text = provenance.with_text and document.history.with_text
         summary = _without_words(document.summary, with_text)
         judged_figures(summary)
-        found = [_row(sample.iteration, sample.position, sample.record, with_text) for sample in document.results]
+        found = [
+            _row(sample.iteration, sample.position, decode_sample(sample.record), with_text)
+            for sample in document.results
+        ]
     except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, AttributeError) as error:
         hint = "`synthesis history export` writes one."
-        raise InputError(f"is no exported run: {error}", place=Place(str(path)), hint=hint) from None
+        raise InputError(f"is not an exported run: {error}", place=Place(str(path)), hint=hint) from None
     known = document.history
     run = {name: getattr(known, name) for name in known.__struct_fields__ if name != "tags"}
     run |= {"kind": JUDGE, "with_text": with_text, "conditions": encoded(document.conditions)}
@@ -134,17 +137,23 @@ def _rows(ledger: Ledger, results: Results, with_text: bool) -> Iterator[Row]:
     places = {sample.query_log_id: sample.position for sample in ledger.samples}
     for iteration in results.iterations:
         for record in (*iteration.records, *iteration.errors):
-            yield _row(iteration.number, places[record["queryLogId"]], record, with_text)
+            sample = decode_sample(record)
+            yield _row(iteration.number, places[sample.query_log_id], sample, with_text)
 
 
-def _bare(record: Record) -> Record:
-    """Scores without reasons; of an error only its kind, for its text may quote what was sent."""
-    bare = {key: record[key] for key in _KEPT if key in record}
-    if "judgeVerdict" in record:
-        bare["judgeVerdict"] = {axis: {"score": said["score"]} for axis, said in record["judgeVerdict"].items()}
-    if "reason" in record:
-        bare["reason"] = record["reason"].partition(":")[0]
-    return bare
+def _bare(sample: Sample) -> Sample:
+    """Scores without reasons; of an error only its kind, because its text may quote what was sent."""
+    if isinstance(sample, UnjudgedSample):
+        kind = sample.reason.partition(":")[0]
+        return msgspec.structs.replace(sample, question=None, reason=kind, token_usage=msgspec.UNSET)
+    return JudgedSample(
+        query_log_id=sample.query_log_id,
+        judge_verdict={axis: SavedScore(said.score) for axis, said in sample.judge_verdict.items()},
+        overall_score=sample.overall_score,
+        passed=sample.passed,
+        course_count=sample.course_count,
+        stale=sample.stale,
+    )
 
 
 def _batches(run_id: str, rows: Iterable[Row]) -> Iterator[Rows]:
@@ -152,18 +161,33 @@ def _batches(run_id: str, rows: Iterable[Row]) -> Iterator[Rows]:
         yield {"samples": [row | {"run_id": run_id} for row in batch]}
 
 
-def _row(iteration: int, position: int, record: Record, with_text: bool) -> Row:
-    kept = record if with_text else _bare(record)
-    verdict = kept.get("judgeVerdict", {})
-    return {
+def _row(iteration: int, position: int, sample: Sample, with_text: bool) -> Row:
+    kept = sample if with_text else _bare(sample)
+    row: Row = {
         "iteration": iteration,
         "position": position,
-        "query_log_id": storable(kept["queryLogId"]),
-        "faithfulness": verdict.get("faithfulness", {}).get("score"),
-        "completeness": verdict.get("completeness", {}).get("score"),
-        "overall": kept.get("overallScore"),
-        "passed": kept.get("passed"),
-        "error": storable(kept["reason"]) if "reason" in kept else None,
-        "words": searchable(kept["queryLogId"], *(kept[key] for key in _TEXTS if key in kept)),
+        "query_log_id": storable(kept.query_log_id),
         "record": encoded(kept),
     }
+    return row | (_outcome(kept) if isinstance(kept, JudgedSample) else _failure(kept))
+
+
+def _outcome(sample: JudgedSample) -> Row:
+    scores = {axis: said.score for axis, said in sample.judge_verdict.items()}
+    return {
+        "faithfulness": scores.get("faithfulness"),
+        "completeness": scores.get("completeness"),
+        "overall": sample.overall_score,
+        "passed": sample.passed,
+        "error": None,
+        "words": _words(sample.query_log_id, sample.question, sample.system_answer),
+    }
+
+
+def _failure(sample: UnjudgedSample) -> Row:
+    scores = dict.fromkeys(("faithfulness", "completeness", "overall", "passed"))
+    return {**scores, "error": storable(sample.reason), "words": _words(sample.query_log_id, sample.question)}
+
+
+def _words(*texts: str | None) -> str:
+    return searchable(*(text for text in texts if text is not None))

@@ -11,7 +11,7 @@ from synthesis.checks.registry import checks
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks
 from synthesis.report.html.signals import SignalStyles
-from synthesis.report.judged.run import JudgedRun
+from synthesis.report.judged.run import JudgedRun, JudgedSample
 from synthesis.report.judged.samples import claims, sample_texts
 from synthesis.report.verdicts import check_outcome, has_texts, reasons, tone_of
 from synthesis.server.painful import is_painful
@@ -105,22 +105,22 @@ def _said(record: Record) -> Record:
 
 def sample_items(run: JudgedRun) -> list[Item]:
     """The samples of the last iteration that have texts."""
-    records = [record for record in run.last.records if "question" in record]
-    return [_sample(run, record, number) for number, record in enumerate(records, start=1)]
+    samples = [sample for sample in run.last.records if sample.question is not None]
+    return [_sample(run, sample, number) for number, sample in enumerate(samples, start=1)]
 
 
-def _sample(run: JudgedRun, record: Record, number: int) -> Item:
-    said = record["judgeVerdict"]
+def _sample(run: JudgedRun, sample: JudgedSample, number: int) -> Item:
+    said = sample.judge_verdict
     questions = [
         Question(
             axis,
-            f"score {said[axis]['score']} of 5",
-            "pass" if said[axis]["score"] >= passes_at else "fail",
-            said[axis].get("reasoning", ""),
-            str(said[axis]["score"]),
+            f"score {said[axis].score} of 5",
+            "pass" if said[axis].score >= passes_at else "fail",
+            said[axis].reasoning,
+            str(said[axis].score),
         )
         for axis, passes_at in run.axes
     ]
-    export = msgspec.json.encode({"queryLogId": record["queryLogId"]}).decode()
-    body, notes = Markup(sample_texts(record)), Markup(claims(record))
-    return Item(str(number), record["queryLogId"], (), body, notes, questions, export, painful=False)
+    export = msgspec.json.encode({"queryLogId": sample.query_log_id}).decode()
+    body, notes = Markup(sample_texts(sample)), Markup(claims(sample))
+    return Item(str(number), sample.query_log_id, (), body, notes, questions, export, painful=False)

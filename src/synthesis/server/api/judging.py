@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis import bundled
-from synthesis.judge.judged_runs import read_run
+from synthesis.judge.results import read_run
 from synthesis.report.judged.run import JudgedRun
 from synthesis.server.api.routing import PREFIX, api_router
 from synthesis.server.errors import ApiError

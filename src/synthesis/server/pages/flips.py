@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -13,6 +13,7 @@ from synthesis.report.html.evidence import check_list
 from synthesis.report.html.marks import Marks
 from synthesis.report.html.signals import SignalStyles
 from synthesis.report.judged.compare import JudgedComparison
+from synthesis.report.judged.run import JudgedSample
 from synthesis.report.judged.samples import sample_texts, sample_verdicts
 from synthesis.report.verdicts import KINDS, kind_of, tone_of
 from synthesis.server.painful import WARNING, is_painful
@@ -79,10 +80,10 @@ def changed_cases(
 
 def changed_samples(history: "History", runs: tuple[Run, Run], comparison: JudgedComparison) -> Iterator[Group]:
     """The same of two judged runs."""
-    records = [{record["queryLogId"]: record for record in history.judged(run.id).last.records} for run in runs]
+    samples = [{sample.query_log_id: sample for sample in history.judged(run.id).last.records} for run in runs]
 
     def sides(name: str) -> tuple[Side | None, Side | None]:
-        return _judged_side(records[0].get(name)), _judged_side(records[1].get(name))
+        return _judged_side(samples[0].get(name)), _judged_side(samples[1].get(name))
 
     flipped = {*comparison.newly_failing, *comparison.newly_passing}
     others = [name for name in comparison.changed_scores if name not in flipped]
@@ -124,8 +125,8 @@ def _side(workbench: Workbench, history: "History", run: Run, name: str, anchor:
     return Side(kind, KINDS[kind], body, WARNING if said and is_painful(record) else "")
 
 
-def _judged_side(record: dict[str, Any] | None) -> Side | None:
-    if record is None:
+def _judged_side(sample: JudgedSample | None) -> Side | None:
+    if sample is None:
         return None
-    badge, words = ("pass", "passed") if record["passed"] else ("unexpected", "not passed")
-    return Side(badge, words, Markup(f"<ul>{sample_verdicts(record)}</ul>{sample_texts(record)}"), "")
+    badge, words = ("pass", "passed") if sample.passed else ("unexpected", "not passed")
+    return Side(badge, words, Markup(f"<ul>{sample_verdicts(sample)}</ul>{sample_texts(sample)}"), "")

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history import Run
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.judge.judged_runs import read_run
+from synthesis.judge.results import read_run
 from synthesis.report.judged.html import body
 from synthesis.report.judged.run import JudgedRun
 from synthesis.server.api.judging import MOST_ITERATIONS, BundledSet, start_bundled

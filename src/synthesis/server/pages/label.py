@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from synthesis.history import Run
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.judge.judged_runs import read_run
+from synthesis.judge.results import read_run
 from synthesis.model import Case
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.reading import open_report
