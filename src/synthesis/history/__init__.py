@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from synthesis.errors import MissingExtraError
 from synthesis.history.entries import Provenance
 from synthesis.history.model import (
-    CaseOutcome,
-    CheckOutcome,
     Figures,
     Page,
-    Run,
-    SampleOutcome,
+    SavedCase,
+    SavedCheck,
+    SavedRun,
+    SavedSample,
     TrendPoint,
 )
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
 
 __all__ = [
-    "CaseOutcome",
-    "CheckOutcome",
     "Figures",
     "Page",
     "Provenance",
-    "Run",
-    "SampleOutcome",
+    "SavedCase",
+    "SavedCheck",
+    "SavedRun",
+    "SavedSample",
     "TrendPoint",
     "open_history",
 ]

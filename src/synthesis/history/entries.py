@@ -1,38 +1,113 @@
-"""Runs on their way into a history: a run's row, and the rows of its cases or samples in batches."""
+"""Runs on their way into a history: the row of a run, and the rows of its cases in batches."""
 
 import secrets
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from synthesis.errors import InputError, shorten
-from synthesis.history.model import CHECKS, Run
+from synthesis.history.model import CHECKS, SavedRun
 from synthesis.model.result import NOT_APPLICABLE, PASS
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.redact import redacted
 from synthesis.report.verdicts import check_outcome, exchanges, has_texts, kind_of
 
-Row = dict[str, Any]
-Rows = dict[str, list[Row]]  # table -> rows
-BATCH = 500
+BATCH = 500  # cases or samples in memory at once, whatever the length of a run
+T = TypeVar("T")
 _NAME_WIDTH = 200
+_GIT_SECONDS = 2.0
 _CHECK_FIELDS = ("pass", "applicable", "reason", "pass_strength")
 _encode = msgspec.json.Encoder().encode
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """A run to be saved: its row, its tags, and batches of rows that are read only once."""
+class RunRow(msgspec.Struct, frozen=True):
+    """A row of the table of runs; `conditions` and `summary` are JSON.
 
-    run: Row
-    batches: Iterable[Rows]
+    `origin` identifies a judged run that can be resumed, so that saving it again replaces it.
+    """
+
+    id: str
+    kind: str
+    name: str
+    started: str
+    tool_version: str
+    rules_hash: str | None
+    input_hash: str | None
+    revision: str | None
+    with_text: bool
+    conditions: str
+    summary: str
+    origin: str | None = None
+
+
+class CaseRow(msgspec.Struct, frozen=True):
+    """A case; `words` is what a search looks through, `record` is the whole result as JSON."""
+
+    position: int
+    case_id: str
+    outcome: str
+    kind: str
+    language: str
+    words: str
+    record: str
+
+
+class CheckRow(msgspec.Struct, frozen=True):
+    """The outcome of one check on a case."""
+
+    position: int
+    check_name: str
+    outcome: str
+    expected: bool | None
+    matched: bool | None
+
+
+class FindingRow(msgspec.Struct, frozen=True):
+    """A finding, without its words."""
+
+    position: int
+    number: int
+    rule: str
+    signal: str
+    side: str
+    turn: int
+    start_at: int
+    end_at: int
+
+
+class SampleRow(msgspec.Struct, frozen=True):
+    """A judged sample; `record` is the whole record as JSON."""
+
+    iteration: int
+    position: int
+    query_log_id: str
+    faithfulness: int | None
+    completeness: int | None
+    overall: float | None
+    passed: bool | None
+    error: str | None
+    words: str
+    record: str
+
+
+Rows = Sequence[CaseRow] | Sequence[CheckRow] | Sequence[FindingRow] | Sequence[SampleRow]
+
+
+class NewRun(msgspec.Struct, frozen=True):
+    """A run to save: its row, its tags, and batches of other rows, which are read only once."""
+
+    row: RunRow
+    batches: Iterable[Sequence[Rows]]
     tags: tuple[str, ...] = ()
 
 
-class Passport(msgspec.Struct, frozen=True):
-    """What an exported run says of itself, so that it comes back as the same run."""
+class ExportMetadata(msgspec.Struct, frozen=True):
+    """What an exported run states about itself, so that adding it again restores the same run."""
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{12}$")]
     name: str
@@ -46,15 +121,15 @@ class Passport(msgspec.Struct, frozen=True):
     origin: str | None = None
 
     @classmethod
-    def of(cls, run: Run, origin: str | None) -> "Passport":
+    def of(cls, run: SavedRun, origin: str | None) -> "ExportMetadata":
         known = {name: getattr(run, name) for name in cls.__struct_fields__ if name != "origin"}
         return cls(**known, origin=origin)
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """What a run's files do not say: when it began, at which revision of the code, and whether texts are kept.
+    """What a run's files do not say: when it started, the revision of the code, and whether to keep texts.
 
-    `name` takes the place of the name that the files give.
+    `name` replaces the name that the files give.
     """
 
     started: str | None = None
@@ -65,12 +140,24 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 def now() -> str:
-    """UTC to the millisecond: texts of equal length, so that they sort as times do."""
+    """UTC to the millisecond, always of the same length, so that texts sort as times do."""
     return moment(datetime.now(UTC))
 
 
 def moment(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def git_revision(folder: Path) -> str | None:
+    """The commit that is checked out in a folder; None outside a repository, or if git is missing or slow."""
+    command = ["git", "-C", str(folder), "rev-parse", "--verify", "--quiet", "HEAD"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
 
 
 def new_id() -> str:
@@ -82,7 +169,7 @@ def encoded(value: Any) -> str:
 
 
 def storable(text: str) -> str:
-    """Text that every database takes: PostgreSQL has no NUL, and half a character is none."""
+    """Text that every database accepts: PostgreSQL refuses NUL, and none stores a lone surrogate."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
@@ -92,61 +179,56 @@ def searchable(*texts: str) -> str:
     return storable("\n".join(texts).casefold())
 
 
-def report_entry(report: StoredReport, provenance: Provenance) -> Entry:
-    """A report as it is, or without the words of anybody unless these are to be kept."""
-    known = read_passport(report.header["history"]) if "history" in report.header else None
+def run_of_report(report: StoredReport, provenance: Provenance) -> NewRun:
+    """The run of a report, without texts unless they are to be kept."""
+    known = read_export_metadata(report.header["history"]) if "history" in report.header else None
     with_text = provenance.with_text and not report.header.get("redacted", False)
     source = report if with_text else redacted(report)
     header = {key: value for key, value in source.header.items() if key not in {"history", "results_file"}}
     given = header.get("input") or {}
     name = provenance.name or ", ".join(given.get("files", ())) or "cases from a program"
-    run = {
-        "id": known.id if known else new_id(),
-        "kind": CHECKS,
-        "name": storable(shorten(name, _NAME_WIDTH)),
-        "started": known.started if known else provenance.started or now(),
-        "tool_version": storable(header["tool"]["version"]),
-        "rules_hash": header["rules"]["hash"],
-        "input_hash": given.get("sha256"),
-        "revision": known.revision if known else provenance.revision,
-        "with_text": with_text,
-        "conditions": encoded(header),
-        "summary": encoded(report.summary),
-        "origin": None,
-    }
+    row = RunRow(
+        id=known.id if known else new_id(),
+        kind=CHECKS,
+        name=storable(shorten(name, _NAME_WIDTH)),
+        started=known.started if known else provenance.started or now(),
+        tool_version=storable(header["tool"]["version"]),
+        rules_hash=header["rules"]["hash"],
+        input_hash=given.get("sha256"),
+        revision=known.revision if known else provenance.revision,
+        with_text=with_text,
+        conditions=encoded(header),
+        summary=encoded(report.summary),
+    )
     tags = (*provenance.tags, *(known.tags if known else ()))
-    return Entry(run, _case_batches(run["id"], source.results(), with_text), tags)
+    return NewRun(row, _case_batches(source.results(), with_text), tags)
 
 
-def read_passport(value: Any) -> Passport:
+def read_export_metadata(value: Any) -> ExportMetadata:
     try:
-        return msgspec.convert(value, Passport)
+        return msgspec.convert(value, ExportMetadata)
     except msgspec.ValidationError as error:
-        raise InputError(f"'history' is not what an exported run says of itself: {error}") from None
+        raise InputError(f"'history' does not describe an exported run: {error}") from None
 
 
-def batched(rows: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
+def batched(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
     remaining = iter(rows)
     while batch := list(islice(remaining, size)):
         yield batch
 
 
-def _case_batches(run_id: str, results: Iterable[Record], with_text: bool) -> Iterator[Rows]:
-    first = 0
-    for batch in batched(results):
-        rows: Rows = {"cases": [], "outcomes": [], "findings": []}
-        for position, result in enumerate(batch, start=first):
-            key = {"run_id": run_id, "position": position}
-            kept = result if with_text else _evidence_of_trouble(result)
-            rows["cases"].append(key | _case(kept, with_text))
-            rows["outcomes"] += (key | outcome for outcome in _outcomes(result))
-            rows["findings"] += (key | finding for finding in _findings(kept))
-        yield rows
-        first += len(batch)
+def _case_batches(results: Iterable[Record], with_text: bool) -> Iterator[Sequence[Rows]]:
+    for batch in batched(enumerate(results)):
+        kept = [(position, result if with_text else _without_idle_evidence(result)) for position, result in batch]
+        yield (
+            [_case(position, result, with_text) for position, result in kept],
+            [row for position, result in batch for row in _checks(position, result)],
+            [row for position, result in kept for row in _findings(position, result)],
+        )
 
 
-def _evidence_of_trouble(result: Record) -> Record:
-    """What is as it should be needs no evidence; its verdicts are enough."""
+def _without_idle_evidence(result: Record) -> Record:
+    """A case that ended as it should needs no evidence: without texts nobody reads it, and it is most of a history."""
     labels = result.get("label_comparison", {}).values()
     if kind_of(result) not in {PASS, NOT_APPLICABLE} or not all(label["match"] for label in labels):
         return result
@@ -158,38 +240,35 @@ def _evidence_of_trouble(result: Record) -> Record:
     return {key: value for key, value in result.items() if key not in texts} | {"checks": checks, "findings": []}
 
 
-def _case(result: Record, with_text: bool) -> Row:
+def _case(position: int, result: Record, with_text: bool) -> CaseRow:
     said = [text for turn in exchanges(result) for text in turn] if with_text and has_texts(result) else []
-    return {
-        "case_id": storable(result["id"]),
-        "outcome": result["outcome"],
-        "kind": kind_of(result),
-        "language": storable(result.get("language", "")),
-        "words": searchable(result["id"], *said),
-        "record": encoded(result),
-    }
+    return CaseRow(
+        position,
+        case_id=storable(result["id"]),
+        outcome=result["outcome"],
+        kind=kind_of(result),
+        language=storable(result.get("language", "")),
+        words=searchable(result["id"], *said),
+        record=encoded(result),
+    )
 
 
-def _outcomes(result: Record) -> Iterator[Row]:
+def _checks(position: int, result: Record) -> Iterator[CheckRow]:
     labels = result.get("label_comparison", {})
     for name, check in result["checks"].items():
         label = labels.get(name, {})
-        yield {
-            "check_name": storable(name),
-            "outcome": check_outcome(check),
-            "expected": label.get("expected"),
-            "matched": label.get("match"),
-        }
+        yield CheckRow(position, storable(name), check_outcome(check), label.get("expected"), label.get("match"))
 
 
-def _findings(result: Record) -> Iterator[Row]:
+def _findings(position: int, result: Record) -> Iterator[FindingRow]:
     for number, finding in enumerate(result["findings"]):
-        yield {
-            "number": number,
-            "rule": storable(finding["rule"]),
-            "signal": storable(finding["signal"]),
-            "side": finding["where"],
-            "turn": finding["turn"],
-            "start_at": finding["start"],
-            "end_at": finding["end"],
-        }
+        yield FindingRow(
+            position,
+            number,
+            rule=storable(finding["rule"]),
+            signal=storable(finding["signal"]),
+            side=finding["where"],
+            turn=finding["turn"],
+            start_at=finding["start"],
+            end_at=finding["end"],
+        )

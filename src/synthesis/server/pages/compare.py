@@ -1,43 +1,53 @@
-"""Compare: two runs side by side, what flipped first."""
+"""Compare: two runs side by side, changed verdicts first."""
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.errors import NotInHistoryError
+from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.report.compare import Comparison
+from synthesis.report.compare import Change, Comparison
 from synthesis.report.judged.compare import JudgedComparison
-from synthesis.server.limits import in_thread
-from synthesis.server.pages.flips import changed_cases, changed_samples
-from synthesis.server.pages.frame import page
+from synthesis.report.judged.samples import sample_texts, sample_verdicts
+from synthesis.report.reading import Record
+from synthesis.report.verdicts import KINDS, kind_of
+from synthesis.server.pages.case_view import case_view
+from synthesis.server.pages.layout import page
 from synthesis.server.saved_runs import compared
-from synthesis.server.workbench import Workbench, workbench_of
+from synthesis.server.state import ServerState, server_state
+
+if TYPE_CHECKING:
+    from synthesis.history.store import History
 
 router = APIRouter(include_in_schema=False)
 OFFERED = 100  # runs to choose from
+DRAWN = 40  # changed cases of one kind that are shown side by side; only the ids of the others are listed
+SAME_TEXTS = {True: "the texts are the same", False: "the texts changed", None: ""}
 
 
 @router.get("/compare")
 async def compare(request: Request) -> Response:
     """The form, and the comparison once two runs are chosen."""
-    workbench = workbench_of(request)
+    server = server_state(request)
     query = request.query_params
     picked = query.getlist("run")
-    # Ticked in a list that has the newest first.
+    # The list has the newest run first, so the second ticked one is the run before.
     chosen = picked[1::-1] if picked else [query.get("before", ""), query.get("after", "")]
-    found = await in_thread(
-        workbench.threads,
-        workbench.settings.timeout,
-        lambda: _compared(workbench, [one[:100] for one in chosen if one]),
+    found = await server.in_thread(
+        lambda: _compared(server, [one[:100] for one in chosen if one]),
     )
     here = "/judged" if found["after"] and found["after"].kind == JUDGE else "/runs"
     return page(request, "compare.html", title="Compare", here=here, **found)
 
 
-def _compared(workbench: Workbench, chosen: list[str]) -> dict[str, Any]:
-    history = workbench.shelf.found()
+def _compared(server: ServerState, chosen: list[str]) -> dict[str, Any]:
+    history = server.history.open_if_present()
     offered = history.runs(limit=OFFERED) if history else []
     nothing: dict[str, Any] = {"offered": offered, "before": None, "after": None, "comparison": None, "problem": ""}
     if history is None or len(chosen) < 2:
@@ -47,7 +57,7 @@ def _compared(workbench: Workbench, chosen: list[str]) -> dict[str, Any]:
         return nothing | {"problem": "A run of the checks and a judged run cannot be compared."}
     comparison = compared(history, before.id, after.id)
     if isinstance(comparison, Comparison):
-        groups = changed_cases(workbench, history, (before, after), comparison)
+        groups = changed_cases(server, history, (before, after), comparison)
     else:
         groups = changed_samples(history, (before, after), comparison)
     return nothing | {
@@ -56,7 +66,7 @@ def _compared(workbench: Workbench, chosen: list[str]) -> dict[str, Any]:
         "comparison": comparison,
         "rate": _rate(comparison),
         "is_checks": before.kind == CHECKS,
-        "groups": [group for group in groups if group.flips],
+        "groups": [group for group in groups if group.changes],
     }
 
 
@@ -77,3 +87,110 @@ def _rate(comparison: Comparison | JudgedComparison) -> dict[str, Any] | None:
         verdict = better if found.is_shown else "no difference shown"
     names = ("cases", "before", "after", "change", "low", "high", "p")
     return dict(zip(names, figures, strict=True)) | {"verdict": verdict}
+
+
+class Side(NamedTuple):
+    """A case in one of the two runs."""
+
+    badge: str
+    words: str
+    body: Markup
+    warning: str
+
+
+class ChangedCase(NamedTuple):
+    """A case that changed, as it is in both runs; no sides if only its id is shown."""
+
+    name: str
+    words: str
+    sides: tuple[Side | None, Side | None] | None
+
+
+class ChangeGroup(NamedTuple):
+    """Changes of one kind."""
+
+    title: str
+    tone: str
+    changes: list[ChangedCase]
+
+
+def changed_cases(
+    server: ServerState, history: "History", runs: tuple[SavedRun, SavedRun], comparison: Comparison
+) -> Iterator[ChangeGroup]:
+    """Changes between two runs of the checks, what fails now first."""
+
+    numbers = count()
+
+    def sides(name: str) -> tuple[Side | None, Side | None]:
+        before, after = (_side(server, history, run, name, f"side{next(numbers)}") for run in runs)
+        return before, after
+
+    def told(change: Change) -> tuple[str, str]:
+        parts = [", ".join(change.checks), SAME_TEXTS[change.same_texts], "" if change.before else "a new case"]
+        return change.id, "; ".join(part for part in parts if part)
+
+    def kinds(change: Change) -> tuple[str, str]:
+        return change.id, f"{KINDS.get(change.before or '', '')} → {KINDS.get(change.after or '', '')}"
+
+    yield _group("Newly failing", "bad", map(told, comparison.newly_failing), sides)
+    yield _group("Negative examples no longer caught", "bad", _plain(comparison.no_longer_caught), sides)
+    yield _group("Newly passing", "good", map(told, comparison.newly_passing), sides)
+    yield _group("Other changes", "", map(kinds, comparison.other_changes), sides)
+    yield _group("Same verdict on other evidence", "", _plain(comparison.changed_evidence))
+    yield _group("Only in the run before", "", _plain(comparison.only_before))
+    yield _group("Only in the run after", "", _plain(comparison.only_after))
+
+
+def changed_samples(
+    history: "History", runs: tuple[SavedRun, SavedRun], comparison: JudgedComparison
+) -> Iterator[ChangeGroup]:
+    """The same of two judged runs."""
+    records = [{record["queryLogId"]: record for record in history.judged(run.id).last.records} for run in runs]
+
+    def sides(name: str) -> tuple[Side | None, Side | None]:
+        return _judged_side(records[0].get(name)), _judged_side(records[1].get(name))
+
+    flipped = {*comparison.newly_failing, *comparison.newly_passing}
+    others = [name for name in comparison.changed_scores if name not in flipped]
+    yield _group("Newly failing", "bad", _plain(comparison.newly_failing), sides)
+    yield _group("Newly passing", "good", _plain(comparison.newly_passing), sides)
+    yield _group("Other scores, same verdict", "", _plain(others), sides)
+    yield _group("Only in the run before", "", _plain(comparison.only_before))
+    yield _group("Only in the run after", "", _plain(comparison.only_after))
+
+
+def _plain(names: Iterable[str]) -> Iterable[tuple[str, str]]:
+    return ((name, "") for name in names)
+
+
+def _group(
+    title: str,
+    tone: str,
+    entries: Iterable[tuple[str, str]],
+    sides: Callable[[str], tuple[Side | None, Side | None]] | None = None,
+) -> ChangeGroup:
+    changes = [
+        ChangedCase(name, words, sides(name) if sides and number < DRAWN else None)
+        for number, (name, words) in enumerate(entries)
+    ]
+    return ChangeGroup(title, tone, changes)
+
+
+def _side(server: ServerState, history: "History", run: SavedRun, name: str, anchor: str) -> Side | None:
+    """A case in one run; None if it is not in that run."""
+    try:
+        record = history.case(run.id, name).record
+    except NotInHistoryError:
+        return None
+    view = case_view(record, server.glossary, anchor)
+    kind = kind_of(record)
+    if not run.with_text:
+        return Side(kind, KINDS[kind], view.check_list, "")
+    return Side(kind, KINDS[kind], view.check_list + view.conversation, view.content_warning)
+
+
+def _judged_side(record: Record | None) -> Side | None:
+    if record is None:
+        return None
+    badge, words = ("pass", "passed") if record["passed"] else ("unexpected", "not passed")
+    return Side(badge, words, Markup(f"<ul>{sample_verdicts(record)}</ul>{sample_texts(record)}"), "")

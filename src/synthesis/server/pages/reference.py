@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.server.pages.frame import page
+from synthesis.server.pages.layout import page
 
 router = APIRouter(include_in_schema=False)
 
