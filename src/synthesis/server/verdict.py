@@ -22,6 +22,8 @@ class ExplainedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str
     instead: str
     severity: str = "fail"
+    role: Annotated[str | None, msgspec.Meta(description="`for` or `against` the reply, or `context`.")] = None
+    counted: Annotated[bool | None, msgspec.Meta(description="Whether it took part in the verdict of a check.")] = None
 
 
 class LabelMatch(msgspec.Struct, frozen=True):
