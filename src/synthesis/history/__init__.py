@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthesis.errors import MissingExtraError
-from synthesis.history.entries import Provenance
 from synthesis.history.model import (
     Figures,
     Page,
@@ -14,6 +13,7 @@ from synthesis.history.model import (
     SavedSample,
     TrendPoint,
 )
+from synthesis.history.provenance import Provenance
 
 if TYPE_CHECKING:
     from synthesis.history.store import History

@@ -7,9 +7,10 @@ import msgspec
 from sqlalchemy import select
 
 from synthesis.checks.registry import checks
-from synthesis.history.entries import BATCH, ExportMetadata, encoded
 from synthesis.history.model import CHECKS, JUDGE, SavedRun, SavedSample
+from synthesis.history.provenance import ExportMetadata
 from synthesis.history.reading import MOST_PER_PAGE, sample_page, sample_query
+from synthesis.history.rows import BATCH, encoded
 from synthesis.history.schema import cases, runs, samples
 from synthesis.report import json_report
 from synthesis.report.glossary import Glossary

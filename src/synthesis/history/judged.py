@@ -9,20 +9,9 @@ import msgspec
 
 from synthesis._version import __version__
 from synthesis.errors import HistoryError, InputError, Place
-from synthesis.history.entries import (
-    ExportMetadata,
-    NewRun,
-    Provenance,
-    Rows,
-    RunRow,
-    SampleRow,
-    batched,
-    encoded,
-    new_id,
-    searchable,
-    storable,
-)
 from synthesis.history.model import JUDGE, judged_figures
+from synthesis.history.provenance import ExportMetadata, Provenance, new_id
+from synthesis.history.rows import NewRun, Rows, RunRow, SampleRow, batched, encoded, searchable, storable
 from synthesis.judge.journal import read_ledger
 from synthesis.judge.ledger import Ledger
 from synthesis.judge.results import IterationResults, Results, derive

@@ -1,7 +1,7 @@
 """What a history returns. Frozen, no I/O."""
 
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
@@ -10,11 +10,8 @@ KINDS = (CHECKS, JUDGE)
 Item = TypeVar("Item")
 
 
-class SavedRun(msgspec.Struct, frozen=True):
-    """One saved run of the checks or of the judge, with its conditions; `started` is UTC, ISO 8601.
-
-    `conditions` and `summary` are what the run wrote, also of versions to come: the API passes them on unchanged.
-    """
+class RunFields(msgspec.Struct, frozen=True):
+    """What every form of a saved run has; `started` is UTC, ISO 8601."""
 
     id: str
     kind: str
@@ -24,7 +21,15 @@ class SavedRun(msgspec.Struct, frozen=True):
     rules_hash: str | None
     input_hash: str | None
     revision: str | None
-    with_text: bool
+    with_text: Annotated[bool, msgspec.Meta(description="Whether the texts were saved too.")]
+
+
+class SavedRun(RunFields, frozen=True):
+    """One saved run of the checks or of the judge.
+
+    `conditions` and `summary` are what the run wrote, also of versions to come: the API passes them on unchanged.
+    """
+
     tags: tuple[str, ...]
     conditions: dict[str, Any]
     summary: dict[str, Any]

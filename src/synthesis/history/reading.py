@@ -7,8 +7,8 @@ import msgspec
 from sqlalchemy import Select, and_, exists, false, func, or_, select
 
 from synthesis.errors import NotInHistoryError, OptionError, Place
-from synthesis.history.entries import BATCH, storable
 from synthesis.history.model import Page, SavedCase, SavedCheck, SavedRun, SavedSample
+from synthesis.history.rows import BATCH, storable
 from synthesis.history.schema import cases, findings, outcomes, runs, samples, tags
 from synthesis.model.result import ERROR, FAIL, PASS
 

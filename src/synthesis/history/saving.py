@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import Table, delete, insert, select, update
 
 from synthesis.errors import HistoryError, OptionError, Place
-from synthesis.history.entries import CaseRow, CheckRow, FindingRow, NewRun, SampleRow, storable
+from synthesis.history.rows import CaseRow, CheckRow, FindingRow, NewRun, SampleRow, storable
 from synthesis.history.schema import cases, findings, metadata, outcomes, runs, samples, tags
 
 if TYPE_CHECKING:

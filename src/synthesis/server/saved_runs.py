@@ -7,7 +7,7 @@ import msgspec
 
 from synthesis.errors import InputError, NotInHistoryError
 from synthesis.history import Figures, Provenance, SavedRun, open_history
-from synthesis.history.model import CHECKS, JUDGE
+from synthesis.history.model import CHECKS, JUDGE, RunFields
 from synthesis.report.compare import Comparison, compare_reports
 from synthesis.report.judged.compare import JudgedComparison, compare_runs
 from synthesis.report.reading import open_report
@@ -47,18 +47,9 @@ class HistoryHandle:
             self._history.close()
 
 
-class RunSummary(msgspec.Struct, frozen=True):
+class RunSummary(RunFields, frozen=True):
     """A saved run of the checks or of the judge: its conditions in brief, and its figures."""
 
-    id: str
-    kind: str
-    name: str
-    started: str
-    tool_version: str
-    rules_hash: str | None
-    input_hash: str | None
-    revision: str | None
-    with_text: Annotated[bool, msgspec.Meta(description="Whether the texts were saved too.")]
     tags: tuple[str, ...]
     figures: Figures
 

@@ -1,17 +1,14 @@
-"""Runs on their way into a history: the row of a run, and the rows of its cases in batches."""
+"""Rows of the tables: of a run, and of its cases or samples in batches; and the rows of a report."""
 
-import secrets
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from synthesis.errors import InputError, shorten
-from synthesis.history.model import CHECKS, SavedRun
+from synthesis.errors import shorten
+from synthesis.history.model import CHECKS, RunFields
+from synthesis.history.provenance import Provenance, new_id, now, read_export_metadata
 from synthesis.model.result import NOT_APPLICABLE, PASS
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.redact import redacted
@@ -20,26 +17,16 @@ from synthesis.report.verdicts import check_outcome, exchanges, has_texts, kind_
 BATCH = 500  # cases or samples in memory at once, whatever the length of a run
 T = TypeVar("T")
 _NAME_WIDTH = 200
-_GIT_SECONDS = 2.0
 _CHECK_FIELDS = ("pass", "applicable", "reason", "pass_strength")
 _encode = msgspec.json.Encoder().encode
 
 
-class RunRow(msgspec.Struct, frozen=True):
+class RunRow(RunFields, frozen=True):
     """A row of the table of runs; `conditions` and `summary` are JSON.
 
     `origin` identifies a judged run that can be resumed, so that saving it again replaces it.
     """
 
-    id: str
-    kind: str
-    name: str
-    started: str
-    tool_version: str
-    rules_hash: str | None
-    input_hash: str | None
-    revision: str | None
-    with_text: bool
     conditions: str
     summary: str
     origin: str | None = None
@@ -106,64 +93,6 @@ class NewRun(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-class ExportMetadata(msgspec.Struct, frozen=True):
-    """What an exported run states about itself, so that adding it again restores the same run."""
-
-    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{12}$")]
-    name: str
-    started: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
-    tool_version: str
-    rules_hash: str | None
-    input_hash: str | None
-    revision: str | None
-    with_text: bool
-    tags: tuple[str, ...] = ()
-    origin: str | None = None
-
-    @classmethod
-    def of(cls, run: SavedRun, origin: str | None) -> "ExportMetadata":
-        known = {name: getattr(run, name) for name in cls.__struct_fields__ if name != "origin"}
-        return cls(**known, origin=origin)
-
-
-class Provenance(msgspec.Struct, frozen=True):
-    """What a run's files do not say: when it started, the revision of the code, and whether to keep texts.
-
-    `name` replaces the name that the files give.
-    """
-
-    started: str | None = None
-    revision: str | None = None
-    with_text: bool = False
-    tags: tuple[str, ...] = ()
-    name: str | None = None
-
-
-def now() -> str:
-    """UTC to the millisecond, always of the same length, so that texts sort as times do."""
-    return moment(datetime.now(UTC))
-
-
-def moment(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def git_revision(folder: Path) -> str | None:
-    """The commit that is checked out in a folder; None outside a repository, or if git is missing or slow."""
-    command = ["git", "-C", str(folder), "rev-parse", "--verify", "--quiet", "HEAD"]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None
-
-
-def new_id() -> str:
-    return secrets.token_hex(6)
-
-
 def encoded(value: Any) -> str:
     return _encode(value).decode()
 
@@ -202,13 +131,6 @@ def run_of_report(report: StoredReport, provenance: Provenance) -> NewRun:
     )
     tags = (*provenance.tags, *(known.tags if known else ()))
     return NewRun(row, _case_batches(source.results(), with_text), tags)
-
-
-def read_export_metadata(value: Any) -> ExportMetadata:
-    try:
-        return msgspec.convert(value, ExportMetadata)
-    except msgspec.ValidationError as error:
-        raise InputError(f"'history' does not describe an exported run: {error}") from None
 
 
 def batched(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
