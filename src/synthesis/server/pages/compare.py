@@ -31,6 +31,44 @@ DRAWN = 40  # changed cases of one kind that are shown side by side; only the id
 SAME_TEXTS = {True: "the texts are the same", False: "the texts changed", None: ""}
 
 
+class RateChange(NamedTuple):
+    """The pass rates of both runs, their difference with its interval, and whether it is more than chance."""
+
+    cases: int
+    before: int
+    after: int
+    change: float
+    low: float
+    high: float
+    p: float
+    verdict: str
+
+
+class Side(NamedTuple):
+    """A case in one of the two runs."""
+
+    badge: str
+    words: str
+    body: Markup
+    warning: str
+
+
+class ChangedCase(NamedTuple):
+    """A case that changed, as it is in both runs; no sides if only its id is shown."""
+
+    name: str
+    words: str
+    sides: tuple[Side | None, Side | None] | None
+
+
+class ChangeGroup(NamedTuple):
+    """Changes of one kind."""
+
+    title: str
+    tone: str
+    changes: list[ChangedCase]
+
+
 @router.get("/compare")
 async def compare(request: Request) -> Response:
     """The form, and the comparison once two runs are chosen."""
@@ -70,48 +108,20 @@ def _compared(server: ServerState, chosen: list[str]) -> dict[str, Any]:
     }
 
 
-def _rate(comparison: Comparison | JudgedComparison) -> dict[str, Any] | None:
-    """The pass rates of both runs, their difference, and whether it is more than chance."""
+def _rate(comparison: Comparison | JudgedComparison) -> RateChange | None:
     if isinstance(comparison, Comparison):
         rate = comparison.pass_rate
         if rate is None:
             return None
-        figures = (rate.cases, rate.passed_before, rate.passed_after, rate.change, *rate.interval, rate.p_value)
-        verdict = rate.verdict
-    else:
-        found = comparison.difference
-        if found is None:
-            return None
-        figures = (comparison.in_both, comparison.passed_before, comparison.passed_after, *found[:3], found.p_value)
-        better = "better" if found.change > 0 else "worse"
-        verdict = better if found.is_shown else "no difference shown"
-    names = ("cases", "before", "after", "change", "low", "high", "p")
-    return dict(zip(names, figures, strict=True)) | {"verdict": verdict}
-
-
-class Side(NamedTuple):
-    """A case in one of the two runs."""
-
-    badge: str
-    words: str
-    body: Markup
-    warning: str
-
-
-class ChangedCase(NamedTuple):
-    """A case that changed, as it is in both runs; no sides if only its id is shown."""
-
-    name: str
-    words: str
-    sides: tuple[Side | None, Side | None] | None
-
-
-class ChangeGroup(NamedTuple):
-    """Changes of one kind."""
-
-    title: str
-    tone: str
-    changes: list[ChangedCase]
+        counts = rate.cases, rate.passed_before, rate.passed_after
+        return RateChange(*counts, rate.change, *rate.interval, rate.p_value, rate.verdict)
+    found = comparison.difference
+    if found is None:
+        return None
+    better = "better" if found.change > 0 else "worse"
+    verdict = better if found.is_shown else "no difference shown"
+    counts = comparison.in_both, comparison.passed_before, comparison.passed_after
+    return RateChange(*counts, *found[:3], found.p_value, verdict)
 
 
 def changed_cases(

@@ -1,7 +1,6 @@
 """Rules: browse and search them, read one in full, try one of your own on the bundled cases."""
 
 from itertools import groupby
-from typing import Any
 
 import msgspec
 from fastapi import APIRouter
@@ -14,10 +13,10 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks
 from synthesis.report.html.signals import SignalStyles
 from synthesis.report.verdicts import tone
-from synthesis.rules.language import language_of
+from synthesis.rules.language import Language, language_of
 from synthesis.server.bodies import decode_as
 from synthesis.server.conversations import cases_by_language
-from synthesis.server.errors import ApiError
+from synthesis.server.errors import ApiError, ErrorDetail
 from synthesis.server.pages.case_view import CONTENT_WARNING, is_tagged_crisis, texts_of
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.rule_trial import OWN, OwnRule, Trial, try_bundled, try_rule
@@ -105,7 +104,9 @@ def _own_rule(form: dict[str, str]) -> OwnRule:
     return decode_as(OwnRule, msgspec.json.encode(fields))
 
 
-def _trial_page(request: Request, form: dict[str, str], *, trial: Trial | None = None, problem: Any = None) -> Response:
+def _trial_page(
+    request: Request, form: dict[str, str], *, trial: Trial | None = None, problem: ErrorDetail | None = None
+) -> Response:
     server = server_state(request)
     return page(
         request,
@@ -141,5 +142,5 @@ def _content_warning(trial: Trial) -> str:
     return CONTENT_WARNING if any(case.id in matched and is_tagged_crisis(case.tags) for case in known) else ""
 
 
-def _languages(server: ServerState) -> list[Any]:
+def _languages(server: ServerState) -> list[Language]:
     return [language_of(code) for code in server.rules.languages]

@@ -1,14 +1,14 @@
 """One run with its charts and its cases, and one case with its evidence."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from synthesis.history import SavedCase, SavedRun
+from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
 from synthesis.report.html.page import LIMITS, figures, headline
@@ -28,6 +28,15 @@ MOST_WORDS = 200
 MOST_RULES = 8  # in the chart; the filter offers all
 SURVEYS = 32  # runs whose charts are kept in memory
 OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "did not apply", "error": "ended in error"}
+
+
+class RunPage(NamedTuple):
+    """A run with what its page shows."""
+
+    run: SavedRun
+    survey: Survey
+    cases: Page[SavedCase]
+    earlier: SavedRun | None
 
 
 @router.get("/runs/{run_id}")
@@ -65,7 +74,7 @@ async def run(request: Request, run_id: str) -> Response:
     )
 
 
-def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -> Any:
+def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -> RunPage | None:
     """The run with what its page shows; None for a judged one, which has a page of its own."""
     one = history.run(run_id)
     if one.kind != CHECKS:
@@ -73,7 +82,7 @@ def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -
     asked = {name: value or None for name, value in wanted.items() if name != "q"}
     cases = history.outcomes(one.id, search=wanted["q"] or None, page=number, per_page=PER_PAGE, **asked)
     earlier = history.runs(limit=1, before=one.id, kind=CHECKS, name=one.name)
-    return one, _survey(history, one.id), cases, earlier[0] if earlier else None
+    return RunPage(one, _survey(history, one.id), cases, earlier[0] if earlier else None)
 
 
 @lru_cache(SURVEYS)
