@@ -15,7 +15,7 @@ from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.remarks import Remarks
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.kernel import Kernel, merged_findings
 from synthesis.server.jobs import JobQueue, JobStore
 from synthesis.server.judging import JudgeFolder, run_judging
 from synthesis.server.limits import Slots, in_thread
@@ -135,11 +135,10 @@ def known_checks(names: Sequence[str]) -> tuple[str, ...]:
 def _only(result: CaseResult, names: Sequence[str]) -> CaseResult:
     """A result as if only these checks had been asked for."""
     kept = {name: result.checks[name] for name in names}
-    read = {finding for check in kept.values() for finding in check.findings}
     return msgspec.structs.replace(
         result,
         checks=kept,
         outcome=case_outcome(kept),
-        findings=tuple(finding for finding in result.findings if finding in read),
+        findings=merged_findings(kept.values()),
         label_comparison={name: label for name, label in result.label_comparison.items() if name in kept},
     )

@@ -146,7 +146,7 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "headline": _headline(result),
         "language": language_of(result.language).name if result.language != "und" else "",
         "view": case_view(record_of(result, case), server.glossary, "try", _styles(case.checks)),
-        "missing": {remark.check: remark.instead for remark in server.remarks.on(result) if not remark.rule},
+        "missing": [remark for remark in server.remarks.on(result) if not remark.rule and remark.instead],
         "decision": decision_of(result),
     }
 
