@@ -1,5 +1,6 @@
 """Try: a conversation in two fields or a pasted chat, and the verdict with the words behind it."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from synthesis.checks.registry import checks, signals, signals_read
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.remarks import Remark
 from synthesis.report.html.page import LIMITS
 from synthesis.report.html.signals import SignalStyles
 from synthesis.report.plain import count
@@ -146,9 +148,18 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "headline": _headline(result),
         "language": language_of(result.language).name if result.language != "und" else "",
         "view": case_view(record_of(result, case), server.glossary, "try", _styles(case.checks)),
-        "missing": [remark for remark in server.remarks.on(result) if not remark.rule and remark.instead],
+        "missing": _missing(server.remarks.on(result)),
         "decision": decision_of(result),
     }
+
+
+def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
+    """What would be better, by check: each sentence once, however many turns lack it."""
+    found: dict[str, list[str]] = {}
+    for remark in remarks:
+        if remark.instead and not remark.rule:
+            found.setdefault(remark.check, []).append(remark.instead)
+    return {check: " ".join(dict.fromkeys(sentences)) for check, sentences in found.items()}
 
 
 def _styles(names: tuple[str, ...]) -> SignalStyles:
