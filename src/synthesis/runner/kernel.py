@@ -47,7 +47,7 @@ class Kernel:
             outcome=case_outcome(results),
             is_negative_example=case.is_negative_example,
             checks=results,
-            findings=_merged(results.values()),
+            findings=merged_findings(results.values()),
             label_comparison=_compare(case, results),
             languages=_languages(exchanges),
             tags=case.tags,
@@ -124,7 +124,7 @@ def _not_applicable(name: str, reason: str) -> CheckResult:
     return CheckResult(name, passed=True, applicable=False, reason=reason)
 
 
-def _merged(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
+def merged_findings(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
     """The findings of all checks in reading order; what two checks read appears once, counted if one counted it."""
     unique: dict[tuple[object, ...], Finding] = {}
     for finding in (finding for result in results for finding in result.findings):

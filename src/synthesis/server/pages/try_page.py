@@ -1,5 +1,6 @@
-"""Try: a conversation in two fields or a pasted chat, and the verdict on it with the very words behind it."""
+"""Try: a conversation in two fields or a pasted chat, and the verdict with the words behind it."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -8,30 +9,28 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.checks import pivot
 from synthesis.checks.registry import checks, signals, signals_read
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.report.html.evidence import check_list
-from synthesis.report.html.marks import Marks
-from synthesis.report.html.page import LIMITS, legend
+from synthesis.remarks import Remark
+from synthesis.report.html.page import LIMITS
 from synthesis.report.html.signals import SignalStyles
 from synthesis.report.plain import count
 from synthesis.report.verdicts import tone
 from synthesis.rules.language import language_of
-from synthesis.server.bundled_cases import find_case
-from synthesis.server.conversation import language_code
-from synthesis.server.decision import decision_of
+from synthesis.server.conversations import find_case, language_code, parse_chat
 from synthesis.server.errors import ApiError
-from synthesis.server.pages.frame import fragment, page, read_form
-from synthesis.server.pasted import parse_chat
-from synthesis.server.workbench import THREE, Workbench, known_checks, workbench_of
+from synthesis.server.pages.case_view import case_view, record_of
+from synthesis.server.pages.layout import fragment, page, read_form
+from synthesis.server.state import THREE, ServerState, known_checks, server_state
 
 router = APIRouter(include_in_schema=False)
 
 
 class Example(NamedTuple):
-    """A bundled case that is worth a click."""
+    """A bundled case to click."""
 
     case: str
     title: str
@@ -50,7 +49,7 @@ EXAMPLES = (
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What stands in the form."""
+    """The content of the form."""
 
     user: str = ""
     assistant: str = ""
@@ -61,18 +60,39 @@ class Draft(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_form(cls, form: dict[str, list[str]]) -> "Draft":
-        """Line ends as people mean them: a browser sends two characters for each."""
+        """The fields of a form. A browser sends each line end as two characters, which would shift every offset."""
         texts = {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in ("user", "assistant", "chat", "lang")}
         return cls(**texts, pasted="chat" in form, checks=known_checks(form.get("checks", [])))
 
     def to_case(self) -> Case | None:
-        """The case; None while there is nothing to evaluate yet."""
+        """The case; None if there is nothing to evaluate yet."""
         lang = language_code(self.lang)
         if self.pasted:
             return Case("", self.checks, messages=parse_chat(self.chat), lang=lang) if self.chat.strip() else None
         if not self.assistant.strip():
             return None
         return Case("", self.checks, self.user, self.assistant, lang=lang)
+
+
+STRENGTHS = {pivot.CLEAR_PASS: "pass", pivot.BORDERLINE_PASS: "pass (borderline)", pivot.CLEAR_FAIL: "fail"}
+
+
+class DecisionLine(NamedTuple):
+    """A line of topic_pivot's decision table: decided, passed over before, or not reached."""
+
+    condition: str
+    outcome: str
+    passes: bool
+    decides: bool
+    reached: bool
+
+
+class Decision(NamedTuple):
+    """The table with the line that decided, for the reply of `turn`; no evidence if the check does not apply."""
+
+    lines: list[DecisionLine]
+    evidence: dict[str, Any] | None
+    turn: int
 
 
 @router.get("/")
@@ -92,13 +112,13 @@ async def submitted(request: Request) -> Response:
 
 @router.post("/verdict")
 async def verdict(request: Request) -> Response:
-    """The verdict alone, as you type."""
+    """Only the verdict, for the script that asks for it as you type."""
     draft = Draft.of_form(await read_form(request))
-    return fragment("verdict.html", **await _verdict(draft, workbench_of(request)))
+    return fragment("verdict.html", **await _verdict(draft, server_state(request)))
 
 
 async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
-    workbench = workbench_of(request)
+    server = server_state(request)
     return page(
         request,
         "try.html",
@@ -107,13 +127,13 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         chosen=chosen,
         examples=EXAMPLES,
         checks=sorted(checks().values(), key=lambda check: (check.name not in THREE, check.name)),
-        languages=[language_of(code) for code in workbench.rules.languages],
+        languages=[language_of(code) for code in server.rules.languages],
         limits=Markup(LIMITS),
-        **await _verdict(draft, workbench),
+        **await _verdict(draft, server),
     )
 
 
-async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
+async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
     """What the template of the verdict needs."""
     try:
         case = draft.to_case()
@@ -121,33 +141,29 @@ async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
         return {"result": None, "problem": error}
     if case is None:
         return {"result": None, "problem": None}
-    result = await workbench.verdict(case)
-    record = _record(result, case)
-    styles = _styles(case.checks)
-    marks = Marks(record, styles, workbench.glossary, "try", rule_pages="/rules")
+    result = await server.verdict(case)
     return {
         "problem": None,
         "result": result,
         "headline": _headline(result),
         "language": language_of(result.language).name if result.language != "und" else "",
-        "conversation": Markup(marks.conversation()),
-        "notes": Markup(marks.notes()),
-        "check_list": Markup(check_list(record, workbench.glossary)),
-        "missing": {remark.check: remark.instead for remark in workbench.remarks.on(result) if not remark.rule},
-        "decision": decision_of(result, case.exchanges),
-        "legend": Markup(legend(styles, workbench.glossary)),
+        "view": case_view(record_of(result, case), server.glossary, "try", _styles(case.checks)),
+        "missing": _missing(server.remarks.on(result)),
+        "decision": decision_of(result),
     }
 
 
-def _record(result: CaseResult, case: Case) -> dict[str, Any]:
-    """The result as a report would hold it, with its texts."""
-    if case.messages:
-        return {**result.to_dict(), "messages": msgspec.to_builtins(case.messages)}
-    return {**result.to_dict(), "user": case.user, "assistant": case.assistant}
+def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
+    """What would be better, by check: each sentence once, however many turns lack it."""
+    found: dict[str, list[str]] = {}
+    for remark in remarks:
+        if remark.instead and not remark.rule:
+            found.setdefault(remark.check, []).append(remark.instead)
+    return {check: " ".join(dict.fromkeys(sentences)) for check, sentences in found.items()}
 
 
 def _styles(names: tuple[str, ...]) -> SignalStyles:
-    """The look of all signals that these checks read, so that it stays the same while somebody types."""
+    """Styles for all signals that these checks read, so that a mark keeps its look while you type."""
     known = signals()
     return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, "default")})
 
@@ -175,3 +191,25 @@ def _of_example(case: Case) -> Draft:
     if case.messages:
         raise ApiError(404, "not_found", "There is no such example.")
     return Draft(case.user, case.assistant, checks=tuple(dict.fromkeys((*THREE, *case.checks))), lang=case.lang or "")
+
+
+def decision_of(result: CaseResult) -> Decision | None:
+    """How topic_pivot decided; None if it was not asked for or ended in error."""
+    check = result.checks.get(pivot.NAME)
+    if check is None or check.outcome == ERROR:
+        return None
+    names = [row.name for row in pivot.DECISION_TABLE]
+    decided = names.index(check.evidence["decision"]) if check.applicable else -1
+    lines = [
+        DecisionLine(
+            row.condition,
+            STRENGTHS[row.strength],
+            row.strength != pivot.CLEAR_FAIL,
+            number == decided,
+            number <= decided,
+        )
+        for number, row in enumerate(pivot.DECISION_TABLE)
+    ]
+    # A result over several turns carries the evidence of the one that decided.
+    turn = next((number for number, one in enumerate(check.turns) if one.evidence == check.evidence), 0)
+    return Decision(lines, check.evidence if check.applicable else None, turn)

@@ -1,4 +1,7 @@
-"""How far a job is, as server-sent events."""
+"""The progress of a job as server-sent events.
+
+The state file is polled: the job runs in another process, possibly of another worker, and nothing else connects them.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,46 +12,46 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.server.api.routing import EVENTS
+from synthesis.server.bodies import StreamedResponse
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import OVER, Job, JobFolder
-from synthesis.server.schema import EVENTS
-from synthesis.server.streams import Stream
-from synthesis.server.workbench import workbench_of
+from synthesis.server.state import server_state
 
-PAUSE = 0.1  # seconds between two looks at how far a job is
-SILENCE = 15.0  # seconds after which a follower gets a sign of life
+PAUSE = 0.1  # seconds between two reads of the state file
+SILENCE = 15.0  # seconds without an event before a comment keeps the connection alive
 
 
 def follow(request: Request, folder: JobFolder[Any]) -> Response:
-    """Events `progress`, and one `done` when the job is over, all with its state; 429 where too many follow."""
-    workbench = workbench_of(request)
-    workbench.followers.require_free()
+    """Events `progress`, and one `done` when the job is over, all with its state; 429 if too many clients follow."""
+    server = server_state(request)
+    server.followers.require_free()
 
     async def events() -> AsyncIterator[bytes]:
-        with workbench.followers.one():
+        with server.followers.one():
             async for event in _events(folder, request):
                 yield event
 
-    return Stream(events(), EVENTS, workbench.settings.timeout)
+    return StreamedResponse(events(), EVENTS, server.settings.timeout)
 
 
 async def _events(folder: JobFolder[Any], request: Request) -> AsyncIterator[bytes]:
     last: Job | None = None
-    spoken = monotonic()
+    sent = monotonic()
     while not await request.is_disconnected():
         try:
             now: Job = folder.load()
-        except ApiError:  # somebody has removed it
+        except ApiError:  # it was removed
             return
         if now.state in OVER:
             yield _event("done", now)
             return
         if now != last:
             yield _event("progress", now)
-            last, spoken = now, monotonic()
-        elif monotonic() - spoken > SILENCE:
+            last, sent = now, monotonic()
+        elif monotonic() - sent > SILENCE:
             yield b": still here\n\n"
-            spoken = monotonic()
+            sent = monotonic()
         await asyncio.sleep(PAUSE)
 
 

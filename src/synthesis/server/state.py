@@ -1,4 +1,4 @@
-"""What all routes share: the rules in force, the kernel, the words for what it finds, limits and counts."""
+"""What all routes of one process share: rules, kernel, glossary, job queues, history, limits and counts."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,40 +15,37 @@ from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.remarks import Remarks
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.kernel import Kernel, merged_findings
 from synthesis.server.jobs import JobQueue, JobStore
-from synthesis.server.judging.store import JudgeFolder
-from synthesis.server.judging.work import work as work_on_judging
+from synthesis.server.judging import JudgeFolder, run_judging
 from synthesis.server.limits import Slots, in_thread
-from synthesis.server.loading import loaded_rules
 from synthesis.server.metrics import Metrics
-from synthesis.server.rulebook import Rulebook
+from synthesis.server.rulebook import Rulebook, loaded_rules
+from synthesis.server.saved_runs import HistoryHandle
 from synthesis.server.settings import ServerSettings
-from synthesis.server.shelf import Shelf
-from synthesis.server.uploads.store import UploadFolder
-from synthesis.server.uploads.work import work as work_on_uploads
+from synthesis.server.uploads import UploadFolder, run_uploads
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
 
 T = TypeVar("T")
 THREE = ("agency_language", "unverifiable_reassurance", "topic_pivot")
-SHORT = 4_000  # characters; what is longer is evaluated beside other requests
-THREADS = 2
+SHORT = 4_000  # characters; a longer text is evaluated in a thread, so that it does not hold up other requests
+THREADS = 2  # the interpreter runs one at a time; the second keeps a query of the history from waiting for a long text
 
 
-class Workbench:
-    """One per process, at `request.app.state.workbench`."""
+class ServerState:
+    """One per process; routes get it by `server_state(request)`."""
 
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self.settings = settings
         self.metrics = metrics
         self.slots = Slots(settings.concurrency, "evaluations")
-        self.followers = Slots(settings.concurrency, "followers of uploads")
+        self.followers = Slots(settings.concurrency, "clients following a job")
         self.threads = ThreadPoolExecutor(THREADS, "evaluation")
-        self.uploads = JobQueue(settings.uploads, "uploaded files that wait or are worked on", work_on_uploads)
-        self.judging = JobQueue(settings.uploads, "judged runs that wait or are worked on", work_on_judging)
-        self.shelf = Shelf(settings.history)
+        self.uploads = JobQueue(settings.uploads, "uploads waiting or running", run_uploads)
+        self.judging = JobQueue(settings.uploads, "judged runs waiting or running", run_judging)
+        self.history = HistoryHandle(settings.history)
 
     @cached_property
     def rules(self) -> RuleSet:
@@ -72,27 +69,31 @@ class Workbench:
 
     @cached_property
     def is_ready(self) -> bool:
-        """Whether the rules are read; the first evaluation in a language is slow, so it is done here for English."""
+        """Loads the rules. The first evaluation in a language is slow, so English has its first one here."""
         for asked in (THREE, tuple(checks())):
             self.evaluate(Case("", asked, "I feel awful.", "That sounds hard."))
         return True
 
     async def verdict(self, case: Case) -> CaseResult:
-        """The result of one case; 429 or 408 where it cannot be had."""
+        """The result of one case; 429 if the server is busy, 408 if it takes too long."""
         with self.slots.one():
             return await self.result(case)
 
     async def result(self, case: Case) -> CaseResult:
-        """The same for whoever has a place already."""
+        """The same for a caller that holds a slot already."""
         if len(case.user) + len(case.assistant) + sum(len(turn.content) for turn in case.messages) <= SHORT:
             result = self.evaluate(case)
         else:
-            result = await in_thread(self.threads, self.settings.timeout, lambda: self.evaluate(case))
+            result = await self.in_thread(lambda: self.evaluate(case))
         self.metrics.count_case(result.outcome)
         return result
 
     def evaluate(self, case: Case) -> CaseResult:
-        """The kernel's result. It prepares anew for each set of checks, so it is asked for one of two sets only."""
+        """The result of one case.
+
+        The kernel prepares its patterns once per set of checks, and clients could ask for any set. So it runs one of
+        two, the default three or all, and the checks that were not asked for are dropped.
+        """
         asked = case.checks
         known = THREE if set(asked) <= set(THREE) else tuple(checks())
         result = self.kernel.evaluate([msgspec.structs.replace(case, checks=known)])[0]
@@ -106,35 +107,38 @@ class Workbench:
     def judge_store(self) -> JobStore[JudgeFolder]:
         return JobStore(Path(self.settings.folder), JudgeFolder)
 
+    async def in_thread(self, work: "Callable[[], T]") -> T:
+        """Run work that would block the event loop; 408 if it takes too long."""
+        return await in_thread(self.threads, self.settings.timeout, work)
+
     async def from_history(self, ask: "Callable[[History], T]") -> T:
-        """What the history answers, asked beside other requests; 404 while there is none."""
-        return await in_thread(self.threads, self.settings.timeout, lambda: ask(self.shelf.opened()))
+        """Ask the history in a thread; 404 if there is none."""
+        return await self.in_thread(lambda: ask(self.history.open()))
 
     def close(self) -> None:
         self.uploads.close()
         self.judging.close()
-        self.shelf.close()
+        self.history.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 
 
-def workbench_of(request: Request) -> Workbench:
-    found: Workbench = request.app.state.workbench
+def server_state(request: Request) -> ServerState:
+    found: ServerState = request.app.state.server
     return found
 
 
 def known_checks(names: Sequence[str]) -> tuple[str, ...]:
-    """The checks of these names, each once; all three of the default where none is named."""
+    """The checks of these names, each once; the default three if none is named."""
     return tuple(dict.fromkeys(get_check(name).name for name in names)) or THREE
 
 
 def _only(result: CaseResult, names: Sequence[str]) -> CaseResult:
     """A result as if only these checks had been asked for."""
     kept = {name: result.checks[name] for name in names}
-    read = {finding for check in kept.values() for finding in check.findings}
     return msgspec.structs.replace(
         result,
         checks=kept,
         outcome=case_outcome(kept),
-        findings=tuple(finding for finding in result.findings if finding in read),
+        findings=merged_findings(kept.values()),
         label_comparison={name: label for name, label in result.label_comparison.items() if name in kept},
     )

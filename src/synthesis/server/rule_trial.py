@@ -1,6 +1,7 @@
-"""A rule on trial: what it hits in the bundled cases of its language.
+"""Trying a rule: what it matches in the bundled cases of its language.
 
-The pattern language refuses what could take more than linear time; what would still take long here is refused too.
+The pattern language refuses patterns that take more than linear time. Of the rest, those that would still be slow on
+the bundled cases are refused here, because anyone who can reach the server can send one.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
 from synthesis.rules.text import Text
-from synthesis.server.bundled_cases import cases_by_language
+from synthesis.server.conversations import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 
 MOST_STEPS = 30_000_000  # of matching, about half a second
@@ -37,7 +38,7 @@ class OwnRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OwnHit(msgspec.Struct, frozen=True):
-    """The very words that a rule hit (code points of the original text)."""
+    """The words that a rule matched (offsets in code points of the original text)."""
 
     case: str
     turn: int
@@ -47,7 +48,7 @@ class OwnHit(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What a rule hit; `searched` messages were looked through."""
+    """What a rule matched in `searched` messages."""
 
     language: str
     where: str
@@ -63,7 +64,7 @@ class _Message(NamedTuple):
 
 
 def try_rule(own: OwnRule, rules: RuleSet) -> Trial:
-    """The hits of a rule of one's own; ApiError for a pattern that cannot be used."""
+    """The hits of a user's own rule; ApiError for a pattern that is not valid."""
     if own.language not in rules.packs:
         raise not_found("There are no rules for that language.", f"Known: {', '.join(rules.languages)}.")
     messages = list(_messages(own.language, own.where))
@@ -76,7 +77,7 @@ def try_rule(own: OwnRule, rules: RuleSet) -> Trial:
 
 
 def try_bundled(rule: Rule, where: str, rules: RuleSet) -> Trial:
-    """The hits of a rule in force, its guards heeded."""
+    """The hits of a rule in force; its guards apply."""
     pack = rules.packs[rule.language]
     matcher = Matcher([rule], pack.guards, rules.patterns(rule.language), spaced=language_of(rule.language).spaced)
     return _trial(rule.language, where, matcher, list(_messages(rule.language, where)))
@@ -106,20 +107,18 @@ def _prepared(source: str, language: str, lists: WordLists, messages: list[_Mess
         prepared = prepare(source, language_of(language), lists)
         steps = ways(parse(source, lists)) * _places(prepared, messages)
     except PatternError as error:
-        message = f"The pattern cannot be used: {error.message} (column {error.column})."
+        message = f"The pattern is not valid: {error.message} (column {error.column})."
         raise ApiError(422, "invalid_pattern", message, f"In: {source}") from None
     except RecursionError:
         raise ApiError(422, "invalid_pattern", "The pattern is nested too deeply.") from None
     if steps > MOST_STEPS:
-        message = "The pattern would take too long to look for here."
-        raise ApiError(
-            422, "invalid_pattern", message, "Begin with a word that is not everywhere, or use shorter gaps."
-        )
+        message = "The pattern would take too long to match here."
+        raise ApiError(422, "invalid_pattern", message, "Begin with a rarer word, or use shorter gaps.")
     return prepared
 
 
 def _places(prepared: PreparedPattern, messages: list[_Message]) -> int:
-    """At how many places of the texts a pattern may be tried."""
+    """At how many places of the texts the pattern may be tried."""
     language = messages[0].text.language if messages else language_of(UNDETERMINED)
     prefilter = prefilter_for([prepared.required_words], spaced=language.spaced)
     return sum(len(message.text.normal) for message in messages if prefilter.possible(message.text.normal))

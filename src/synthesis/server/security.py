@@ -1,20 +1,24 @@
-"""The gate that every request passes: known host, no writing from other sites, token, and headers on the way out.
+"""What every request passes: a known host, no writing from other sites, the token; and security headers on the answer.
 
 - Host: only names that belong to this server are answered, so that no foreign name can be made to point here (DNS
   rebinding). Health checks come by any name and learn nothing.
-- Cross-site: what changes or computes something is refused if a browser says that another site asks for it.
-- Token: where there is one, everything but health, styles and the login asks for it.
+- Cross-site: a request that changes or computes something is refused if the browser says that another site sent it.
+- Token: if there is one, everything but health, styles and the login requires it. Programs send it as a bearer token;
+  people log in with it and get a cookie.
 """
 
+import hashlib
+import hmac
+from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis.server.errors import ApiError, json_response
-from synthesis.server.sessions import Doorkeeper
 from synthesis.server.settings import LOOPBACK_NAMES, ServerSettings, address_of, is_loopback
 
+COOKIE = "synthesis_session"
 HEALTH = {"/healthz", "/readyz"}
 LOGIN = "/login"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
@@ -32,16 +36,47 @@ HEADERS = {
     "x-frame-options": "DENY",
     "cache-control": "no-store",
 }
+_PURPOSE = b"synthesis session"
 _RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-class Gate:
+class TokenAuth:
+    """Compares tokens and session cookies. Without a token, anyone who can reach the server is let in."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token.encode() if token is not None else None
+        # The cookie is derived from the token: anyone who steals it can read pages here, but does not know the token.
+        # No session is stored, so every worker process accepts it and none forgets it on a restart.
+        self.session = hmac.new(token.encode(), _PURPOSE, hashlib.sha256).hexdigest() if token else ""
+
+    def accepts_token(self, given: bytes) -> bool:
+        return self._token is None or hmac.compare_digest(given, self._token)
+
+    def accepts(self, authorization: bytes | None, cookies: bytes | None) -> bool:
+        """Whether a request with these headers is allowed; compared in constant time."""
+        if self._token is None:
+            return True
+        if authorization is not None:
+            scheme, _, given = authorization.partition(b" ")
+            return scheme.lower() == b"bearer" and self.accepts_token(given.strip())
+        return cookies is not None and hmac.compare_digest(_session_in(cookies), self.session.encode())
+
+
+def _session_in(header: bytes) -> bytes:
+    try:
+        found = SimpleCookie(header.decode("latin-1")).get(COOKIE)
+    except CookieError:
+        return b""
+    return found.value.encode() if found else b""
+
+
+class SecurityMiddleware:
     """Wraps the application."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
-        self._hosts = _Hosts(settings)
-        self._doorkeeper = Doorkeeper(settings.token)
+        self._hosts = _HostNames(settings)
+        self._auth = TokenAuth(settings.token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,32 +91,35 @@ class Gate:
         refusal = self._refusal(scope)
         if refusal is None:
             await self._app(scope, receive, send_with_headers)
-        elif refusal.status == 401 and _is_for_people(scope):
+        elif refusal.status == 401 and _is_page_request(scope):
             await _to_login(scope, receive, send_with_headers)
         else:
             await json_response(refusal)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> ApiError | None:
-        """Why a request may not come in; None if it may."""
+        """Why a request is refused; None if it is allowed."""
         path: str = scope["path"]
         if path in HEALTH:
             return None
         headers: dict[bytes, bytes] = dict(scope["headers"])
         if not self._hosts.knows(headers.get(b"host", b"")):
             hint = "Use the address that the server printed, or start it with --allow-host NAME."
-            return ApiError(400, "unknown_host", "This server is not known by that name.", hint)
-        if scope["method"] not in SAFE_METHODS and not _is_of_own_site(headers):
+            return ApiError(400, "unknown_host", "This server does not answer to that host name.", hint)
+        if scope["method"] not in SAFE_METHODS and not _is_same_site(headers):
             return ApiError(403, "cross_site", "Another site may not do this.", "Use the pages of this server.")
         if path == LOGIN or path.startswith("/static/"):
             return None
-        if not self._doorkeeper.lets_in(headers.get(b"authorization"), headers.get(b"cookie")):
+        if not self._auth.accepts(headers.get(b"authorization"), headers.get(b"cookie")):
             hint = "Send the token as 'Authorization: Bearer TOKEN', or log in on the page."
-            return ApiError(401, "token_needed", "A token is needed.", hint, {"WWW-Authenticate": "Bearer"})
+            return ApiError(401, "token_needed", "A token is required.", hint, {"WWW-Authenticate": "Bearer"})
         return None
 
 
-class _Hosts:
-    """The names that belong to a server. An address cannot be made to point elsewhere, so beyond loopback all are."""
+class _HostNames:
+    """The names that belong to this server.
+
+    DNS cannot redirect a literal address, so a server that listens beyond loopback accepts any of them.
+    """
 
     def __init__(self, settings: ServerSettings) -> None:
         self._names = {*LOOPBACK_NAMES, settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
@@ -94,7 +132,9 @@ class _Hosts:
         name = _host_name(host)
         if name is None or not (name in self._names or (self._any_address and address_of(name) is not None)):
             return False
-        if len(self._known) < 100:  # the few spellings that are used, so that most requests cost a look-up
+        if (
+            len(self._known) < 100
+        ):  # bounded: the few spellings in use make most requests one look-up, and no client can fill memory
             self._known.add(host)
         return True
 
@@ -106,8 +146,8 @@ def _host_name(host: bytes) -> str | None:
         return None
 
 
-def _is_of_own_site(headers: dict[bytes, bytes]) -> bool:
-    """Programs send neither header; a browser sends at least one of them, and no page can forge them."""
+def _is_same_site(headers: dict[bytes, bytes]) -> bool:
+    """Programs send neither header; a browser sends at least one, and a page cannot forge it."""
     if headers.get(b"sec-fetch-site", b"same-origin") not in OWN_SITE:
         return False
     origin = headers.get(b"origin")
@@ -117,7 +157,7 @@ def _is_of_own_site(headers: dict[bytes, bytes]) -> bool:
     return bool(separator) and host == headers.get(b"host")
 
 
-def _is_for_people(scope: Scope) -> bool:
+def _is_page_request(scope: Scope) -> bool:
     accepts = Request(scope).headers.get("accept", "")
     return scope["method"] == "GET" and "text/html" in accepts and not scope["path"].startswith("/api/")
 
@@ -129,6 +169,6 @@ async def _to_login(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _completed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of every answer; what an answer says of itself stands."""
+    """The headers of every answer; those that a route has set itself stay."""
     present = {name for name, _ in headers}
     return [*headers, *(pair for pair in _RAW if pair[0] not in present)]
