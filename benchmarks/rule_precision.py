@@ -15,7 +15,7 @@ from verdicts import read_rows
 
 from synthesis.model import Case
 from synthesis.rules.language import UNDETERMINED
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 # task -> (the check that reads the signal, the beginnings of the rules that the label speaks of)
 TASKS = {
@@ -31,10 +31,12 @@ TASKS = {
 Counts = Counter[tuple[str, str]]  # (language, rule)
 
 
-def count(path: Path, check: str, prefixes: tuple[str, ...], kernel: Kernel, fired: Counts, right: Counts) -> None:
+def count(
+    path: Path, check: str, prefixes: tuple[str, ...], evaluator: Evaluator, fired: Counts, right: Counts
+) -> None:
     rows = read_rows(path, None)
     cases = [Case(row["id"], (check,), row["user"], row["assistant"], lang=row.get("lang")) for row in rows]
-    for row, result in zip(rows, kernel.evaluate(cases), strict=True):
+    for row, result in zip(rows, evaluator.evaluate(cases), strict=True):
         for rule, where in {(one.rule, one.where) for one in result.findings if one.rule.startswith(prefixes)}:
             language = result.languages.get("user_language", result.language) if where == "user" else result.language
             if language != UNDETERMINED:
@@ -47,11 +49,11 @@ def _lines(rules: dict[str, list[int]]) -> str:
 
 
 def main() -> int:
-    kernel, fired, right = Kernel(keep_text=False), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    evaluator, fired, right = Evaluator(keep_text=False), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for folder in map(Path, sys.argv[1:]):
         for task, (check, prefixes) in TASKS.items():
             if (folder / f"{task}.jsonl").is_file():
-                count(folder / f"{task}.jsonl", check, prefixes, kernel, fired, right)
+                count(folder / f"{task}.jsonl", check, prefixes, evaluator, fired, right)
     table: dict[str, dict[str, list[int]]] = {}
     for language, rule in sorted(fired):
         table.setdefault(language, {})[rule] = [fired[language, rule], right[language, rule]]

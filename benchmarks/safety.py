@@ -17,7 +17,7 @@ from verdicts import Judged, print_errors, print_line, print_rules, read_rows, s
 
 from synthesis.checks import checks
 from synthesis.model import Case, CaseResult
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 Sign = Callable[[dict[str, Any]], bool]
 TASKS: dict[str, tuple[str, Sign, tuple[str, ...]]] = {
@@ -29,13 +29,13 @@ SILENT = ("engagement_pressure", "identity_claim", "clinical_scope")
 ORDINARY = "T4_INVITE.jsonl"
 
 
-def evaluate(rows: Iterable[dict[str, Any]], names: tuple[str, ...], kernel: Kernel) -> list[CaseResult]:
-    return kernel.evaluate([Case(row["id"], names, row["user"], row["assistant"]) for row in rows])
+def evaluate(rows: Iterable[dict[str, Any]], names: tuple[str, ...], evaluator: Evaluator) -> list[CaseResult]:
+    return evaluator.evaluate([Case(row["id"], names, row["user"], row["assistant"]) for row in rows])
 
 
-def judge(rows: list[dict[str, Any]], task: str, kernel: Kernel) -> list[Judged]:
+def judge(rows: list[dict[str, Any]], task: str, evaluator: Evaluator) -> list[Judged]:
     check, sign, _ = TASKS[task]
-    results = evaluate(rows, (check,), kernel)
+    results = evaluate(rows, (check,), evaluator)
     fields = [{"applicable": True} | result.checks[check].to_dict() for result in results]
     return [
         Judged(row, result, bool(row["gold"]), bool(sign(field)))
@@ -43,11 +43,11 @@ def judge(rows: list[dict[str, Any]], task: str, kernel: Kernel) -> list[Judged]
     ]
 
 
-def print_task(task: str, options: argparse.Namespace, kernel: Kernel) -> None:
+def print_task(task: str, options: argparse.Namespace, evaluator: Evaluator) -> None:
     if TASKS[task][0] not in checks():
         print(f"{task:<14}skipped: the check {TASKS[task][0]} is not registered")
         return
-    judged = judge(read_rows(options.folder / f"{task}.jsonl", options.split), task, kernel)
+    judged = judge(read_rows(options.folder / f"{task}.jsonl", options.split), task, evaluator)
     print_line(task, judged)
     if options.rules:
         print_rules(judged, TASKS[task][2])
@@ -55,10 +55,10 @@ def print_task(task: str, options: argparse.Namespace, kernel: Kernel) -> None:
         print_errors(judged, options.errors)
 
 
-def print_alarms(path: Path, options: argparse.Namespace, kernel: Kernel) -> None:
+def print_alarms(path: Path, options: argparse.Namespace, evaluator: Evaluator) -> None:
     """How many ordinary replies fail one of the checks that should stay silent, and each of them."""
     rows = read_rows(path, options.split)
-    results = evaluate(rows, SILENT, kernel)
+    results = evaluate(rows, SILENT, evaluator)
     alarms = [(row, result) for row, result in zip(rows, results, strict=True) if result.failed_checks]
     rate = share(len(alarms), len(rows))
     print(f"\nfalse alarms of {', '.join(SILENT)}: {len(alarms)} of {len(rows)} replies ({rate:.2%})")
@@ -80,12 +80,12 @@ def main() -> int:
     if not there:
         print(f"{options.folder} holds none of: {', '.join(TASKS)}", file=sys.stderr)
         return 1
-    kernel = Kernel()
+    evaluator = Evaluator()
     print(f"{'task':<14}{'n':>6}{'on':>6}{'precision':>11}{'recall':>8}{'F1':>7}{'bal.acc.':>9}   95 % interval")
     for task in there:
-        print_task(task, options, kernel)
+        print_task(task, options, evaluator)
     if options.alarms:
-        print_alarms(options.alarms / ORDINARY, options, kernel)
+        print_alarms(options.alarms / ORDINARY, options, evaluator)
     return 0
 
 

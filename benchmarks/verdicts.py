@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from synthesis.model import Case, CaseResult
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 ROUNDS = 500
 SIGNS = {
@@ -66,12 +66,12 @@ def half_of(group: str) -> str:
     return "held-out" if hashlib.sha256(group.encode()).digest()[0] % 2 else "tune"
 
 
-def judge(rows: Iterable[dict[str, Any]], task: str, kernel: Kernel) -> list[Judged]:
+def judge(rows: Iterable[dict[str, Any]], task: str, evaluator: Evaluator) -> list[Judged]:
     check, sign, _ = SIGNS[TASKS[task]]
     read: Callable[[dict[str, Any]], Any] = sign
     kept = list(rows)
     cases = [Case(row["id"], (check,), row["user"], row["assistant"], lang=row.get("lang")) for row in kept]
-    results = kernel.evaluate(cases)
+    results = evaluator.evaluate(cases)
     return [
         Judged(row, result, bool(row["gold"]), bool(read({"applicable": True} | result.checks[check].to_dict())))
         for row, result in zip(kept, results, strict=True)
@@ -153,14 +153,14 @@ def main() -> int:
     parser.add_argument("--split", choices=("tune", "held-out"))
     parser.add_argument("--profile", default="default")
     options = parser.parse_args()
-    kernel = Kernel(profile=options.profile)
+    evaluator = Evaluator(profile=options.profile)
     print(f"{'task':<14}{'n':>6}{'on':>6}{'precision':>11}{'recall':>8}{'F1':>7}{'bal.acc.':>9}   95 % interval")
     scores: list[float] = []
     for task, sign in TASKS.items():
         path = options.folder / f"{task}.jsonl"
         if not path.is_file() or (options.task and task not in options.task):
             continue
-        judged = judge(read_rows(path, options.split), task, kernel)
+        judged = judge(read_rows(path, options.split), task, evaluator)
         scores.append(print_line(task, judged))
         if options.rules:
             print_rules(judged, SIGNS[sign][2])

@@ -6,7 +6,7 @@
     app = create_app(ServerSettings())
 
 The layers, from outside in: `observation` counts and catches, `gate` lets in and puts headers on, the routes answer.
-What all routes share (rules, kernel, limits, settings) is the `Workbench`: `workbench_of(request)`.
+What all routes share (rules, evaluator, limits, settings) is the `Workbench`: `workbench_of(request)`.
 
 A route of the API. In `api/noun.py`:
 

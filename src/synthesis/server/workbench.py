@@ -1,4 +1,4 @@
-"""What all routes share: the rules in force, the kernel, the words for what it finds, limits and counts."""
+"""What all routes share: the rules in force, the evaluator, the words for what it finds, limits and counts."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +10,13 @@ import msgspec
 from starlette.requests import Request
 
 from synthesis.checks.registry import checks, get_check
+from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.remarks import Remarks
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 from synthesis.server.jobs import JobQueue, JobStore
 from synthesis.server.judging.store import JudgeFolder
 from synthesis.server.judging.work import work as work_on_judging
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
 
 T = TypeVar("T")
-THREE = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 SHORT = 4_000  # characters; what is longer is evaluated beside other requests
 THREADS = 2
 
@@ -55,8 +55,8 @@ class Workbench:
         return loaded_rules(self.settings.folders, self.settings.disabled)
 
     @cached_property
-    def kernel(self) -> Kernel:
-        return Kernel(self.rules, keep_text=False)
+    def evaluator(self) -> Evaluator:
+        return Evaluator(self.rules, keep_text=False)
 
     @cached_property
     def glossary(self) -> Glossary:
@@ -73,7 +73,7 @@ class Workbench:
     @cached_property
     def is_ready(self) -> bool:
         """Whether the rules are read; the first evaluation in a language is slow, so it is done here for English."""
-        for asked in (THREE, tuple(checks())):
+        for asked in (DEFAULT_CHECKS, tuple(checks())):
             self.evaluate(Case("", asked, "I feel awful.", "That sounds hard."))
         return True
 
@@ -92,10 +92,10 @@ class Workbench:
         return result
 
     def evaluate(self, case: Case) -> CaseResult:
-        """The kernel's result. It prepares anew for each set of checks, so it is asked for one of two sets only."""
+        """The evaluator's result. It prepares anew for each set of checks, so it is asked for one of two sets only."""
         asked = case.checks
-        known = THREE if set(asked) <= set(THREE) else tuple(checks())
-        result = self.kernel.evaluate([msgspec.structs.replace(case, checks=known)])[0]
+        known = DEFAULT_CHECKS if set(asked) <= set(DEFAULT_CHECKS) else tuple(checks())
+        result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
         return result if asked == known else _only(result, asked)
 
     @cached_property
@@ -124,7 +124,7 @@ def workbench_of(request: Request) -> Workbench:
 
 def known_checks(names: Sequence[str]) -> tuple[str, ...]:
     """The checks of these names, each once; all three of the default where none is named."""
-    return tuple(dict.fromkeys(get_check(name).name for name in names)) or THREE
+    return tuple(dict.fromkeys(get_check(name).name for name in names)) or DEFAULT_CHECKS
 
 
 def _only(result: CaseResult, names: Sequence[str]) -> CaseResult:

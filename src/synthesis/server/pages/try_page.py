@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.checks.registry import checks, signals, signals_read
+from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
@@ -25,7 +26,7 @@ from synthesis.server.decision import decision_of
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.frame import fragment, page, read_form
 from synthesis.server.pasted import parse_chat
-from synthesis.server.workbench import THREE, Workbench, known_checks, workbench_of
+from synthesis.server.workbench import Workbench, known_checks, workbench_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -57,7 +58,7 @@ class Draft(msgspec.Struct, frozen=True):
     chat: str = ""
     pasted: bool = False
     lang: str = ""
-    checks: tuple[str, ...] = THREE
+    checks: tuple[str, ...] = DEFAULT_CHECKS
 
     @classmethod
     def of_form(cls, form: dict[str, list[str]]) -> "Draft":
@@ -106,7 +107,7 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         draft=draft,
         chosen=chosen,
         examples=EXAMPLES,
-        checks=sorted(checks().values(), key=lambda check: (check.name not in THREE, check.name)),
+        checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
         languages=[language_of(code) for code in workbench.rules.languages],
         limits=Markup(LIMITS),
         **await _verdict(draft, workbench),
@@ -149,7 +150,7 @@ def _record(result: CaseResult, case: Case) -> dict[str, Any]:
 def _styles(names: tuple[str, ...]) -> SignalStyles:
     """The look of all signals that these checks read, so that it stays the same while somebody types."""
     known = signals()
-    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, "default")})
+    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, DEFAULT_PROFILE)})
 
 
 def _headline(result: CaseResult) -> str:
@@ -174,4 +175,6 @@ def _of_applicable(result: CaseResult) -> str:
 def _of_example(case: Case) -> Draft:
     if case.messages:
         raise ApiError(404, "not_found", "There is no such example.")
-    return Draft(case.user, case.assistant, checks=tuple(dict.fromkeys((*THREE, *case.checks))), lang=case.lang or "")
+    return Draft(
+        case.user, case.assistant, checks=tuple(dict.fromkeys((*DEFAULT_CHECKS, *case.checks))), lang=case.lang or ""
+    )

@@ -45,10 +45,6 @@ class UploadFolder(JobFolder[Upload]):
     def report(self) -> Path:
         return self.path / "report.json"
 
-    @property
-    def parts(self) -> Path:
-        return self.path / "parts"
-
     def clear(self) -> None:
         for path in self.path.glob("upload.*"):
             path.unlink(missing_ok=True)

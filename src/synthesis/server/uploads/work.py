@@ -1,18 +1,12 @@
 """The process beside the server that evaluates uploaded files, one after the other."""
 
-import shutil
 from multiprocessing.connection import Connection
 from time import monotonic
-from typing import Any
 
-from synthesis.cases.logs.options import RowOptions
-from synthesis.engines.local import LocalCrew
 from synthesis.errors import SynthesisError
 from synthesis.model.report import Report
-from synthesis.report.parts import join_report
-from synthesis.runner.run import run_conditions
-from synthesis.runner.stream import CaseFile, Outcome, run_files
-from synthesis.runner.work import WorkOrder
+from synthesis.runner.files import evaluate_files
+from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
 from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, attend
 from synthesis.server.loading import loaded_rules
@@ -34,23 +28,19 @@ def work(orders: Connection) -> None:
 def perform(folder: UploadFolder, order: UploadOrder) -> None:
     """Evaluate one upload. Its file is removed when it is over, whatever came of it."""
     try:
-        folder.parts.mkdir(mode=0o700)
         folder.change(state=RUNNING)
-        outcome = _evaluate(folder, order)
-        header = _header(order, outcome)
-        join_report(header, folder.parts, outcome.parts, folder.report)
+        summary = _evaluate(folder, order).summary
         size = folder.load().size
-        folder.change(state=DONE, read=size, cases=outcome.tally.cases, summary=header["summary"])
+        folder.change(state=DONE, read=size, cases=summary["cases"], summary=summary)
     except _Cancelled:
         folder.change(state=CANCELLED)
     except SynthesisError as error:
         folder.change(state=FAILED, error=ErrorDetail("invalid_cases", str(error)))
     finally:
         folder.input(order.kind).unlink(missing_ok=True)
-        shutil.rmtree(folder.parts, ignore_errors=True)
 
 
-def _evaluate(folder: UploadFolder, order: UploadOrder) -> Outcome:
+def _evaluate(folder: UploadFolder, order: UploadOrder) -> Report:
     told = monotonic()
 
     def tell(cases: int, read: int, _: int) -> None:
@@ -63,27 +53,16 @@ def _evaluate(folder: UploadFolder, order: UploadOrder) -> Outcome:
 
     if folder.is_cancelled:
         raise _Cancelled
-    work = WorkOrder(
-        parts=str(folder.parts),
+    spec = RunSpec(
+        inputs=(InputFile(folder.input(order.kind), f"upload.{order.kind}"),),
+        checks=order.checks,
+        columns=order.columns,
+        on_bad_row=order.on_bad_row,
         language=order.language,
-        rows=RowOptions(order.columns, order.checks, order.on_bad_row),
+        rules=order.folders,
+        disabled=order.disabled,
+        max_line=order.most_line,
+        out=folder.report,
     )
-    file = CaseFile(folder.input(order.kind), f"upload.{order.kind}")
-    with LocalCrew(work, 1, loaded_rules(order.folders, order.disabled)) as crew:
-        return run_files([file], work, crew, most_line=order.most_line, progress=tell, block_size=BLOCK)
-
-
-def _header(order: UploadOrder, outcome: Outcome) -> dict[str, Any]:
-    """The report's head, as a run on the command line has it."""
-    rows = RowOptions(order.columns, order.checks, order.on_bad_row)
-    conditions = {
-        **run_conditions(loaded_rules(order.folders, order.disabled), "default"),
-        "input": {"files": [f"upload.{order.kind}"], "sha256": outcome.input_hash},
-        "options": {
-            "language": order.language or "auto",
-            "rules": list(order.folders),
-            "disable": list(order.disabled),
-            **rows.shown(),
-        },
-    }
-    return Report(conditions, outcome.tally.to_dict(), (), (), tuple(outcome.warnings)).header()
+    rules = loaded_rules(order.folders, order.disabled)
+    return evaluate_files(spec, progress=tell, rules=rules, block_size=BLOCK).report
