@@ -36,12 +36,12 @@ def test_what_does_not_exist_is_an_option_error(wrong: dict[str, object]) -> Non
         synthesis.evaluate(USER, GOOD, **wrong)  # type: ignore[arg-type]
 
 
-def test_rules_of_ones_own_are_read_at_each_call(tmp_path: Path) -> None:
+def test_a_bad_pack_is_refused(tmp_path: Path) -> None:
     pack = tmp_path / "en"
     pack.mkdir()
     (pack / "pack.yaml").write_text("language: en\nversion: 1\nlicence: MIT\nsources: []\n", encoding="utf-8")
+    (pack / "agency.yaml").write_text("rules: 5\n", encoding="utf-8")
     with pytest.raises(synthesis.RuleError):
-        (pack / "agency.yaml").write_text("rules: 5\n", encoding="utf-8")
         synthesis.evaluate(USER, GOOD, rules=tmp_path)
 
 

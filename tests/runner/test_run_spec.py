@@ -1,4 +1,4 @@
-"""One object says what a run is: what contradicts itself is refused, and what may be resumed follows from its fields."""
+"""One object says what a run is: contradictions are refused, and what may be resumed follows from its fields."""
 
 from pathlib import Path
 from typing import Any, get_type_hints

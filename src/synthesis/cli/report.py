@@ -98,7 +98,7 @@ class Output(msgspec.Struct, frozen=True):
         return self.path == STDOUT
 
     def require_apart_from(self, taken: Taken) -> None:
-        """A document never takes the place of a folder, of something that is read, or of another document."""
+        """A document never replaces a folder, a file that is read, or another document."""
         if not self.is_printed and Path(self.path).is_dir():
             raise OptionError(f"the {self.format} document cannot be written: {self.path} is a folder")
         for what, paths in taken.items():

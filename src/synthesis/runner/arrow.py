@@ -27,7 +27,7 @@ _SHOWN = "the table"
 class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """A function from record batch to record batch; small, and safe to send to other processes.
 
-    `user` and `assistant`, or `messages`, and `id` and `lang` name columns where they are called otherwise; a column
+    `user` and `assistant`, or `messages`, and `id` and `lang` name columns that have other names; a column
     `checks` says which checks a row asks for, else `checks` do. `keep` names columns to be copied beside the verdicts.
     """
 
@@ -82,7 +82,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
         return {name: column for name, column in named.items() if column}
 
     def _ids(self, results: Sequence[CaseResult], batch: Any) -> list[str | None]:
-        """The rows' own ids; a batch does not know where in a table it stands, so other rows have none."""
+        """The rows' own ids; a batch does not know its place in the table, so other rows have none."""
         name = self.id or "id"
         if name not in batch.schema.names:
             return [None] * len(results)
