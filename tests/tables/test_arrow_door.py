@@ -121,7 +121,7 @@ def test_ids_may_be_of_any_kind() -> None:
         ({}, "no column 'user'"),
         ({"user": "a", "assistant": "b", "keep": ["c"]}, "no column 'c' to keep"),
         ({"user": "a", "assistant": "b", "keep": ["score"]}, "'score' cannot be kept"),
-        ({"user": "a", "messages": "b"}, "both 'messages' and"),
+        ({"user": "a", "messages": "b"}, "'messages' is named together"),
         ({"on_bad_row": "skip"}, "on_bad_row"),
         ({"checks": ["nonsense"]}, "nonsense"),
     ],

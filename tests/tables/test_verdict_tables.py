@@ -160,7 +160,7 @@ def test_options_that_make_no_sense_are_refused(cli: CommandLine, options: tuple
 def test_a_table_is_not_its_own_input_and_no_file_is_read_twice(cli: CommandLine) -> None:
     write_parquet(cli.folder / "log.parquet", rows(3))
     evaluate(cli, "log.parquet")
-    assert "lies in the folder of --out-table" in evaluate(cli, "**/*.parquet").err
+    assert "is in the folder of --out-table" in evaluate(cli, "**/*.parquet").err
     assert "names log.parquet twice" in evaluate(cli, "log.parquet", "other", "--cases", "log.parquet").err
 
 
