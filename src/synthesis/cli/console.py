@@ -7,12 +7,12 @@ import click
 
 from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult, Finding
+from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL
 from synthesis.remarks import against
 from synthesis.report.verdicts import MISSING
 from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.tally import percent
 
 SHOWN_FAILURES = 5
 SHOWN_FINDINGS = 4

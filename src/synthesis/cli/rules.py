@@ -43,7 +43,7 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
         if (signal is None or rule.signal == signal) and (lang is None or rule.language == lang)
     ]
     if not shown:
-        raise OptionError("no rule fits", hint="`synthesis rules list` without options shows all.")
+        raise OptionError("no rule matches", hint="`synthesis rules list` without options shows all.")
     for rule in shown:
         click.echo(f"{rule.language}  {rule.id:<58} {click.style(safe(rule.text('why')), dim=True)}")
     click.echo(f"{len(shown)} rules")
@@ -133,7 +133,7 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
 @click.argument("language", metavar="CODE")
 @click.option("--folder", default="rules", show_default=True, metavar="DIR", help="Where the pack's folder is made.")
 def new_language(language: str, folder: str) -> None:
-    """Begin a pack for a new language: files to fill in, with the concepts that English covers."""
+    """Start a pack for a new language: files to fill in, with the concepts that English covers."""
     from synthesis.rules.authoring import scaffold
 
     for path in scaffold(language, Path(folder), _load(())):

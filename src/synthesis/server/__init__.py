@@ -6,7 +6,7 @@
     app = create_app(ServerSettings())
 
 The layers, from outside in: `MetricsMiddleware` counts and catches, `SecurityMiddleware` refuses and adds headers, the
-routes answer. What all routes share (rules, kernel, history, limits, settings) is the `ServerState`, which
+routes answer. What all routes share (rules, evaluator, history, limits, settings) is the `ServerState`, which
 `server_state(request)` returns.
 
 A route of the API. In `api/noun.py`:

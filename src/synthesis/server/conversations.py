@@ -8,7 +8,7 @@ import msgspec
 
 from synthesis import bundled
 from synthesis.cases.jsonl import load_cases
-from synthesis.cases.logs.conversion import Converter, Row
+from synthesis.cases.logs.conversion import Converter, LogRow
 from synthesis.cases.logs.options import LogOptions
 from synthesis.cases.messages import ROLES, is_unicode
 from synthesis.cases.schema import CaseValidator
@@ -113,7 +113,7 @@ def _from_json(text: str) -> tuple[Turn, ...]:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return _from_lines(text)  # a chat may begin with a bracket
     fields = value if isinstance(value, dict) else {"messages": value}
-    case = Converter(LogOptions(CaseValidator(checks())), "chat").case(Row(1, 1, fields))
+    case = Converter(LogOptions(CaseValidator(checks())), "chat").case(LogRow(1, 1, fields))
     if isinstance(case, Problem):
         raise InputError(f"The messages cannot be used: {case.message}", hint=_HINT)
     return case.messages or (Turn("user", case.user), Turn("assistant", case.assistant))

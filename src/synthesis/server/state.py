@@ -1,4 +1,4 @@
-"""What all routes of one process share: rules, kernel, glossary, job queues, history, limits and counts."""
+"""What all routes of one process share: rules, evaluator, glossary, job queues, history, limits and counts."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +10,13 @@ import msgspec
 from starlette.requests import Request
 
 from synthesis.checks.registry import checks, get_check
+from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.remarks import Remarks
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.kernel import Kernel, merged_findings
+from synthesis.runner.evaluator import Evaluator, merged_findings
 from synthesis.server.jobs import JobQueue, JobStore
 from synthesis.server.judging import JudgeFolder, run_judging
 from synthesis.server.limits import Slots, in_thread
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
 
 T = TypeVar("T")
-THREE = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 SHORT = 4_000  # characters; a longer text is evaluated in a thread, so that it does not hold up other requests
 THREADS = 2  # the interpreter runs one at a time; the second keeps a query of the history from waiting for a long text
 
@@ -52,8 +52,8 @@ class ServerState:
         return loaded_rules(self.settings.folders, self.settings.disabled)
 
     @cached_property
-    def kernel(self) -> Kernel:
-        return Kernel(self.rules, keep_text=False)
+    def evaluator(self) -> Evaluator:
+        return Evaluator(self.rules, keep_text=False)
 
     @cached_property
     def glossary(self) -> Glossary:
@@ -70,7 +70,7 @@ class ServerState:
     @cached_property
     def is_ready(self) -> bool:
         """Loads the rules. The first evaluation in a language is slow, so English has its first one here."""
-        for asked in (THREE, tuple(checks())):
+        for asked in (DEFAULT_CHECKS, tuple(checks())):
             self.evaluate(Case("", asked, "I feel awful.", "That sounds hard."))
         return True
 
@@ -91,12 +91,12 @@ class ServerState:
     def evaluate(self, case: Case) -> CaseResult:
         """The result of one case.
 
-        The kernel prepares its patterns once per set of checks, and clients could ask for any set. So it runs one of
+        The evaluator prepares its patterns once per set of checks, and clients could ask for any set. So it runs one of
         two, the default three or all, and the checks that were not asked for are dropped.
         """
         asked = case.checks
-        known = THREE if set(asked) <= set(THREE) else tuple(checks())
-        result = self.kernel.evaluate([msgspec.structs.replace(case, checks=known)])[0]
+        known = DEFAULT_CHECKS if set(asked) <= set(DEFAULT_CHECKS) else tuple(checks())
+        result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
         return result if asked == known else _only(result, asked)
 
     @cached_property
@@ -129,7 +129,7 @@ def server_state(request: Request) -> ServerState:
 
 def known_checks(names: Sequence[str]) -> tuple[str, ...]:
     """The checks of these names, each once; the default three if none is named."""
-    return tuple(dict.fromkeys(get_check(name).name for name in names)) or THREE
+    return tuple(dict.fromkeys(get_check(name).name for name in names)) or DEFAULT_CHECKS
 
 
 def _only(result: CaseResult, names: Sequence[str]) -> CaseResult:

@@ -1,6 +1,5 @@
 """Uploaded case files: each in a folder of its own, evaluated one by one in a process beside the server."""
 
-import shutil
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic
@@ -8,14 +7,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from synthesis.cases.logs.options import RowOptions
-from synthesis.engines.local import LocalCrew
 from synthesis.errors import SynthesisError
 from synthesis.model.report import Report
-from synthesis.report.parts import join_report
-from synthesis.runner.run import run_conditions
-from synthesis.runner.stream import CaseFile, Outcome, run_files
-from synthesis.runner.work import WorkOrder
+from synthesis.runner.files import evaluate_files
+from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
 from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, run_jobs
 from synthesis.server.rulebook import loaded_rules
@@ -62,10 +57,6 @@ class UploadFolder(JobFolder[Upload]):
     def report(self) -> Path:
         return self.path / "report.json"
 
-    @property
-    def parts(self) -> Path:
-        return self.path / "parts"
-
     def clear(self) -> None:
         for path in self.path.glob("upload.*"):
             path.unlink(missing_ok=True)
@@ -83,23 +74,19 @@ def run_uploads(jobs: Connection) -> None:
 def _run(folder: UploadFolder, options: UploadOptions) -> None:
     """Evaluate one upload. Its file is removed afterwards, also after an error: it holds what people wrote."""
     try:
-        folder.parts.mkdir(mode=0o700)
         folder.change(state=RUNNING)
-        outcome = _evaluate(folder, options)
-        header = _header(options, outcome)
-        join_report(header, folder.parts, outcome.parts, folder.report)
+        summary = _evaluate(folder, options).summary
         size = folder.load().size
-        folder.change(state=DONE, read=size, cases=outcome.tally.cases, summary=header["summary"])
+        folder.change(state=DONE, read=size, cases=summary["cases"], summary=summary)
     except _Cancelled:
         folder.change(state=CANCELLED)
     except SynthesisError as error:
         folder.change(state=FAILED, error=ErrorDetail("invalid_cases", str(error)))
     finally:
         folder.input(options.kind).unlink(missing_ok=True)
-        shutil.rmtree(folder.parts, ignore_errors=True)
 
 
-def _evaluate(folder: UploadFolder, options: UploadOptions) -> Outcome:
+def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
     written = monotonic()
 
     def note(cases: int, read: int, _: int) -> None:
@@ -112,27 +99,16 @@ def _evaluate(folder: UploadFolder, options: UploadOptions) -> Outcome:
 
     if folder.is_cancelled:
         raise _Cancelled
-    work = WorkOrder(
-        parts=str(folder.parts),
+    spec = RunSpec(
+        inputs=(InputFile(folder.input(options.kind), f"upload.{options.kind}"),),
+        checks=options.checks,
+        columns=options.columns,
+        on_bad_row=options.on_bad_row,
         language=options.language,
-        rows=RowOptions(options.columns, options.checks, options.on_bad_row),
+        rules=options.folders,
+        disabled=options.disabled,
+        max_line=options.most_line,
+        out=folder.report,
     )
-    file = CaseFile(folder.input(options.kind), f"upload.{options.kind}")
-    with LocalCrew(work, 1, loaded_rules(options.folders, options.disabled)) as crew:
-        return run_files([file], work, crew, most_line=options.most_line, progress=note, block_size=BLOCK)
-
-
-def _header(options: UploadOptions, outcome: Outcome) -> dict[str, Any]:
-    """The report's header, as a run on the command line writes it."""
-    rows = RowOptions(options.columns, options.checks, options.on_bad_row)
-    conditions = {
-        **run_conditions(loaded_rules(options.folders, options.disabled), "default"),
-        "input": {"files": [f"upload.{options.kind}"], "sha256": outcome.input_hash},
-        "options": {
-            "language": options.language or "auto",
-            "rules": list(options.folders),
-            "disable": list(options.disabled),
-            **rows.shown(),
-        },
-    }
-    return Report(conditions, outcome.tally.to_dict(), (), (), tuple(outcome.warnings)).header()
+    rules = loaded_rules(options.folders, options.disabled)
+    return evaluate_files(spec, progress=note, rules=rules, block_size=BLOCK).report

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from synthesis.checks import pivot
 from synthesis.checks.registry import checks, signals, signals_read
+from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
@@ -24,7 +25,7 @@ from synthesis.server.conversations import find_case, language_code, parse_chat
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.case_view import case_view, record_of
 from synthesis.server.pages.layout import fragment, page, read_form
-from synthesis.server.state import THREE, ServerState, known_checks, server_state
+from synthesis.server.state import ServerState, known_checks, server_state
 
 router = APIRouter(include_in_schema=False)
 
@@ -56,7 +57,7 @@ class Draft(msgspec.Struct, frozen=True):
     chat: str = ""
     pasted: bool = False
     lang: str = ""
-    checks: tuple[str, ...] = THREE
+    checks: tuple[str, ...] = DEFAULT_CHECKS
 
     @classmethod
     def of_form(cls, form: dict[str, list[str]]) -> "Draft":
@@ -126,7 +127,7 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         draft=draft,
         chosen=chosen,
         examples=EXAMPLES,
-        checks=sorted(checks().values(), key=lambda check: (check.name not in THREE, check.name)),
+        checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
         languages=[language_of(code) for code in server.rules.languages],
         limits=Markup(LIMITS),
         **await _verdict(draft, server),
@@ -165,7 +166,7 @@ def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
 def _styles(names: tuple[str, ...]) -> SignalStyles:
     """Styles for all signals that these checks read, so that a mark keeps its look while you type."""
     known = signals()
-    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, "default")})
+    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, DEFAULT_PROFILE)})
 
 
 def _headline(result: CaseResult) -> str:
@@ -190,7 +191,9 @@ def _of_applicable(result: CaseResult) -> str:
 def _of_example(case: Case) -> Draft:
     if case.messages:
         raise ApiError(404, "not_found", "There is no such example.")
-    return Draft(case.user, case.assistant, checks=tuple(dict.fromkeys((*THREE, *case.checks))), lang=case.lang or "")
+    return Draft(
+        case.user, case.assistant, checks=tuple(dict.fromkeys((*DEFAULT_CHECKS, *case.checks))), lang=case.lang or ""
+    )
 
 
 def decision_of(result: CaseResult) -> Decision | None:

@@ -1,4 +1,7 @@
-"""The kernel: a batch of cases in, a batch of results out. There is no second way to evaluate."""
+"""The evaluator: a batch of cases in, a batch of results out. There is no second way to evaluate.
+
+Batches, because a matcher reads many texts in one pass: one call per text would cost more than the matching.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,6 +9,7 @@ import msgspec
 
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
+from synthesis.defaults import DEFAULT_PROFILE
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
 from synthesis.rules.language import UNDETERMINED
@@ -15,14 +19,14 @@ from synthesis.rules.ruleset import RuleSet
 _SEVERITY_OF_OUTCOME = {NOT_APPLICABLE: 0, "pass": 1, FAIL: 2, ERROR: 3}
 
 
-class Kernel:
+class Evaluator:
     """Evaluates batches of cases with one set of rules."""
 
     def __init__(
         self,
         rules: RuleSet | None = None,
         *,
-        profile: str = "default",
+        profile: str = DEFAULT_PROFILE,
         keep_text: bool = True,
         language: str | None = None,
     ) -> None:
@@ -33,7 +37,7 @@ class Kernel:
         self._signals = signals()
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """The results of a batch, in its order. A check that goes wrong gives an error result, not an exception."""
+        """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
         readings = iter(self.rules.read([message for case in cases for message in self._messages(case)]))
         conversations = [self._exchanges(case, readings) for case in cases]
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]

@@ -1,4 +1,4 @@
-"""The kernel: batches in, batches out, and nothing but the case decides."""
+"""The evaluator: batches in, batches out, and nothing but the case decides."""
 
 import random
 
@@ -12,7 +12,7 @@ from synthesis.bundled import CASES
 from synthesis.checks import registry
 from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
 
 BUNDLED = api.load_cases(CASES)
@@ -37,16 +37,18 @@ texts = st.lists(fragments | st.text(max_size=12), min_size=1, max_size=6).map("
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=8), st.integers(1, 5))
 @settings(max_examples=40)
 def test_any_split_into_batches_gives_the_same_results(pairs: list[tuple[str, str]], size: int) -> None:
-    kernel = api._kernel()
+    evaluator = api._kernel()
     cases = [case(reply, user, id=f"T-{number}") for number, (user, reply) in enumerate(pairs)]
-    whole = kernel.evaluate(cases)
-    parts = [result for start in range(0, len(cases), size) for result in kernel.evaluate(cases[start : start + size])]
+    whole = evaluator.evaluate(cases)
+    parts = [
+        result for start in range(0, len(cases), size) for result in evaluator.evaluate(cases[start : start + size])
+    ]
     assert [result.to_dict() for result in whole] == [result.to_dict() for result in parts]
 
 
-def test_shuffling_cases_changes_nothing_but_their_order(kernel: Kernel) -> None:
+def test_shuffling_cases_changes_nothing_but_their_order(evaluator: Evaluator) -> None:
     shuffled = random.Random(3).sample(BUNDLED, len(BUNDLED))
-    straight, mixed = run_cases(BUNDLED, kernel), run_cases(shuffled, kernel)
+    straight, mixed = run_cases(BUNDLED, evaluator), run_cases(shuffled, evaluator)
     assert straight.summary == mixed.summary
     assert {r.id: r.to_dict() for r in straight.results} == {r.id: r.to_dict() for r in mixed.results}
     assert [result.id for result in mixed.results] == [case.id for case in shuffled]
@@ -72,16 +74,16 @@ TYPOGRAPHY = [
 
 @pytest.mark.parametrize("change", TYPOGRAPHY)
 @pytest.mark.parametrize("one", BUNDLED, ids=lambda one: one.id)
-def test_typographic_variants_change_no_verdict(kernel: Kernel, one, change) -> None:  # type: ignore[no-untyped-def]
+def test_typographic_variants_change_no_verdict(evaluator: Evaluator, one, change) -> None:  # type: ignore[no-untyped-def]
     varied = case(change(one.assistant), change(one.user), checks=one.checks)
-    plain = kernel.evaluate([one])[0]
-    assert {n: r.outcome for n, r in kernel.evaluate([varied])[0].checks.items()} == {
+    plain = evaluator.evaluate([one])[0]
+    assert {n: r.outcome for n, r in evaluator.evaluate([varied])[0].checks.items()} == {
         n: r.outcome for n, r in plain.checks.items()
     }
 
 
 def test_a_check_that_raises_gives_an_error_for_that_case_alone(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+    evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fragile(exchange: registry.Exchange) -> CheckResult:
         if "boom" in exchange.assistant.original:
@@ -91,7 +93,7 @@ def test_a_check_that_raises_gives_an_error_for_that_case_alone(
     registry.checks()
     monkeypatch.setitem(registry._registered, "fragile", registry.Check("fragile", "fragile", "t", fragile))
     cases = [case("fine", checks=["fragile"], id="T-1"), case("boom", checks=["fragile", "agency_language"], id="T-2")]
-    report = run_cases(cases, kernel)
+    report = run_cases(cases, evaluator)
     good, bad = report.results
     assert (good.outcome, bad.outcome, bad.passed) == ("pass", "error", None)
     assert bad.checks["fragile"].to_dict() == {"pass": None, "error": "RuntimeError: no verdict today"}
@@ -99,7 +101,7 @@ def test_a_check_that_raises_gives_an_error_for_that_case_alone(
     assert (report.summary["passed"], report.summary["failed"], report.summary["errors"]) == (1, 0, 1)
 
 
-def test_a_conversation_shows_its_worst_turn_on_top_and_all_turns_below(kernel: Kernel) -> None:
+def test_a_conversation_shows_its_worst_turn_on_top_and_all_turns_below(evaluator: Evaluator) -> None:
     talk = case(
         checks=["agency_language"],
         messages=[
@@ -111,7 +113,7 @@ def test_a_conversation_shows_its_worst_turn_on_top_and_all_turns_below(kernel: 
             ("assistant", "You should just get over it."),
         ],
     )
-    result = kernel.evaluate([talk])[0]
+    result = evaluator.evaluate([talk])[0]
     agency = result.checks["agency_language"]
     assert not agency.passed
     assert [turn.passed for turn in agency.turns] == [True, False]
@@ -119,14 +121,14 @@ def test_a_conversation_shows_its_worst_turn_on_top_and_all_turns_below(kernel: 
     assert result.to_dict()["messages"][0]["role"] == "system"
 
 
-def test_a_conversation_without_a_reply_is_not_assessed(kernel: Kernel) -> None:
-    result = kernel.evaluate([case(messages=[("user", "Hello?")])])[0]
+def test_a_conversation_without_a_reply_is_not_assessed(evaluator: Evaluator) -> None:
+    result = evaluator.evaluate([case(messages=[("user", "Hello?")])])[0]
     assert result.outcome == "not_applicable"
     assert "no reply" in (result.checks["topic_pivot"].reason or "")
 
 
-def test_a_language_without_rules_is_not_assessed_rather_than_passed(kernel: Kernel) -> None:
-    result = kernel.evaluate([case(lang="de")])[0]
+def test_a_language_without_rules_is_not_assessed_rather_than_passed(evaluator: Evaluator) -> None:
+    result = evaluator.evaluate([case(lang="de")])[0]
     assert (result.language, result.outcome, result.passed) == ("und", "not_applicable", True)
 
 
