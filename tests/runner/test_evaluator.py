@@ -37,7 +37,7 @@ texts = st.lists(fragments | st.text(max_size=12), min_size=1, max_size=6).map("
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=8), st.integers(1, 5))
 @settings(max_examples=40)
 def test_any_split_into_batches_gives_the_same_results(pairs: list[tuple[str, str]], size: int) -> None:
-    evaluator = api._kernel()
+    evaluator = api._evaluator()
     cases = [case(reply, user, id=f"T-{number}") for number, (user, reply) in enumerate(pairs)]
     whole = evaluator.evaluate(cases)
     parts = [
@@ -57,7 +57,7 @@ def test_shuffling_cases_changes_nothing_but_their_order(evaluator: Evaluator) -
 @given(texts, texts)
 @settings(max_examples=60)
 def test_findings_cut_back_to_the_words_of_the_original(user: str, reply: str) -> None:
-    result = api._kernel().evaluate([case(reply, user)])[0]
+    result = api._evaluator().evaluate([case(reply, user)])[0]
     for finding in result.findings:
         source = user if finding.where == "user" else reply
         assert source[finding.start : finding.end] == finding.text != ""
