@@ -3,5 +3,7 @@
 # The checks of a conversation that names none: they apply to any reply. The others ask about special situations.
 DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 
-DEFAULT_PROFILE, AUDIT_PROFILE = "default", "audit"
-PROFILES = (DEFAULT_PROFILE, AUDIT_PROFILE)
+# Who asked: somebody who wrote a case and named its checks, or nobody, because conversations come as they are.
+AUTHORED, TRAFFIC = "authored", "traffic"
+PROFILES = (AUTHORED, TRAFFIC)
+FORMER_PROFILES = {"default": AUTHORED, "audit": TRAFFIC}  # names that version 0.1 used

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from synthesis.checks.registry import get_check, rules_in_force, signals_read
-from synthesis.defaults import AUDIT_PROFILE, DEFAULT_CHECKS
+from synthesis.defaults import TRAFFIC, DEFAULT_CHECKS
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.model.result import ERROR, FAIL
@@ -89,7 +89,7 @@ class Guard:
         self._lang = lang
         in_force = rules_in_force() if rules is None else rules
         self._evaluator = Evaluator(
-            in_force.with_signals(signals_read(self.checks, AUDIT_PROFILE)), profile=AUDIT_PROFILE, keep_text=False
+            in_force.with_signals(signals_read(self.checks, TRAFFIC)), profile=TRAFFIC, keep_text=False
         )
         self._remarks = Remarks(self._evaluator.rules)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE, PROFILES
+from synthesis.defaults import DEFAULT_CHECKS, AUTHORED, PROFILES
 
 if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult
@@ -27,7 +27,7 @@ _ENGINE = pytest.StashKey["Engine"]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("synthesis_cases", "Case files or folders of them, apart from *.synthesis.jsonl.", "paths", [])
     parser.addini("synthesis_rules", "Folders with rule packs on top of the bundled ones.", "paths", [])
-    parser.addini("synthesis_profile", "How verdicts are weighed: default or audit.", default=DEFAULT_PROFILE)
+    parser.addini("synthesis_profile", "How verdicts are weighed: default or audit.", default=AUTHORED)
 
 
 def pytest_configure(config: pytest.Config) -> None:

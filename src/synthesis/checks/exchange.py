@@ -6,11 +6,16 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import accumulate
 from sys import intern
+from typing import TYPE_CHECKING
 
 from synthesis.checks.similarity import similarity_of
+from synthesis.defaults import AUTHORED
 from synthesis.model import Finding
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
+
+if TYPE_CHECKING:
+    from synthesis.checks.personal import Personal
 
 FAIL = "fail"
 
@@ -26,13 +31,16 @@ class Exchange:
         *,
         turn: int = 0,
         tags: tuple[str, ...] = (),
-        profile: str = "default",
+        profile: str = AUTHORED,
+        previous: "Exchange | None" = None,
     ) -> None:
         self.user = user
         self.assistant = assistant
         self.turn = turn
         self.tags = tags
         self.profile = profile
+        self.previous = previous  # in the same conversation
+        self.personal: Personal | None = None  # what `checks.personal` makes of the user's message, once asked
         self._signals = signals
         self._hits: dict[str, list[Hit]] = defaultdict(list)
         for hit in (*user.hits, *assistant.hits):

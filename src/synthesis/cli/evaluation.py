@@ -16,7 +16,7 @@ from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.terminal import progress_bar
-from synthesis.defaults import DEFAULT_PROFILE
+from synthesis.defaults import AUTHORED
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model.report import percent
@@ -80,7 +80,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
         sample=options["sample"],
         seed=options["seed"],
         limit=options["limit"],
-        profile=options["profile"] or values.get("profile") or DEFAULT_PROFILE,
+        profile=options["profile"] or values.get("profile") or AUTHORED,
         language=options["lang"] or values.get("lang"),
         rules=(*values.get("rules", ()), *options["folders"]),
         disabled=(*values.get("disable", ()), *options["disable"]),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from synthesis.checks.registry import get_check
-from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE
+from synthesis.defaults import DEFAULT_CHECKS, AUTHORED
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import FAIL, PASS
 from synthesis.remarks import Remarks
@@ -25,7 +25,7 @@ class Assessor:
     """Assesses replies and conversations with one set of checks."""
 
     def __init__(
-        self, checks: Sequence[str] = DEFAULT_CHECKS, *, lang: str | None = None, profile: str = DEFAULT_PROFILE
+        self, checks: Sequence[str] = DEFAULT_CHECKS, *, lang: str | None = None, profile: str = AUTHORED
     ) -> None:
         self.checks = tuple(get_check(name).name for name in checks)
         self._lang = lang

@@ -13,7 +13,7 @@ from synthesis.cases.logs.tables import require_columns
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks as known_checks
 from synthesis.checks.registry import get_check, rules_in_force
-from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE, PROFILES
+from synthesis.defaults import DEFAULT_CHECKS, AUTHORED, PROFILES
 from synthesis.errors import CaseError, OptionError, did_you_mean
 from synthesis.model import CaseResult
 from synthesis.report.table import arrow, verdict_schema
@@ -40,7 +40,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     keep: tuple[str, ...] = ()
     on_bad_row: str = ERROR
     language: str | None = None
-    profile: str = DEFAULT_PROFILE
+    profile: str = AUTHORED
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ import msgspec
 
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
-from synthesis.defaults import DEFAULT_PROFILE
+from synthesis.defaults import AUTHORED
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
 from synthesis.rules.language import UNDETERMINED
@@ -26,7 +26,7 @@ class Evaluator:
         self,
         rules: RuleSet | None = None,
         *,
-        profile: str = DEFAULT_PROFILE,
+        profile: str = AUTHORED,
         keep_text: bool = True,
         language: str | None = None,
     ) -> None:
@@ -70,10 +70,15 @@ class Evaluator:
     def _exchanges(self, case: Case, readings: Iterator[Reading]) -> list[Exchange]:
         if case.problem is not None:
             return []
-        return [
-            Exchange(next(readings), next(readings), self._signals, turn=turn, tags=case.tags, profile=self.profile)
-            for turn in range(len(case.exchanges))
-        ]
+        exchanges: list[Exchange] = []
+        for turn in range(len(case.exchanges)):
+            previous = exchanges[-1] if exchanges else None
+            user, reply = next(readings), next(readings)
+            exchange = Exchange(
+                user, reply, self._signals, turn=turn, tags=case.tags, profile=self.profile, previous=previous
+            )
+            exchanges.append(exchange)
+        return exchanges
 
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:

@@ -16,7 +16,7 @@ from synthesis.cases.blocks import MOST_LINE
 from synthesis.cases.logs.options import ERROR, STOP, LogOptions
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, get_check
-from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE, PROFILES
+from synthesis.defaults import DEFAULT_CHECKS, AUTHORED, PROFILES
 from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CaseResult
@@ -62,7 +62,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     sample: int | None = None
     seed: int = 0
     limit: int | None = None
-    profile: str = DEFAULT_PROFILE
+    profile: str = AUTHORED
     language: str | None = None  # of cases that do not say theirs; None: detected
     rules: Annotated[tuple[str, ...], NO_EFFECT] = ()  # folders; the hash of all rules in force is a condition
     disabled: Annotated[tuple[str, ...], NO_EFFECT] = ()

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from synthesis.checks import pivot
 from synthesis.checks.registry import checks, signals, signals_read
-from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE
+from synthesis.defaults import DEFAULT_CHECKS, AUTHORED
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
@@ -166,7 +166,7 @@ def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
 def _styles(names: tuple[str, ...]) -> SignalStyles:
     """Styles for all signals that these checks read, so that a mark keeps its look while you type."""
     known = signals()
-    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, DEFAULT_PROFILE)})
+    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, AUTHORED)})
 
 
 def _headline(result: CaseResult) -> str:
