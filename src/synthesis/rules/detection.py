@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 from synthesis.rules.language import UNDETERMINED
 from synthesis.rules.schema import DetectionWords
+from synthesis.rules.yaml_reader import Field, load_yaml
 
 LOOKED_AT = 200  # characters: the beginning of a message tells its language
 FEWEST_WORDS = 3  # in fewer words only listed ones are evidence
 LEAST_SHARE = 0.14  # of the evidence that words of the language itself would give
-LONG = 8  # words: without evidence of the conversation's language, so many are in another
-LEAD = 1.2  # evidence by which a message must speak for another language than the conversation's
+LEAD = 1.2  # evidence by which a message must speak for another language than its conversation's,
+LEAD_SHARE = 0.2  # and for each of its words: names and code give a little for any language
 SHARED = 0.5  # exponent: how much less a word tells that several languages list
 BY_LETTERS = 0.3  # the evidence of a word that is not listed
 LONGEST_PART = 7
@@ -34,6 +35,8 @@ _OTHER_SCRIPT = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u08ff\u0980-\u1c
 _KANA = re.compile(r"[\u3040-\u30ff\uff66-\uff9f]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _DEVANAGARI = re.compile(r"[\u0900-\u097f]")
+_WORD = re.compile(r"[^\d\s-]+")
+_PART = re.compile(r"-?[^\d\s-]{1,6}|[^\d\s-]{1,6}-")
 
 Weights = tuple[tuple[str, float], ...]
 
@@ -57,10 +60,10 @@ class Detector:
     """Tells the languages of the packs in force apart, and from their neighbours."""
 
     def __init__(self, ours: Mapping[str, DetectionWords]) -> None:
-        known = {**neighbours(), **ours}
         self._ours = frozenset(ours)
-        self._words = _shared({code: detection.words for code, detection in known.items()})
-        self._parts = _shared({code: map(_with_edges, detection.parts) for code, detection in known.items()})
+        known = [*ours.items(), *neighbours().items()]  # a pack for a neighbour adds its words to those known here
+        self._words = _shared((code, detection.words) for code, detection in known)
+        self._parts = _shared((code, map(_with_edges, detection.parts)) for code, detection in known)
         self._guessed: dict[str, Weights] = {}
 
     def detect(self, text: str, default: str = "en") -> Detected:
@@ -86,11 +89,11 @@ class Detector:
         """Whether a message is in another language than the rest of its conversation."""
         if evidence.script:
             return (evidence.script, together) != ("zh", "ja") or evidence.words * LETTERS_OF_A_WORD > HAN_ALONE
-        if alone.how == "no evidence":
-            return evidence.words >= LONG
-        weights = evidence.weights
-        theirs = max((weight for code, weight in weights.items() if self._public(code) == together), default=0.0)
-        return alone.how == "words" and max(weights.values()) - theirs >= LEAD
+        if alone.how != "words":
+            return False
+        theirs = [weight for code, weight in evidence.weights.items() if self._public(code) == together]
+        lead = max(evidence.weights.values()) - max(theirs, default=0.0)
+        return lead >= max(LEAD, LEAD_SHARE * evidence.words)
 
     def _public(self, code: str) -> str:
         return code if code in self._ours else UNDETERMINED
@@ -140,27 +143,44 @@ class Detector:
         return Detected(self._public(min(best, key=lambda code: (code not in self._ours, code))), "words")
 
 
+def read_detection(field: Field | None, below: DetectionWords) -> DetectionWords:
+    """The words and parts of words that a pack brings, on top of those below."""
+    lists = field.mapping(("words", "parts")) if field else {}
+    words = _checked(lists["words"], _WORD) if "words" in lists else ()
+    parts = _checked(lists["parts"], _PART) if "parts" in lists else ()
+    return DetectionWords((*below.words, *words), (*below.parts, *parts))
+
+
+def _checked(field: Field, form: re.Pattern[str]) -> tuple[str, ...]:
+    """The entries of a list, in lower case as texts are compared."""
+    entries = tuple(entry for text in field.texts() for entry in text.split())
+    for entry in entries:
+        if not form.fullmatch(entry) or entry != entry.lower():
+            hint = "Write words like `nicht`, parts like `-ung`, `ge-` or `sch`, of at most 6 letters, in lower case."
+            field.fail(f"'{entry}' cannot be looked for", hint=hint)
+    return entries
+
+
 @cache
 def neighbours() -> dict[str, DetectionWords]:
     """The words of languages that could be mistaken for one of ours, and have no pack of their own here."""
-    # Imported here, since the command line asks for languages before it knows whether any text will be read.
-    from synthesis.rules.yaml_reader import load_yaml
-
     lists: dict[str, dict[str, str]] = load_yaml(Path(__file__).with_name("common_words.yaml"))
-    return {code: DetectionWords(**{key: tuple(each.split()) for key, each in two.items()}) for code, two in lists.items()}
+    return {
+        code: DetectionWords(tuple(own["words"].split()), tuple(own["parts"].split())) for code, own in lists.items()
+    }
 
 
 def _nothing(_: str) -> Weights:
     return ()
 
 
-def _shared(lists: Mapping[str, Iterable[str]]) -> dict[str, Weights]:
+def _shared(lists: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Weights]:
     """Each entry with the languages that list it; the more they are, the less it says for each."""
-    languages: dict[str, list[str]] = defaultdict(list)
-    for code in sorted(lists):
-        for entry in dict.fromkeys(lists[code]):
-            languages[entry].append(code)
-    return {entry: tuple((code, len(codes) ** -SHARED) for code in codes) for entry, codes in languages.items()}
+    languages: dict[str, set[str]] = defaultdict(set)
+    for code, entries in lists:
+        for entry in entries:
+            languages[entry].add(code)
+    return {entry: tuple((code, len(codes) ** -SHARED) for code in sorted(codes)) for entry, codes in languages.items()}
 
 
 def _with_edges(part: str) -> str:
