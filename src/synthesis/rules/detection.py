@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.rules.language import UNDETERMINED
-from synthesis.rules.schema import DetectionWords
+from synthesis.rules.schema import DetectionWords, Pack
 from synthesis.rules.yaml_reader import Field, load_yaml
 
 LOOKED_AT = 200  # characters: the beginning of a message tells its language
@@ -143,12 +143,13 @@ class Detector:
         return Detected(self._public(min(best, key=lambda code: (code not in self._ours, code))), "words")
 
 
-def read_detection(field: Field | None, below: DetectionWords) -> DetectionWords:
-    """The words and parts of words that a pack brings, on top of those below."""
+def read_detection(field: Field | None, below: Pack | None) -> DetectionWords:
+    """The words and parts of words that a pack brings, on top of those of the pack below."""
+    inherited = below.detection if below else DetectionWords()
     lists = field.mapping(("words", "parts")) if field else {}
     words = _checked(lists["words"], _WORD) if "words" in lists else ()
     parts = _checked(lists["parts"], _PART) if "parts" in lists else ()
-    return DetectionWords((*below.words, *words), (*below.parts, *parts))
+    return DetectionWords((*inherited.words, *words), (*inherited.parts, *parts))
 
 
 def _checked(field: Field, form: re.Pattern[str]) -> tuple[str, ...]:

@@ -14,17 +14,7 @@ from typing import TypeVar
 from synthesis.errors import Place, RuleError, did_you_mean
 from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
-from synthesis.rules.schema import (
-    FORMS,
-    SEVERITIES,
-    DetectionWords,
-    GuardRule,
-    Pack,
-    Rule,
-    SentenceRule,
-    Signal,
-    signal_of,
-)
+from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.yaml_reader import Field, read_yaml
 
@@ -69,7 +59,7 @@ def load_pack(
         rules=tuple(rule for section, file in sections for rule in reader.rules(section, file)),
         guards=guards,
         lists=lists,
-        detection=read_detection(manifest.get("detection"), inherited.detection if inherited else DetectionWords()),
+        detection=read_detection(manifest.get("detection"), inherited),
         absent={concept: reason.text() for concept, reason in _entries(manifest, "absent")},
     )
 
