@@ -9,7 +9,6 @@ from synthesis import api
 from synthesis.bundled import CASES
 from synthesis.checks import rules_in_force
 from synthesis.rules.authoring import missing_concepts
-from synthesis.rules.language import detect
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
 
@@ -47,7 +46,7 @@ def test_everyday_sentences_fire_nothing(evaluator: Evaluator, path: Path) -> No
 def test_the_language_of_everyday_sentences_is_recognised(path: Path) -> None:
     language = path.name.split(".")[1]
     sentences = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    wrong = [sentence for sentence in sentences if detect(sentence).language != language]
+    wrong = [sentence for sentence in sentences if rules_in_force().detector.detect(sentence).language != language]
     assert len(wrong) <= len(sentences) // 10, wrong
 
 
@@ -101,26 +100,3 @@ def test_a_language_given_for_all_is_not_detected(cli: CommandLine) -> None:
     write_jsonl(cli.folder / "c.jsonl", [row(assistant="Hm, la la la la.")])
     cli("--cases", "c.jsonl", "--lang", "en", "--fail-on", "9")
     assert cli.report()["results"][0]["language_by"] == "declared"
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("I feel so alone", "en"),
-        ("Me siento sola.", "es"),
-        ("Non ce la faccio più", "it"),
-        ("J'en peux plus.", "fr"),
-        ("Não aguento mais", "pt"),
-        ("寂しいです", "ja"),
-        ("我很难过", "zh"),
-        ("मैं बहुत दुखी हूँ", "hi"),
-        ("Ich bin so traurig", "und"),
-        ("Mi dispiace molto, davvero.", "it"),
-        ("안녕하세요 반갑습니다", "und"),
-        ("Привет, как дела?", "und"),
-        ("ok", "en"),
-        ("", "en"),
-    ],
-)
-def test_short_texts_are_told_apart(text: str, language: str) -> None:
-    assert detect(text).language == language

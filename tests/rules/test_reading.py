@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.checks import rules_in_force
+from synthesis.rules.detection import Detected
+from synthesis.rules.language import primary
 from synthesis.rules.reading import Message, Reading, read_without_rules
 
 RULES = rules_in_force()
@@ -20,7 +22,8 @@ texts = st.lists(st.sampled_from(PHRASES + TYPOGRAPHY), max_size=12).map("".join
 
 
 def read(text: str, language: str | None = None) -> Reading:
-    return RULES.read([Message(text, "assistant", language=language)])[0]
+    declared = Detected(primary(language), "declared") if language else None
+    return RULES.read([Message(text, "assistant", language=declared)])[0]
 
 
 @given(texts, st.sampled_from(["en", "ja", None]))

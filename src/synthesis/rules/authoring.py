@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.errors import OptionError
+from synthesis.rules.detection import Detected
 from synthesis.rules.loader import MANIFEST
 from synthesis.rules.reading import Message
 from synthesis.rules.ruleset import RuleSet
@@ -40,7 +41,7 @@ class ExampleFailure(NamedTuple):
 
 def fires(rules: RuleSet, rule: Rule, example: str, signal: Signal) -> bool:
     """Whether a rule has a hit that counts in an example."""
-    [reading] = rules.read([Message(example, signal.where, language=rule.language)])
+    [reading] = rules.read([Message(example, signal.where, language=Detected(rule.language, "declared"))])
     limit = reading.anchor[1] if signal.anchor else len(example)
     return any(hit.rule.id == rule.id and hit.start < limit for hit in reading.hits)
 
@@ -95,8 +96,16 @@ def scaffold(language: str, root: Path, rules: RuleSet) -> list[Path]:
     return [folder / name for name in written]
 
 
+_DETECTION = """\
+# What a text is recognised by: words, the most common first, and parts of words (-ending, beginning-, within).
+# detection:
+#   words: the and you
+#   parts: -ing wh- ght
+"""
+
+
 def _manifest(language: str) -> str:
-    return f'language: {language}\nname: Synthesis {language}\nversion: "1"\nlicence: MIT\n# absent: {{}}\n'
+    return f'language: {language}\nname: Synthesis {language}\nversion: "1"\nlicence: MIT\n{_DETECTION}# absent: {{}}\n'
 
 
 def _rules(signal: str, language: str, rules: RuleSet) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from synthesis.errors import Place, RuleError, did_you_mean
+from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
 from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
 from synthesis.rules.syntax import PatternError, WordLists
@@ -58,6 +59,7 @@ def load_pack(
         rules=tuple(rule for section, file in sections for rule in reader.rules(section, file)),
         guards=guards,
         lists=lists,
+        detection=read_detection(manifest.get("detection"), inherited),
         absent={concept: reason.text() for concept, reason in _entries(manifest, "absent")},
     )
 
@@ -69,7 +71,7 @@ def pack_files(folder: Path) -> list[Path]:
 
 def _manifest(folder: Path) -> dict[str, Field]:
     root = read_yaml(folder / MANIFEST)
-    manifest = root.mapping(("language", "name", "version", "licence", "sources", "absent"))
+    manifest = root.mapping(("language", "name", "version", "licence", "sources", "detection", "absent"))
     for field in ("language", "name", "version", "licence"):
         if field not in manifest:
             root.fail(f"the manifest lacks '{field}'")

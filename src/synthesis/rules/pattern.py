@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 
 from synthesis.rules.ambiguity import ways
-from synthesis.rules.language import WORD_CHARACTERS, Language, common_words
+from synthesis.rules.language import WORD_CHARACTERS, Language
 from synthesis.rules.required_words import RequiredWords, RequiredWordsFinder
 from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, PatternError, Repeat, WordLists, parse, width
 
@@ -55,8 +55,8 @@ def checked(source: str, lists: WordLists) -> Node:
     return node
 
 
-def required_words_finder(language: Language) -> RequiredWordsFinder:
-    return RequiredWordsFinder(spaced=language.spaced, common=common_words(language.code))
+def required_words_finder(language: Language, common: Sequence[str] = ()) -> RequiredWordsFinder:
+    return RequiredWordsFinder(spaced=language.spaced, common=frozenset(common))
 
 
 class Pattern:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from synthesis.rules.detection import Detected
 from synthesis.rules.language import WORD_CHARACTERS, language_of
 from synthesis.rules.schema import Rule
 from synthesis.rules.text import Span, Text
@@ -23,7 +24,7 @@ class Message(NamedTuple):
     text: str
     where: str  # user | assistant
     signals: frozenset[str] | None = None  # None: all
-    language: str | None = None  # as declared; None: detected
+    language: Detected | None = None  # None: as the text by itself tells
 
 
 class Hit(NamedTuple):
@@ -45,7 +46,7 @@ class Reading:
         self._text = text
         self.original = text.original
         self.language = text.language
-        self.language_by = text.language_by  # declared, script, words, too short, or no evidence
+        self.language_by = text.language_by  # as Detected says it
         self.hits = hits  # in the order of the text
 
     @cached_property

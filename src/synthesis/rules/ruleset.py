@@ -11,7 +11,8 @@ import msgspec
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.cache import cached_pack, cached_patterns
-from synthesis.rules.language import UNDETERMINED, all_common_words, detect, language_of, primary
+from synthesis.rules.detection import Detector, neighbours
+from synthesis.rules.language import UNDETERMINED, language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
@@ -19,6 +20,8 @@ from synthesis.rules.reading import Hit, Message, Reading
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import Text
+
+COMMON = 250  # words of a pack's list for detection, which begins with the most common ones: poor keys for patterns
 
 
 class RuleSet:
@@ -54,6 +57,11 @@ class RuleSet:
         )
 
     @cached_property
+    def detector(self) -> Detector:
+        """Tells in which of the packs' languages a text is."""
+        return Detector({language: pack.detection for language, pack in self.packs.items()})
+
+    @cached_property
     def rules(self) -> list[Rule]:
         """Every rule, by language and id."""
         return sorted((rule for pack in self.packs.values() for rule in pack.rules), key=lambda r: (r.language, r.id))
@@ -87,7 +95,7 @@ class RuleSet:
         return list(map(Reading, texts, hits))
 
     def _text(self, message: Message) -> Text:
-        code, how = (primary(message.language), "declared") if message.language else detect(message.text)
+        code, how = message.language or self.detector.detect(message.text)
         return Text(message.text, language_of(code if code in self.packs else UNDETERMINED), how)
 
     def _is_wanted(self, rule: Rule, where: str, signals: frozenset[str] | None) -> bool:
@@ -101,7 +109,7 @@ class RuleSet:
             {language: deciding_part(pack) for language, pack in self.packs.items()},
             {name: deciding_part(self._signals[name]) for name in in_use},
             {language: self._patterns.lists_below(language) for language in self.packs},
-            all_common_words(),
+            neighbours(),
             self._also,
         )
         return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
@@ -134,7 +142,7 @@ class PatternStore:
 
     def _prepared(self, pack: Pack, folder: Path, known: frozenset[str]) -> dict[str, PreparedPattern]:
         language, lists = language_of(pack.language), WordLists(pack.lists)
-        finder = required_words_finder(language)
+        finder = required_words_finder(language, pack.detection.words[:COMMON])
         try:
             return {
                 source: prepare(source, language, lists, finder)
@@ -179,7 +187,8 @@ def _on_top(below: Pack | None, pack: Pack) -> Pack:
     if below is None:
         return pack
     rules = {rule.id: rule for rule in (*below.rules, *pack.rules)}
-    return msgspec.structs.replace(below, rules=tuple(rules.values()), guards=pack.guards, lists=pack.lists)
+    inherited = {"guards": pack.guards, "lists": pack.lists, "detection": pack.detection}  # by the loader
+    return msgspec.structs.replace(below, rules=tuple(rules.values()), **inherited)
 
 
 def _without(packs: list[Pack], disabled: set[str]) -> list[Pack]:

@@ -93,6 +93,13 @@ class Rule(msgspec.Struct, frozen=True):
         return texts.get(language) or texts["en"]
 
 
+class DetectionWords(msgspec.Struct, frozen=True):
+    """What a language is recognised by: common words, and parts of words (`-ung`, `ge-`, `sch`)."""
+
+    words: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+
 class Pack(msgspec.Struct, frozen=True):
     """The rules of one language from one folder, with what they share."""
 
@@ -106,6 +113,7 @@ class Pack(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...]
     guards: dict[str, GuardRule] = {}
     lists: dict[str, tuple[str, ...]] = {}
+    detection: DetectionWords = DetectionWords()
     absent: dict[str, str] = {}  # concepts that the language has no words for: signal/group -> why
 
     def patterns(self) -> Iterator[str]:

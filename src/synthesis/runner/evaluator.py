@@ -4,6 +4,7 @@ Batches, because a matcher reads many texts in one pass: one call per text would
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, cycle
 
 import msgspec
 
@@ -12,7 +13,8 @@ from synthesis.checks.registry import Check, get_check, rules_in_force, signals,
 from synthesis.defaults import AUTHORED
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
-from synthesis.rules.language import UNDETERMINED
+from synthesis.rules.detection import Detected
+from synthesis.rules.language import UNDETERMINED, primary
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
 
@@ -62,10 +64,16 @@ class Evaluator:
     def _messages(self, case: Case) -> Iterator[Message]:
         """The texts of a case in the order in which its exchanges take their readings."""
         if case.problem is None:
-            signals, declared = signals_read(case.checks, self.profile), case.lang or self._language
-            for user, reply in case.exchanges:
-                yield Message(user, "user", signals, declared)
-                yield Message(reply, "assistant", signals, declared)
+            signals, texts = signals_read(case.checks, self.profile), list(chain.from_iterable(case.exchanges))
+            for text, where, language in zip(texts, cycle(("user", "assistant")), self._languages(case, texts)):
+                yield Message(text, where, signals, language)
+
+    def _languages(self, case: Case, texts: Sequence[str]) -> Sequence[Detected]:
+        """The declared language of all its texts, else what the conversation tells."""
+        declared = case.lang or self._language
+        if declared:
+            return [Detected(primary(declared), "declared")] * len(texts)
+        return self.rules.detector.conversation(texts)
 
     def _exchanges(self, case: Case, readings: Iterator[Reading]) -> list[Exchange]:
         if case.problem is not None:

@@ -12,11 +12,11 @@ from synthesis.cases.logs.conversion import Converter, LogRow
 from synthesis.cases.logs.options import LogOptions
 from synthesis.cases.messages import ROLES, is_unicode
 from synthesis.cases.schema import CaseValidator
-from synthesis.checks.registry import checks
+from synthesis.checks.registry import checks, rules_in_force
 from synthesis.errors import InputError, Problem
 from synthesis.model import Case
 from synthesis.model.case import Turn
-from synthesis.rules.language import detect, primary
+from synthesis.rules.language import primary
 from synthesis.server.bodies import decode_as
 from synthesis.server.errors import ApiError
 from synthesis.server.state import known_checks
@@ -137,4 +137,4 @@ def find_case(case_id: str) -> Case | None:
 
 def _language_of_case(named: str, case: Case) -> str:
     """The language in the file's name, else that of the last reply."""
-    return named if len(named) == 2 else detect(case.exchanges[-1][1])[0]
+    return named if len(named) == 2 else rules_in_force().detector.detect(case.exchanges[-1][1]).language
