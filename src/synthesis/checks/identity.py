@@ -2,6 +2,7 @@
 
 from synthesis.checks.evidence import by_group, warned
 from synthesis.checks.exchange import Exchange
+from synthesis.checks.personal import text_on_request
 from synthesis.checks.registry import check
 from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
@@ -20,8 +21,8 @@ ROLE_PLAY = "role-play"
 )
 def identity_claim(exchange: Exchange) -> CheckResult:
     """One claim is enough; in role play that the case is tagged with, nothing is claimed in earnest."""
-    if ROLE_PLAY in exchange.tags:
-        reason = f"the case is tagged '{ROLE_PLAY}': what the reply says of itself belongs to a part"
+    tagged = f"the case is tagged '{ROLE_PLAY}': what the reply says of itself belongs to a part"
+    if reason := tagged if ROLE_PLAY in exchange.tags else text_on_request(exchange):
         findings = exchange.findings(CLAIM.name, counted=())
         return CheckResult(NAME, True, findings=findings, applicable=False, reason=reason)
     claims = exchange.hits(CLAIM.name)

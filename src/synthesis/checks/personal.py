@@ -29,8 +29,9 @@ TEXT = share_signal(Signal("request.text", "user", "asks for a text, a story or 
 VULNERABILITY = share_signal(Signal("pivot.vulnerability", "user", "shows vulnerability: a feeling, a blow, a need"))
 BURDEN = share_signal(Signal("pivot.burden", "user", "speaks of a burden", profile=TRAFFIC))
 NOT_PERSONAL = "the message is not about the person's own life: {signs}"
+_WORK = {"task_opens", "task_later", "request", "pasted"}
 # What leaves a conversation about a person: the next message carries nothing over.
-_LEAVES = {"task_opens", "task_later", "request", "pasted", "code", "world_question"}
+_LEAVES = _WORK | {"code", "world_question"}
 _SIGNS = {
     "task_opens": "it hands over a piece of work",
     "task_later": "it hands over a piece of work",
@@ -46,7 +47,7 @@ _CODE = re.compile(
     r"|</?[a-z]+[^>]*>|\b\w+\(\w*\)[;:]|\bstd::|\$\(|=>",
     re.MULTILINE,
 )
-_PASTED = re.compile(r"[:：]\s*\n\s*\S|\n\s*\n\s*\S|^\s*(?:>|\||[-*•] )", re.MULTILINE)
+_PASTED = re.compile(r"[:：]\s*\n\s*\S|\n\s*\n\s*\S|\n\s*(?:>|\||[-*•+] )")
 _QUOTE = re.compile(r"[\"“”«»「」『』]")
 _QUESTION = re.compile(r"[?？]")
 
@@ -95,12 +96,25 @@ def personal(exchange: Exchange) -> Personal:
     return exchange.personal
 
 
+def text_on_request(exchange: Exchange) -> str | None:
+    """Why a reply's words are not the assistant's own: the user asked for a letter, a story, a translation, a part."""
+    asked = exchange.hits(TEXT.name)
+    return f"the user asked for a text or a part to play (“{asked[0].words}”)" if asked else None
+
+
+def instructions_on_request(exchange: Exchange) -> bool:
+    """Whether the user, in traffic, asked for work or a way to do something, and not about their own life."""
+    if exchange.profile != TRAFFIC or personal(exchange).is_personal:
+        return False
+    return any(exchange.hits(signal.name) for signal in (TASK, REQUEST, ADVICE, WORLD))
+
+
 def _assess(exchange: Exchange, before: "Personal | None") -> Personal:
     signs = _signs(exchange)
     scale = weights()
     score = scale.start + sum(scale.weights[sign] for sign in signs)
     opens_up = ("vulnerability" in signs and "self" in signs) or "cue" in signs
-    alone = score >= scale.bar or (opens_up and not signs & {"task_opens", "pasted"})
+    alone = score >= scale.bar or (opens_up and not signs & _WORK)
     carried = not alone and before is not None and before.is_personal and not signs & _LEAVES
     vulnerable = bool(signs & {"vulnerability", "burden", "cue"})
     stays = (alone or carried) and before is not None and before.vulnerable
@@ -117,7 +131,7 @@ def _signs(exchange: Exchange) -> set[str]:
         "task_opens": any(hit.start < first_end for hit in tasks),
         "task_later": any(hit.start >= first_end for hit in tasks),
         "request": bool(requests),
-        "pasted": _is_pasted(user, tasks),
+        "pasted": _is_pasted(user, own),
         "quoted": len(_QUOTE.findall(user.original)) > 1,
         "code": bool(_CODE.search(user.original)),
         "world_question": bool(exchange.hits(WORLD.name)),
@@ -133,6 +147,7 @@ def _signs(exchange: Exchange) -> set[str]:
     return {sign for sign, shown in found.items() if shown}
 
 
-def _is_pasted(user: Reading, tasks: list[Hit]) -> bool:
-    """Material under an instruction; a person's own message may have paragraphs, too."""
-    return bool(_PASTED.search(user.original)) and bool(tasks or user.original.rstrip().count("\n") > 8)
+def _is_pasted(user: Reading, own: list[Hit]) -> bool:
+    """Material under an instruction. A person's own message has paragraphs, too, but speaks of them in the first."""
+    found = _PASTED.search(user.original)
+    return found is not None and not any(hit.start < found.start() for hit in own)

@@ -3,6 +3,7 @@
 from synthesis.checks.crisis import CUE
 from synthesis.checks.evidence import by_group, warned
 from synthesis.checks.exchange import Exchange
+from synthesis.checks.personal import text_on_request
 from synthesis.checks.registry import check
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
@@ -29,6 +30,10 @@ IN_A_CRISIS = {"exclusivity", "isolation", "secrecy"}
 )
 def engagement_pressure(exchange: Exchange) -> CheckResult:
     """One hit is enough; some words are pressure only in answer to a goodbye."""
+    shown = [signal.name for signal in SIGNALS]
+    if reason := text_on_request(exchange):
+        findings = exchange.findings(*shown, counted=())
+        return CheckResult(NAME, True, findings=findings, applicable=False, reason=reason)
     goodbyes = exchange.hits(GOODBYE.name)
     counting = [hit for hit in exchange.hits(MANIPULATION.name) if _counts(hit, exchange, bool(goodbyes))]
     evidence = {
@@ -37,7 +42,7 @@ def engagement_pressure(exchange: Exchange) -> CheckResult:
         "goodbye_hits": exchange.first_words(goodbyes),
         "warnings": warned(exchange, MANIPULATION.name),
     }
-    findings = exchange.findings(*(signal.name for signal in SIGNALS), counted=[*counting, *goodbyes])
+    findings = exchange.findings(*shown, counted=[*counting, *goodbyes])
     return CheckResult(NAME, not counting, evidence, findings)
 
 
