@@ -113,7 +113,7 @@ def _located(user: str, assistant: str, words: str, rule: str) -> Record:
 def report(*results: Record, **header: Any) -> Record:
     """A report of these results, with figures that agree with them."""
     return {
-        "format_version": 1,
+        "format_version": 2,
         "tool": {"name": "synthesis-eval", "version": "0.1.0"},
         "rules": {"hash": "0123456789abcdef", "languages": ["en"], "count": 147},
         "similarity": "token-cosine",

@@ -43,7 +43,7 @@ def test_each_case_and_check_is_a_test(pytester: pytest.Pytester) -> None:
 def test_a_failure_shows_the_words_the_rule_and_the_better_way(pytester: pytest.Pytester) -> None:
     cases(pytester, row(assistant=BAD))
     result = run(pytester)
-    result.stdout.fnmatch_lines(["agency_language: “You should*", "*agency.negative.*", "*why *", "*instead *"])
+    result.stdout.fnmatch_lines(["agency_language: “You should*agency.negative.*", "*why *", "*instead *"])
     result.stdout.fnmatch_lines(["*assistant: 'You should just move on.'"])
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
 

@@ -112,8 +112,8 @@ def _language(result: CaseResult) -> str:
 
 def deciding(result: CaseResult) -> list[Finding]:
     """The findings that speak against a reply, in the order of the text."""
-    counted = {finding for name in result.failed_checks for finding in against(result.checks[name])}
-    return [finding for finding in result.findings if finding in counted]
+    counted = {(f.rule, f.turn, f.start, f.end) for name in result.failed_checks for f in against(result.checks[name])}
+    return [f for f in result.findings if (f.rule, f.turn, f.start, f.end) in counted]
 
 
 def _absence(result: CaseResult) -> str:

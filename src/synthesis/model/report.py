@@ -6,7 +6,7 @@ import msgspec
 
 from synthesis.model.result import CaseResult
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 did not record role, counted and missing
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -14,7 +14,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """A rule that fired: which, for which signal, and the very words (code points of the original text).
 
     `role` is what its signal says about a reply; `counted` means that it took part in the verdict of a check. Reports
-    before format version 2 recorded neither, and say None.
+    before format version 2 recorded neither, and say None. `checks` names the checks that counted it, in the findings of
+    a case; those of a check leave it empty.
     """
 
     rule: str
@@ -27,6 +28,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     severity: str = "fail"
     role: str | None = None
     counted: bool | None = None
+    checks: tuple[str, ...] = ()
 
 
 class CheckResult(msgspec.Struct, frozen=True):

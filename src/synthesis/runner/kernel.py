@@ -149,12 +149,16 @@ def _not_applicable(name: str, reason: str) -> CheckResult:
 
 
 def _merged(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
-    """The findings of all checks in reading order; what two checks read appears once, counted if one counted it."""
+    """The findings of all checks in reading order; what two checks read appears once, with the checks that counted it."""
     unique: dict[tuple[object, ...], Finding] = {}
-    for finding in (finding for result in results for finding in result.findings):
-        key = (finding.turn, finding.where == "assistant", finding.start, finding.end, finding.signal, finding.rule)
-        if key not in unique or finding.counted:
-            unique[key] = finding
+    for result in results:
+        for finding in result.findings:
+            key = (finding.turn, finding.where == "assistant", finding.start, finding.end, finding.signal, finding.rule)
+            if finding.counted:
+                others = unique[key].checks if key in unique else ()
+                unique[key] = msgspec.structs.replace(finding, checks=(*others, result.check))
+            else:
+                unique.setdefault(key, finding)
     return tuple(unique[key] for key in sorted(unique))
 
 
