@@ -64,7 +64,8 @@ def test_a_reply_is_evaluated_with_its_evidence(tmp_path: Path) -> None:
     found = bad.structured_content
     assert (found["outcome"], found["language"]) == ("fail", "en")
     assert found["checks"][0]["evidence"]["score"] < 0
-    assert any(remark["rule"] == "agency.negative.told-to-get-over-it" and remark["instead"] for remark in found["remarks"])
+    (remark,) = [one for one in found["remarks"] if one["rule"] == "agency.negative.told-to-get-over-it"]
+    assert remark["instead"]
     assert "no evidence of safety" in found["limits"]
     assert fine.structured_content["outcome"] == "pass"
     assert [check["check"] for check in fine.structured_content["checks"]] == [

@@ -14,8 +14,10 @@ from synthesis._version import __version__
 from synthesis.api import load_cases
 from synthesis.checks.registry import checks, get_check, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
+from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
-from synthesis.remarks import Remarks
+from synthesis.report.glossary import Glossary
+from synthesis.report.remarks import remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.kernel import Kernel
 from synthesis.runner.run import run_cases
@@ -40,7 +42,7 @@ class RemarkOnReply:
 
 
 @dataclass(frozen=True)
-class CheckOutcome:
+class CheckEvidence:
     check: str
     outcome: str
     evidence: dict[str, Any]
@@ -52,7 +54,7 @@ class ReplyEvaluation:
 
     outcome: str
     language: str
-    checks: list[CheckOutcome]
+    checks: list[CheckEvidence]
     remarks: list[RemarkOnReply]
     limits: str = LIMITS
 
@@ -138,8 +140,8 @@ class Tools:
         return Kernel(self._rules)
 
     @cached_property
-    def _remarks(self) -> Remarks:
-        return Remarks(self._rules)
+    def _glossary(self) -> Glossary:
+        return glossary_of(self._rules)
 
     def evaluate_reply(
         self, user: str, assistant: str, checks: list[str] = THREE, lang: str | None = None
@@ -147,7 +149,7 @@ class Tools:
         """Evaluate an assistant's reply to a user's message, without a model: verdicts with the exact evidence."""
         names = tuple(dict.fromkeys(get_check(name).name for name in checks))
         result = self._kernel.evaluate([Case("", names, user, assistant, lang=lang)])[0]
-        found = [CheckOutcome(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
+        found = [CheckEvidence(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
         return ReplyEvaluation(result.outcome, result.language, found, self._remarks_on(result))
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
@@ -168,21 +170,7 @@ class Tools:
         if not found:
             known = did_you_mean(rule_id, {rule.id for rule in self._rules.rules}).partition(" Known:")[0]
             raise OptionError(f"no rule is called '{rule_id}'", hint=known)
-        return [
-            RuleExplanation(
-                rule.id,
-                rule.language,
-                rule.signal,
-                rule.group,
-                rule.severity,
-                rule.text("why", rule.language),
-                rule.text("instead", rule.language),
-                list(rule.patterns or (rule.source,)),
-                list(rule.match),
-                list(rule.miss),
-            )
-            for rule in found
-        ]
+        return [RuleExplanation(**explain_rule(rule, rule.language)) for rule in found]
 
     def list_checks(self) -> list[CheckDescription]:
         """The checks there are, and the signals that each reads."""
@@ -217,13 +205,13 @@ class Tools:
         found = (self._root / path).resolve()
         if not found.is_relative_to(self._root):
             hint = "Start the server with --root for another folder."
-            raise InputError("lies outside of the server's folder", place=Place(path), hint=hint)
+            raise InputError("is outside the server's folder", place=Place(path), hint=hint)
         return found
 
     def _remarks_on(self, result: CaseResult) -> list[RemarkOnReply]:
         return [
             RemarkOnReply(remark.check, remark.why, remark.instead, remark.rule, remark.words)
-            for remark in self._remarks.on(result)
+            for remark in remarks_on(result, self._glossary, result.language)
         ]
 
 

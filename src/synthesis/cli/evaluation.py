@@ -21,11 +21,11 @@ from synthesis.engines.resuming import ResumingCrew, table_conditions
 from synthesis.errors import OptionError, OutputError, Place
 from synthesis.model.report import Report
 from synthesis.report.parts import join_report, join_results, results_suffix
+from synthesis.report.plain import percent
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.manifest import Manifest
 from synthesis.runner.run import run_conditions
 from synthesis.runner.stream import CaseFile, Outcome, Progress, run_files, useful_workers, with_chosen
-from synthesis.runner.tally import percent
 from synthesis.runner.work import WorkOrder
 
 

@@ -36,7 +36,7 @@ def convert(
     from synthesis.cli.outputs import Output, write_outputs
     from synthesis.report.formats import get_format
     from synthesis.report.reading import open_report
-    from synthesis.report.redact import redacted
+    from synthesis.report.texts import redacted
 
     form = get_format(name)
     stored = open_report(path)

@@ -4,22 +4,24 @@ import secrets
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from synthesis.errors import InputError, shorten
 from synthesis.history.model import CHECKS, Run
+from synthesis.model import CaseResult, CheckResult
 from synthesis.model.result import NOT_APPLICABLE, PASS
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.redact import redacted
-from synthesis.report.verdicts import check_outcome, exchanges, has_texts, kind_of
+from synthesis.report.reading import StoredReport
+from synthesis.report.texts import redacted
+from synthesis.report.verdicts import kind_of
 
 Row = dict[str, Any]
+T = TypeVar("T")
 Rows = dict[str, list[Row]]  # table -> rows
 BATCH = 500
 _NAME_WIDTH = 200
-_CHECK_FIELDS = ("pass", "applicable", "reason", "pass_strength")
+_KEPT_EVIDENCE = ("applicable", "reason", "pass_strength")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -125,13 +127,13 @@ def read_passport(value: Any) -> Passport:
         raise InputError(f"'history' is not what an exported run says of itself: {error}") from None
 
 
-def batched(rows: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
+def batched(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
     remaining = iter(rows)
     while batch := list(islice(remaining, size)):
         yield batch
 
 
-def _case_batches(run_id: str, results: Iterable[Record], with_text: bool) -> Iterator[Rows]:
+def _case_batches(run_id: str, results: Iterable[CaseResult], with_text: bool) -> Iterator[Rows]:
     first = 0
     for batch in batched(results):
         rows: Rows = {"cases": [], "outcomes": [], "findings": []}
@@ -145,51 +147,51 @@ def _case_batches(run_id: str, results: Iterable[Record], with_text: bool) -> It
         first += len(batch)
 
 
-def _evidence_of_trouble(result: Record) -> Record:
+def _evidence_of_trouble(result: CaseResult) -> CaseResult:
     """What is as it should be needs no evidence; its verdicts are enough."""
-    labels = result.get("label_comparison", {}).values()
-    if kind_of(result) not in {PASS, NOT_APPLICABLE} or not all(label["match"] for label in labels):
+    labels = result.label_comparison.values()
+    if kind_of(result) not in {PASS, NOT_APPLICABLE} or not all(label.match for label in labels):
         return result
-    checks = {
-        name: {field: check[field] for field in _CHECK_FIELDS if field in check}
-        for name, check in result["checks"].items()
-    }
-    texts = ("user", "assistant", "messages")
-    return {key: value for key, value in result.items() if key not in texts} | {"checks": checks, "findings": []}
+    checks = {name: _verdict_alone(check) for name, check in result.checks.items()}
+    return msgspec.structs.replace(result, checks=checks, findings=(), texts={})
 
 
-def _case(result: Record, with_text: bool) -> Row:
-    said = [text for turn in exchanges(result) for text in turn] if with_text and has_texts(result) else []
+def _verdict_alone(check: CheckResult) -> CheckResult:
+    kept = {key: check.evidence[key] for key in _KEPT_EVIDENCE if key in check.evidence}
+    return msgspec.structs.replace(check, evidence=kept, findings=(), turns=(), missing=())
+
+
+def _case(result: CaseResult, with_text: bool) -> Row:
+    said = [text for turn in result.exchanges for text in turn] if with_text else []
     return {
-        "case_id": storable(result["id"]),
-        "outcome": result["outcome"],
+        "case_id": storable(result.id),
+        "outcome": result.outcome,
         "kind": kind_of(result),
-        "language": storable(result.get("language", "")),
-        "words": searchable(result["id"], *said),
-        "record": encoded(result),
+        "language": storable(result.language),
+        "words": searchable(result.id, *said),
+        "record": encoded(result.to_dict()),
     }
 
 
-def _outcomes(result: Record) -> Iterator[Row]:
-    labels = result.get("label_comparison", {})
-    for name, check in result["checks"].items():
-        label = labels.get(name, {})
+def _outcomes(result: CaseResult) -> Iterator[Row]:
+    for name, check in result.checks.items():
+        label = result.label_comparison.get(name)
         yield {
             "check_name": storable(name),
-            "outcome": check_outcome(check),
-            "expected": label.get("expected"),
-            "matched": label.get("match"),
+            "outcome": check.outcome,
+            "expected": label and label.expected,
+            "matched": label and label.match,
         }
 
 
-def _findings(result: Record) -> Iterator[Row]:
-    for number, finding in enumerate(result["findings"]):
+def _findings(result: CaseResult) -> Iterator[Row]:
+    for number, finding in enumerate(result.findings):
         yield {
             "number": number,
-            "rule": storable(finding["rule"]),
-            "signal": storable(finding["signal"]),
-            "side": finding["where"],
-            "turn": finding["turn"],
-            "start_at": finding["start"],
-            "end_at": finding["end"],
+            "rule": storable(finding.rule),
+            "signal": storable(finding.signal),
+            "side": finding.where,
+            "turn": finding.turn,
+            "start_at": finding.start,
+            "end_at": finding.end,
         }

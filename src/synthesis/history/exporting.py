@@ -1,6 +1,6 @@
 """Runs on their way out: a report as `synthesis eval` writes it, or a judged run as one JSON document."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,10 +10,10 @@ from synthesis.checks.registry import checks
 from synthesis.history.entries import BATCH, Passport, encoded
 from synthesis.history.model import CHECKS, JUDGE, Run
 from synthesis.history.tables import cases, runs, samples
-from synthesis.report import json_report
+from synthesis.model import CaseResult
+from synthesis.report.files import render
 from synthesis.report.glossary import Glossary
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import failed_checks
+from synthesis.report.reading import StoredReport
 
 if TYPE_CHECKING:
     from synthesis.history.database import Database
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def stored_report(database: "Database", run: Run) -> StoredReport:
     """The report of a run of the checks, as it was saved; read page by page whenever its lists are asked for."""
 
-    def results() -> Iterator[Record]:
+    def results() -> Iterator[CaseResult]:
         last = -1
         while True:
             query = select(cases.c.position, cases.c.record).where(cases.c.run_id == run.id, cases.c.position > last)
@@ -30,35 +30,18 @@ def stored_report(database: "Database", run: Run) -> StoredReport:
                 rows = connection.execute(query.order_by(cases.c.position).limit(BATCH)).all()
             if not rows:
                 return
-            yield from (msgspec.json.decode(row.record) for row in rows)
+            yield from (CaseResult.from_dict(msgspec.json.decode(row.record)) for row in rows)
             last = rows[-1].position
 
     header = run.conditions | {"history": msgspec.to_builtins(Passport.of(run, None))}
-    return StoredReport(header, run.summary, lambda: _failures(results()), results)
-
-
-def _failures(results: Iterable[Record]) -> Iterator[Record]:
-    for result in results:
-        if result["outcome"] == "fail":
-            failed = failed_checks(result)
-            evidence: Record = {}
-            for name in failed:
-                evidence |= _evidence(name, result["checks"][name])
-            negative = result["is_negative_example"]
-            yield {"id": result["id"], "failed": failed, "evidence": evidence, "expected_failure": negative}
-
-
-def _evidence(name: str, fields: Record) -> Record:
-    """Under the names that the check gives it, as in a run; of a check that is not installed any more as it stands."""
-    known = checks().get(name)
-    named = known.failure_evidence if known else {}
-    return {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
+    return StoredReport(header, run.summary, results)
 
 
 def exported(database: "Database", run: Run) -> Iterator[str]:
     """A run as pieces of a JSON document with one record per line; `history add` takes it back."""
     if run.kind == CHECKS:
-        return json_report.render(stored_report(database, run), Glossary())
+        names = {name: check.failure_evidence for name, check in checks().items()}
+        return render(stored_report(database, run), Glossary(failure_evidence=names))
     return _judged_document(database, run)
 
 

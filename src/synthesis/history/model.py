@@ -4,6 +4,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from synthesis.model import CaseResult
+
 CHECKS, JUDGE = "checks", "judge"
 KINDS = (CHECKS, JUDGE)
 Item = TypeVar("Item")
@@ -79,6 +81,11 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     language: str
     checks: tuple[CheckOutcome, ...]
     record: dict[str, Any]
+
+    @property
+    def result(self) -> CaseResult:
+        """The record as the result that a run gives."""
+        return CaseResult.from_dict(self.record)
 
 
 class SampleOutcome(msgspec.Struct, frozen=True):

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from synthesis.checks.registry import get_check
+from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import FAIL, PASS
-from synthesis.remarks import Remarks
+from synthesis.report.remarks import remarks_on_check
 from synthesis.runner.kernel import Kernel
 
 CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
@@ -29,7 +30,7 @@ class Assessor:
         self.checks = tuple(get_check(name).name for name in checks)
         self._lang = lang
         self._kernel = Kernel(profile=profile)
-        self._remarks = Remarks(self._kernel.rules)
+        self._glossary = glossary_of(self._kernel.rules)
 
     def reply(self, user: str, assistant: str) -> Assessment:
         return self._assess(Case("", self.checks, user, assistant, lang=self._lang))
@@ -52,5 +53,5 @@ class Assessor:
             return f"{name}: no verdict ({check.error})"
         if not check.applicable:
             return f"{name}: not applicable ({check.reason})"
-        remarks = self._remarks.on_check(check, result.language)
+        remarks = remarks_on_check(result, name, self._glossary, result.language)
         return "\n".join(map(str, remarks)) or f"{name}: passed"

@@ -7,8 +7,8 @@ import msgspec
 
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
-from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
+from synthesis.model import Case, CaseResult, CheckResult, LabelComparison, case_outcome
+from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, merged_findings
 from synthesis.rules.detection import detect
 from synthesis.rules.language import UNDETERMINED, language_of, primary
 from synthesis.rules.ruleset import RuleSet
@@ -49,7 +49,7 @@ class Kernel:
             outcome=case_outcome(results),
             is_negative_example=case.is_negative_example,
             checks=results,
-            findings=_merged(results.values()),
+            findings=merged_findings(results.values()),
             label_comparison=_compare(case, results),
             languages=_languages(exchanges),
             tags=case.tags,
@@ -146,20 +146,6 @@ def _worst(turns: Sequence[CheckResult]) -> CheckResult:
 
 def _not_applicable(name: str, reason: str) -> CheckResult:
     return CheckResult(name, passed=True, applicable=False, reason=reason)
-
-
-def _merged(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
-    """The findings of all checks in reading order; what two checks read appears once, with the checks that counted it."""
-    unique: dict[tuple[object, ...], Finding] = {}
-    for result in results:
-        for finding in result.findings:
-            key = (finding.turn, finding.where == "assistant", finding.start, finding.end, finding.signal, finding.rule)
-            if finding.counted:
-                others = unique[key].checks if key in unique else ()
-                unique[key] = msgspec.structs.replace(finding, checks=(*others, result.check))
-            else:
-                unique.setdefault(key, finding)
-    return tuple(unique[key] for key in sorted(unique))
 
 
 def _compare(case: Case, results: dict[str, CheckResult]) -> dict[str, LabelComparison]:

@@ -7,7 +7,7 @@ from typing import Any
 from synthesis._version import __version__
 from synthesis.checks.registry import get_check
 from synthesis.checks.similarity import adapter_name
-from synthesis.model import Case, CaseResult
+from synthesis.model import Case, CaseResult, report
 from synthesis.model.report import Failure, Report
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.kernel import Kernel
@@ -29,7 +29,7 @@ def run_cases(cases: Iterable[Case], kernel: Kernel, conditions: dict[str, Any] 
     return Report(
         conditions=run_conditions(kernel.rules, kernel.profile) | (conditions or {}),
         summary=tally.to_dict(),
-        failures=tuple(failure_of(result) for result in results if result.failed_checks and result.passed is False),
+        failures=tuple(filter(None, map(failure_of, results))),
         results=tuple(results),
         warnings=tuple(warnings),
     )
@@ -55,13 +55,9 @@ def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
     }
 
 
-def failure_of(result: CaseResult) -> Failure:
-    evidence: dict[str, Any] = {}
-    for name in result.failed_checks:
-        fields = result.checks[name].to_dict()
-        named = get_check(name).failure_evidence
-        evidence |= {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
-    return Failure(result.id, tuple(result.failed_checks), evidence, result.is_negative_example)
+def failure_of(result: CaseResult) -> Failure | None:
+    """The failed case in short, under the names that its checks give their evidence."""
+    return report.failure_of(result, {name: get_check(name).failure_evidence for name in result.failed_checks})
 
 
 def label_warnings(case: Case) -> Sequence[str]:

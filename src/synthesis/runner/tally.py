@@ -5,6 +5,7 @@ from typing import Any
 
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.report.plain import percent
 
 _KEYS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not_applicable", ERROR: "errors"}
 
@@ -81,9 +82,3 @@ class Tally:
         matched = sum(self._labels[name, True] for name in names)
         total = matched + sum(self._labels[name, False] for name in names)
         return {"total": total, "matched": matched, "accuracy": percent(matched, total)}
-
-
-def percent(part: int, whole: int) -> float:
-    """In percent with one decimal; a whole number where there is nothing behind the point."""
-    value = round(100 * part / whole, 1) if whole else 0.0
-    return int(value) if value == int(value) else value

@@ -7,7 +7,7 @@ import msgspec
 from synthesis.cases.messages import is_unicode
 from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
-from synthesis.remarks import Remark
+from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.language import primary
 from synthesis.server.errors import ApiError
 from synthesis.server.json import decode_as
@@ -77,6 +77,11 @@ class ExplainedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str
     instead: str
     severity: str = "fail"
+    role: Annotated[
+        Literal["for", "against", "context"] | None, msgspec.Meta(description="What it says about the reply.")
+    ] = None
+    counted: Annotated[bool | None, msgspec.Meta(description="Whether it took part in the verdict of a check.")] = None
+    checks: Annotated[list[str], msgspec.Meta(description="The checks in whose verdict it took part.")] = []
 
 
 class LabelMatch(msgspec.Struct, frozen=True):
@@ -115,9 +120,9 @@ def fields_of(result: CaseResult, workbench: Workbench) -> dict[str, Any]:
     """The result as it is answered: the fields of a report's result, every finding explained."""
     fields = result.to_dict()
     for finding in fields["findings"]:
-        advice = workbench.glossary.advice_on(_language(finding["where"], result), finding["rule"])
+        advice = workbench.glossary.on_rule(result.language_of(finding["where"]), finding["rule"])
         finding["why"], finding["instead"] = advice.why, advice.instead
-    fields["remarks"] = workbench.remarks.on(result)
+    fields["remarks"] = remarks_on(result, workbench.glossary, result.language)
     return fields
 
 
@@ -128,10 +133,6 @@ def encoded(result: CaseResult, workbench: Workbench) -> bytes:
 def language_code(code: str | None) -> str | None:
     """A language as a form or a query gives it; None for one to be detected."""
     return None if code in {None, "", "auto"} else primary(str(code))
-
-
-def _language(where: str, result: CaseResult) -> str:
-    return result.languages.get("user_language", result.language) if where == "user" else result.language
 
 
 def _invalid(message: str) -> ApiError:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from synthesis.checks.registry import checks, get_check
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
-from synthesis.remarks import Remarks
+from synthesis.model.result import merged_findings
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.kernel import Kernel
@@ -63,12 +63,8 @@ class Workbench:
         return glossary_of(self.rules)
 
     @cached_property
-    def remarks(self) -> Remarks:
-        return Remarks(self.rules)
-
-    @cached_property
     def rulebook(self) -> Rulebook:
-        return Rulebook(self.rules, self.glossary)
+        return Rulebook(self.rules)
 
     @cached_property
     def is_ready(self) -> bool:
@@ -130,11 +126,10 @@ def known_checks(names: Sequence[str]) -> tuple[str, ...]:
 def _only(result: CaseResult, names: Sequence[str]) -> CaseResult:
     """A result as if only these checks had been asked for."""
     kept = {name: result.checks[name] for name in names}
-    read = {finding for check in kept.values() for finding in check.findings}
     return msgspec.structs.replace(
         result,
         checks=kept,
         outcome=case_outcome(kept),
-        findings=tuple(finding for finding in result.findings if finding in read),
+        findings=merged_findings(kept.values()),
         label_comparison={name: label for name, label in result.label_comparison.items() if name in kept},
     )

@@ -9,12 +9,11 @@ from markupsafe import Markup
 from synthesis.errors import NotInHistoryError
 from synthesis.history import Run
 from synthesis.report.compare import Change, Comparison
-from synthesis.report.html.evidence import check_list
-from synthesis.report.html.marks import Marks
-from synthesis.report.html.signals import SignalStyles
+from synthesis.report.html.case import check_list
+from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.judged.compare import JudgedComparison
 from synthesis.report.judged.samples import sample_texts, sample_verdicts
-from synthesis.report.verdicts import KINDS, kind_of, tone_of
+from synthesis.report.verdicts import KINDS, kind_of
 from synthesis.server.painful import WARNING, is_painful
 from synthesis.server.workbench import Workbench
 
@@ -113,15 +112,14 @@ def _group(
 def _side(workbench: Workbench, history: "History", run: Run, name: str, anchor: str) -> Side | None:
     """A case in one run, its notes named by `anchor`; None where it is not there, or one of several of its id."""
     try:
-        record = history.case(run.id, name).record
+        result = history.case(run.id, name).result
     except NotInHistoryError:
         return None
-    styles = SignalStyles({finding["signal"]: tone_of(finding) for finding in record["findings"]})
-    marks = Marks(record, styles, workbench.glossary, anchor, rule_pages="/rules")
+    marks = Marks(result, SignalStyles.of(result.findings), workbench.glossary, anchor, rule_pages="/rules")
     said = marks.conversation() if run.with_text else ""
-    kind = kind_of(record)
-    body = Markup(check_list(record, workbench.glossary) + said)
-    return Side(kind, KINDS[kind], body, WARNING if said and is_painful(record) else "")
+    kind = kind_of(result)
+    body = Markup(check_list(result, workbench.glossary) + said)
+    return Side(kind, KINDS[kind], body, WARNING if said and is_painful(result) else "")
 
 
 def _judged_side(record: dict[str, Any] | None) -> Side | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,14 +12,14 @@ from starlette.responses import Response
 from synthesis.history import Run
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.judge.judged_runs import read_run
-from synthesis.model import Case
+from synthesis.model import Case, CaseResult
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.reading import open_report
 from synthesis.rules.language import language_of
 from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 from synthesis.server.jobs import DONE
-from synthesis.server.labelling import Item, Record, case_items, sample_items
+from synthesis.server.labelling import Item, case_items, sample_items
 from synthesis.server.limits import in_thread
 from synthesis.server.pages.frame import page
 from synthesis.server.painful import WARNING, is_painful
@@ -98,15 +99,15 @@ def _cases(workbench: Workbench, query: dict[str, str], part: int) -> LabelSet:
         history = workbench.shelf.opened()
         return _of_run(workbench, history, history.run(query["run"]), part)
     if "upload" in query:
-        records, total = _uploaded(workbench, query["upload"])
-        items = case_items(islice(records, first - 1, first - 1 + AT_ONCE), workbench.glossary, first)
+        uploaded, total = _uploaded(workbench, query["upload"])
+        items = case_items(islice(uploaded, first - 1, first - 1 + AT_ONCE), workbench.glossary, first)
         return LabelSet(f"upload:{query['upload']}", "Uploaded file", items, -(-total // AT_ONCE), "/label")
     language = query.get("bundled", "")
     if language not in cases_by_language():
         raise not_found("There is nothing of that name to label.", "Choose on the page Label.")
     known = cases_by_language()[language]
     chosen = known[first - 1 : first - 1 + AT_ONCE]
-    results = [workbench.evaluate(case).to_dict() | _texts(case) for case in chosen]
+    results = [msgspec.structs.replace(workbench.evaluate(case), texts=_texts(case)) for case in chosen]
     title = f"Bundled cases: {language_of(language).name}"
     items = case_items(results, workbench.glossary, first)
     return LabelSet(f"bundled:{language}", title, items, -(-len(known) // AT_ONCE), "/label", is_known=True)
@@ -118,11 +119,11 @@ def _of_run(workbench: Workbench, history: "History", run: Run, part: int) -> La
     if not run.with_text:
         raise ApiError(409, "no_texts", "This run was saved without its texts.", "`synthesis --save-text` keeps them.")
     found = history.outcomes(run.id, page=part, per_page=AT_ONCE)
-    items = case_items((case.record for case in found.items), workbench.glossary, (part - 1) * AT_ONCE + 1)
+    items = case_items((case.result for case in found.items), workbench.glossary, (part - 1) * AT_ONCE + 1)
     return LabelSet(f"run:{run.id}", run.name, items, found.pages, f"/runs/{run.id}")
 
 
-def _uploaded(workbench: Workbench, upload_id: str) -> tuple[Iterator[Record], int]:
+def _uploaded(workbench: Workbench, upload_id: str) -> tuple[Iterator[CaseResult], int]:
     folder = workbench.upload_store.folder(upload_id)
     upload = folder.load()
     if upload.state != DONE:
@@ -130,7 +131,7 @@ def _uploaded(workbench: Workbench, upload_id: str) -> tuple[Iterator[Record], i
     return open_report(folder.report).results(), upload.cases
 
 
-def _texts(case: Any) -> Record:
+def _texts(case: Case) -> dict[str, Any]:
     if case.messages:
         return {"messages": [{"role": turn.role, "content": turn.content} for turn in case.messages]}
     return {"user": case.user, "assistant": case.assistant}
@@ -147,7 +148,7 @@ def _samples(workbench: Workbench, query: dict[str, str]) -> LabelSet:
 def _is_painful(workbench: Workbench, sample: Item) -> bool:
     """Whether question or answer speak of a crisis; the rules know the words for it."""
     said = Case("", ("crisis_response",), str(sample.body.striptags()), ".")
-    return is_painful(workbench.evaluate(said).to_dict())
+    return is_painful(workbench.evaluate(said))
 
 
 def _judged(workbench: Workbench, query: dict[str, str]) -> tuple[JudgedRun, str, str]:

@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.checks.registry import checks, signals
+from synthesis.model import CaseResult, Finding
+from synthesis.model.result import PASS
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.marks import Marks
-from synthesis.report.html.signals import SignalStyles
-from synthesis.report.verdicts import tone
+from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.rules.language import language_of
+from synthesis.rules.schema import Signal
 from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError
 from synthesis.server.json import decode_as
@@ -126,14 +127,26 @@ def _trial_page(request: Request, form: dict[str, str], *, trial: Trial | None =
 def _cases(trial: Trial, rule: str, signal: str, glossary: Glossary) -> list[tuple[str, Markup]]:
     """The cases that were hit, each with its conversation marked."""
     known = {case.id: case for case in cases_by_language().get(trial.language, ())}
-    styles = SignalStyles({signal: tone(trial.where, signal)})
+    role = Signal(signal, trial.where, "").role if signal not in signals() else signals()[signal].role
+    styles = SignalStyles([(signal, role)])
     drawn = []
     for number, (name, hits) in enumerate(groupby(trial.hits, key=lambda hit: hit.case), start=1):
         case = known[name]
-        findings = [{"rule": rule, "signal": signal, "where": trial.where, **msgspec.to_builtins(hit)} for hit in hits]
+        findings = tuple(
+            Finding(rule, signal, trial.where, hit.turn, hit.start, hit.end, hit.text, role=role, counted=True)
+            for hit in hits
+        )
         texts = {"messages": msgspec.to_builtins(case.messages)} if case.messages else {}
-        record = {"language": trial.language, "findings": findings, "user": case.user, "assistant": case.assistant}
-        marks = Marks({**record, **texts}, styles, glossary, f"hit{number}")
+        result = CaseResult(
+            name,
+            PASS,
+            case.is_negative_example,
+            {},
+            findings,
+            languages={"language": trial.language},
+            texts=texts or {"user": case.user, "assistant": case.assistant},
+        )
+        marks = Marks(result, styles, glossary, f"hit{number}")
         drawn.append((name, Markup(marks.conversation())))
     return drawn
 

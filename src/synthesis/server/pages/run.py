@@ -10,13 +10,12 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history import CaseOutcome, Run
 from synthesis.history.model import CHECKS
+from synthesis.report.html.case import check_list
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
-from synthesis.report.html.evidence import check_list
-from synthesis.report.html.marks import Marks
+from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.page import LIMITS, figures, headline, legend
-from synthesis.report.html.signals import SignalStyles
 from synthesis.report.html.survey import Survey, survey_of
-from synthesis.report.verdicts import KINDS, has_texts, tone_of
+from synthesis.report.verdicts import KINDS
 from synthesis.server.errors import not_found
 from synthesis.server.pages.frame import number_in, page
 from synthesis.server.painful import WARNING, is_painful
@@ -92,9 +91,9 @@ async def case(request: Request, run_id: str, position: str) -> Response:
     if not position.isdecimal() or len(position) > 9:
         raise not_found("There is no such case.")
     one, found, total = await workbench.from_history(lambda history: _case(history, run_id, int(position)))
-    record = found.record
-    styles = SignalStyles({finding["signal"]: tone_of(finding) for finding in record["findings"]})
-    marks = Marks(record, styles, workbench.glossary, "case", rule_pages="/rules")
+    result = found.result
+    styles = SignalStyles.of(result.findings)
+    marks = Marks(result, styles, workbench.glossary, "case", rule_pages="/rules")
     return page(
         request,
         "case.html",
@@ -102,11 +101,11 @@ async def case(request: Request, run_id: str, position: str) -> Response:
         run=one,
         case=found,
         kind_words=KINDS[found.kind],
-        conversation=Markup(marks.conversation()) if one.with_text and has_texts(record) else None,
+        conversation=Markup(marks.conversation()) if one.with_text and result.has_texts else None,
         notes=Markup(marks.notes()),
-        check_list=Markup(check_list(record, workbench.glossary)),
+        check_list=Markup(check_list(result, workbench.glossary)),
         legend=Markup(legend(styles, workbench.glossary)),
-        painful=WARNING if is_painful(record) else "",
+        painful=WARNING if is_painful(result) else "",
         total=total,
     )
 

@@ -12,12 +12,12 @@ from synthesis.checks.registry import checks, signals, signals_read
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.report.html.evidence import check_list
-from synthesis.report.html.marks import Marks
+from synthesis.report.html.case import check_list
+from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.page import LIMITS, legend
-from synthesis.report.html.signals import SignalStyles
 from synthesis.report.plain import count
-from synthesis.report.verdicts import tone
+from synthesis.report.remarks import remarks_on
+from synthesis.report.verdicts import UNCOUNTED
 from synthesis.rules.language import language_of
 from synthesis.server.bundled_cases import find_case
 from synthesis.server.conversation import language_code
@@ -121,10 +121,9 @@ async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
         return {"result": None, "problem": error}
     if case is None:
         return {"result": None, "problem": None}
-    result = await workbench.verdict(case)
-    record = _record(result, case)
+    result = _with_texts(await workbench.verdict(case), case)
     styles = _styles(case.checks)
-    marks = Marks(record, styles, workbench.glossary, "try", rule_pages="/rules")
+    marks = Marks(result, styles, workbench.glossary, "try", rule_pages="/rules")
     return {
         "problem": None,
         "result": result,
@@ -132,24 +131,24 @@ async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
         "language": language_of(result.language).name if result.language != "und" else "",
         "conversation": Markup(marks.conversation()),
         "notes": Markup(marks.notes()),
-        "check_list": Markup(check_list(record, workbench.glossary)),
-        "missing": {remark.check: remark.instead for remark in workbench.remarks.on(result) if not remark.rule},
+        "check_list": Markup(check_list(result, workbench.glossary)),
+        "missing": {one.check: one.instead for one in remarks_on(result, workbench.glossary) if not one.rule},
         "decision": decision_of(result, case.exchanges),
         "legend": Markup(legend(styles, workbench.glossary)),
     }
 
 
-def _record(result: CaseResult, case: Case) -> dict[str, Any]:
-    """The result as a report would hold it, with its texts."""
-    if case.messages:
-        return {**result.to_dict(), "messages": msgspec.to_builtins(case.messages)}
-    return {**result.to_dict(), "user": case.user, "assistant": case.assistant}
+def _with_texts(result: CaseResult, case: Case) -> CaseResult:
+    texts = {"messages": msgspec.to_builtins(case.messages)} if case.messages else {}
+    return msgspec.structs.replace(result, texts=texts or {"user": case.user, "assistant": case.assistant})
 
 
 def _styles(names: tuple[str, ...]) -> SignalStyles:
     """The look of all signals that these checks read, so that it stays the same while somebody types."""
     known = signals()
-    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, "default")})
+    read = [known[name] for name in signals_read(names, "default")]
+    counting = [(signal.name, signal.role) for signal in read]
+    return SignalStyles([*counting, *((signal.name, UNCOUNTED) for signal in read if signal.where == "assistant")])
 
 
 def _headline(result: CaseResult) -> str:
