@@ -118,7 +118,7 @@ BAD_CALLS = {
         "no check is called 'agency'",
     ),
     "a-missing-file": ("evaluate_case_file", {"path": "none.jsonl"}, "there is no such file"),
-    "a-file-outside": ("evaluate_case_file", {"path": "../../etc/passwd"}, "lies outside of the server's folder"),
+    "a-file-outside": ("evaluate_case_file", {"path": "../../etc/passwd"}, "is outside the server's folder"),
     "a-broken-file": ("evaluate_case_file", {"path": "broken.jsonl"}, "is no valid JSON"),
     "an-unknown-rule": ("explain_rule", {"rule_id": "agency.negative.you-shoul"}, "Did you mean"),
     "no-context": ("judge_answer_offline", {"question": "q", "answer": "a", "context": [{}]}, "context"),

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
@@ -17,6 +19,7 @@ from synthesis.history import Provenance, open_history
 from synthesis.integrations.assessment import Assessor
 from synthesis.mcp_server import Tools
 from synthesis.model import Case, CaseResult, CheckResult, Finding
+from synthesis.pytest_plugin import story
 from synthesis.report.formats import FORMATS
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks, SignalStyles
@@ -27,8 +30,6 @@ from synthesis.report.verdicts import mark_of
 from synthesis.runner.kernel import Kernel
 from synthesis.runner.run import run_cases
 from synthesis.server.conversation import fields_of
-from synthesis.server.metrics import Metrics
-from synthesis.server.settings import ServerSettings
 from synthesis.server.workbench import Workbench
 
 CHECKS = ("agency_language", "crisis_response", "topic_pivot", "unverifiable_reassurance")
@@ -94,7 +95,7 @@ def in_a_page() -> set[str]:
 
 
 def in_the_api() -> set[str]:
-    answer = fields_of(RESULT, Workbench(ServerSettings(), Metrics()))
+    answer = fields_of(RESULT, cast(Workbench, SimpleNamespace(glossary=GLOSSARY)))
     counted = {one["rule"] for one in answer["findings"] if one["counted"] and one["role"] == "against"}
     assert {remark.rule for remark in answer["remarks"]} - {""} == counted
     return counted
@@ -112,6 +113,10 @@ def in_integrations() -> set[str]:
     return named_in(Assessor(CHECKS).reply(USER, REPLY).reason)
 
 
+def in_pytest() -> set[str]:
+    return named_in(story(remarks_on(RESULT, GLOSSARY)))
+
+
 OUTPUTS: dict[str, Callable[[], set[str]]] = {
     "api": in_the_api,
     "chart": in_html_chart,
@@ -126,6 +131,7 @@ OUTPUTS: dict[str, Callable[[], set[str]]] = {
     "markdown": lambda: named_in(drawn("markdown")),
     "mcp": in_mcp,
     "page": in_a_page,
+    "pytest": in_pytest,
     "sarif": in_sarif,
     "table": in_a_table,
 }
@@ -142,12 +148,6 @@ def test_a_history_tells_the_same(tmp_path: Path) -> None:
         kept = history.case(run_id, "T-1").result
     assert {remark.rule for remark in remarks_on(kept, GLOSSARY)} - {""} == AGAINST
     assert kept.findings == RESULT.findings
-
-
-def test_the_pytest_fixture_tells_the_same(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(f"def test(synthesis):\n    synthesis.check({USER!r}, {REPLY!r}, {CHECKS!r}).assert_passes()\n")
-    run = pytester.runpytest_inprocess("-p", "synthesis.pytest_plugin", "-p", "no:cacheprovider")
-    assert named_in(run.stdout.str()) == AGAINST
 
 
 def test_every_output_says_what_is_missing() -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import AGAINST, CONTEXT, FOR
-from synthesis.report.glossary import Glossary
+from synthesis.report.glossary import Advice, Glossary
 from synthesis.report.html.spans import Piece, Span, pieces, shown
 from synthesis.report.verdicts import MARKS, UNCOUNTED, UNRECORDED, is_warning, mark_of
 
@@ -118,7 +118,9 @@ class Marks:
         )
 
     def _explained(self, note: Note) -> str:
-        advice = self._glossary.on_rule(note.language, note.rule)
+        # What did not count gets no advice: "gives an order" would mislead about a step to safety.
+        counts = note.mark != UNCOUNTED or note.warning
+        advice = self._glossary.on_rule(note.language, note.rule) if counts else Advice()
         signal = self._glossary.signals.get(note.signal, note.signal)
         lead = "Better: " if note.mark == AGAINST else ""
         words = ", ".join(f"<q><bdi>{shown(words)}</bdi></q>" for words in note.words)
