@@ -183,3 +183,12 @@ def test_what_a_report_of_version_1_does_not_record_is_shown_as_such() -> None:
     assert [mark_of(finding) for finding in failed.findings] == ["unrecorded"]
     assert [remark.why for remark in remarks_on(failed, Glossary())] == [NOT_RECORDED]
     assert "not recorded" in Marks(failed, SignalStyles.of(failed.findings), Glossary(), "case").notes()
+
+
+def test_failures_have_the_same_keys_however_a_report_came_about(tmp_path: Path) -> None:
+    run = json.loads(msgspec.json.encode(run_cases([Case("T-1", CHECKS, USER, REPLY)], KERNEL).to_dict()))
+    assert json.loads(drawn("json"))["failures"] == run["failures"]
+    with open_history(str(tmp_path / "history.db")) as history:
+        exported = "".join(history.export(history.add_report(stored(), Provenance(with_text=True))))
+    assert json.loads(exported)["failures"] == run["failures"]
+    assert "agency_score" in run["failures"][0]["evidence"]
