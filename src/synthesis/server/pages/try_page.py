@@ -132,7 +132,7 @@ async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
         "conversation": Markup(marks.conversation()),
         "notes": Markup(marks.notes()),
         "check_list": Markup(check_list(result, workbench.glossary)),
-        "missing": {one.check: one.instead for one in remarks_on(result, workbench.glossary) if not one.rule},
+        "missing": [one for one in remarks_on(result, workbench.glossary) if not one.rule],
         "decision": decision_of(result, case.exchanges),
         "legend": Markup(legend(styles, workbench.glossary)),
     }
