@@ -79,7 +79,7 @@ def test_with_texts_the_very_words_are_there(history: History) -> None:
 
 
 def test_a_report_without_texts_is_not_said_to_have_them(history: History) -> None:
-    shared = StoredReport(stored().header | {"redacted": True}, stored().summary, stored().failures, stored().results)
+    shared = StoredReport(stored().header | {"redacted": True}, stored().summary, stored().results)
     assert not history.run(history.add_report(shared, TEXT)).with_text
 
 

@@ -132,10 +132,19 @@ async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
         "conversation": Markup(marks.conversation()),
         "notes": Markup(marks.notes()),
         "check_list": Markup(check_list(result, workbench.glossary)),
-        "missing": [one for one in remarks_on(result, workbench.glossary) if not one.rule],
+        "missing": _missing(result, workbench),
         "decision": decision_of(result, case.exchanges),
         "legend": Markup(legend(styles, workbench.glossary)),
     }
+
+
+def _missing(result: CaseResult, workbench: Workbench) -> dict[str, str]:
+    """By check, what the reply lacks and what would be better."""
+    found: dict[str, list[str]] = {}
+    for remark in remarks_on(result, workbench.glossary):
+        if not remark.rule:
+            found.setdefault(remark.check, []).append(remark.instead)
+    return {check: " ".join(better) for check, better in found.items()}
 
 
 def _with_texts(result: CaseResult, case: Case) -> CaseResult:
