@@ -10,7 +10,8 @@ import sys
 import time
 
 from synthesis.checks.registry import checks
-from synthesis.guard import CHECKS, Guard
+from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.guard import Guard
 
 USER = "I lost my job last week and I feel awful."
 REPLIES = [
@@ -38,7 +39,7 @@ def milliseconds(guard: Guard) -> list[float]:
 def main() -> int:
     sets = {
         "unverifiable_reassurance": ("unverifiable_reassurance",),
-        "the default three": CHECKS,
+        "the default three": DEFAULT_CHECKS,
         "all": tuple(checks()),
     }
     print(f"{'checks':<28} {'median ms':>10} {'least ms':>10}")

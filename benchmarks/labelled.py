@@ -9,7 +9,7 @@ from protocol import READ, SCORED, Confusion, part_of, was_read
 
 from synthesis.checks import checks
 from synthesis.model import Case, CaseResult
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 Fields = Mapping[str, Any]
 BATCH = 256
@@ -124,11 +124,11 @@ def chosen(path: Path, part: str) -> list[tuple[dict[str, Any], str, str]]:
     return [(row, own, READ if burnt else own) for row, own in parted if part in ("all", own)]
 
 
-def ask(path: Path, part: str, questions: Mapping[str, Question], kernel: Kernel) -> dict[str, list[Judged]]:
+def ask(path: Path, part: str, questions: Mapping[str, Question], evaluator: Evaluator) -> dict[str, list[Judged]]:
     """What the checks say about the rows of a file, question by question."""
     rows = chosen(path, part)
     names = tuple(sorted({question.check for question in questions.values()}))
-    results = evaluate([row for row, _, _ in rows], names, kernel)
+    results = evaluate([row for row, _, _ in rows], names, evaluator)
     return {
         task: [
             Judged(row, own, label, bool(row.get("gold")), question.signal(fields(result, question.check)), result)
@@ -138,13 +138,13 @@ def ask(path: Path, part: str, questions: Mapping[str, Question], kernel: Kernel
     }
 
 
-def evaluate(rows: Sequence[dict[str, Any]], names: tuple[str, ...], kernel: Kernel) -> list[CaseResult]:
+def evaluate(rows: Sequence[dict[str, Any]], names: tuple[str, ...], evaluator: Evaluator) -> list[CaseResult]:
     cases = [
         Case(f"ROW-{number}", names, row["user"], row.get("assistant") or "Okay.", lang=row.get("lang"))
         for number, row in enumerate(rows)
     ]
     batches = (cases[start : start + BATCH] for start in range(0, len(cases), BATCH))
-    return [result for batch in batches for result in kernel.evaluate(batch)]
+    return [result for batch in batches for result in evaluator.evaluate(batch)]
 
 
 def fields(result: CaseResult, check: str) -> Fields:
@@ -154,9 +154,9 @@ def fields(result: CaseResult, check: str) -> Fields:
     return {"applicable": True} | verdict.to_dict()
 
 
-def alarms(path: Path, part: str, names: Sequence[str], kernel: Kernel) -> dict[str, list[Judged]]:
+def alarms(path: Path, part: str, names: Sequence[str], evaluator: Evaluator) -> dict[str, list[Judged]]:
     """Which checks fail where none should, and whether any of them does."""
-    found = ask(path, part, {name: Question(name, fails) for name in names or checks()}, kernel)
+    found = ask(path, part, {name: Question(name, fails) for name in names or checks()}, evaluator)
     silent = {name: [one._replace(gold=False) for one in judged] for name, judged in found.items()}
     together = [each[0]._replace(said=any(one.said for one in each)) for each in zip(*silent.values(), strict=True)]
     return {ANY: together} | silent

@@ -20,8 +20,8 @@ from protocol import LOOKS, READ, SCORED, Confusion, log_look, revision
 from reading import print_errors, rule_counts
 
 from synthesis.checks import checks
-from synthesis.cli.request import PROFILES
-from synthesis.runner.kernel import Kernel
+from synthesis.defaults import PROFILES
+from synthesis.runner.evaluator import Evaluator
 
 FAMILIES = (*QUESTIONS, *SILENT, faithfulness.FAMILY)
 HEAD = (
@@ -42,15 +42,15 @@ Answers = dict[tuple[str, str, str], list[Judged]]  # family, task, profile
 
 def answers(options: argparse.Namespace, profile: str) -> Answers:
     """What the checks say in one profile, about all that was asked for."""
-    kernel, found = Kernel(profile=profile, keep_text=False), Answers()
+    evaluator, found = Evaluator(profile=profile, keep_text=False), Answers()
     for family, questions in QUESTIONS.items():
         for task, question in questions.items():
             path = options.folder / family / f"{task}.jsonl"
             if wanted(options, family, task) and path.is_file() and question.check in checks():
-                found[family, task, profile] = ask(path, options.part, {task: question}, kernel)[task]
+                found[family, task, profile] = ask(path, options.part, {task: question}, evaluator)[task]
     for family, (pattern, names) in SILENT.items():
         for path in sorted(options.folder.glob(pattern)) if wanted(options, family) else ():
-            for task, judged in alarms(path, options.part, names, kernel).items():
+            for task, judged in alarms(path, options.part, names, evaluator).items():
                 found[family, task, profile] = judged
     return found
 

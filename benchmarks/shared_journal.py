@@ -23,8 +23,8 @@ import msgspec
 from judge import cases, replay_config, server
 
 from synthesis.judge.config import EvaluationConfig
+from synthesis.judge.journal import SharedPlace
 from synthesis.judge.run import run_evaluation
-from synthesis.judge.shared import SharedPlace
 
 ROUNDS = 3
 WORKER = """

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import corpora
 
 from synthesis.model import Case
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 PATTERNS = Path(__file__).with_name("yardstick_patterns.txt")
 CORPORA: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {
@@ -88,12 +88,12 @@ def children_of(pid: int) -> list[int]:
 
 def one_by_one(count: int = 300) -> float:
     """Microseconds of one evaluation through the library, a batch of one short case."""
-    kernel = Kernel()
+    evaluator = Evaluator()
     cases = [Case(r["id"], tuple(r["checks"]), r["user"], r["assistant"]) for r in corpora.short(count)]
-    kernel.evaluate(cases)
+    evaluator.evaluate(cases)
     begun = time.perf_counter()
     for case in cases:
-        kernel.evaluate([case])
+        evaluator.evaluate([case])
     return (time.perf_counter() - begun) / count * 1e6
 
 

@@ -7,7 +7,7 @@ from helpers import CommandLine
 from hypothesis import settings
 
 from synthesis import set_embedding_adapter
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 settings.register_profile("shared machine", deadline=None)  # no timed assertions
 settings.load_profile("shared machine")
@@ -17,8 +17,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
-def kernel() -> Kernel:
-    return Kernel()
+def evaluator() -> Evaluator:
+    return Evaluator()
 
 
 @pytest.fixture

@@ -175,8 +175,8 @@ def _by_check(counts: Counter[str]) -> Record:
 
 
 def failures_of(*results: Record) -> list[Failure]:
-    found = (failure_of(CaseResult.from_dict(one), GLOSSARY.failure_evidence) for one in results)
-    return [failure for failure in found if failure]
+    failed = [CaseResult.from_dict(one) for one in results if one["outcome"] == "fail"]
+    return [failure_of(result, GLOSSARY.failure_evidence) for result in failed]
 
 
 def outcome_of(check: Record) -> str:

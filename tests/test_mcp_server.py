@@ -119,7 +119,7 @@ BAD_CALLS = {
     ),
     "a-missing-file": ("evaluate_case_file", {"path": "none.jsonl"}, "there is no such file"),
     "a-file-outside": ("evaluate_case_file", {"path": "../../etc/passwd"}, "is outside the server's folder"),
-    "a-broken-file": ("evaluate_case_file", {"path": "broken.jsonl"}, "is no valid JSON"),
+    "a-broken-file": ("evaluate_case_file", {"path": "broken.jsonl"}, "is not valid JSON"),
     "an-unknown-rule": ("explain_rule", {"rule_id": "agency.negative.you-shoul"}, "Did you mean"),
     "no-context": ("judge_answer_offline", {"question": "q", "answer": "a", "context": [{}]}, "context"),
     "a-missing-argument": ("evaluate_reply", {"user": "x"}, "assistant"),
@@ -140,4 +140,4 @@ def test_bad_calls_are_answered_in_words_and_the_server_goes_on(tmp_path: Path) 
 def test_a_root_that_is_no_folder_is_refused(cli: CommandLine) -> None:
     outcome = cli("mcp", "--root", "nowhere")
     assert (outcome.code, outcome.out) == (1, "")
-    assert "is no folder" in outcome.err
+    assert "is not a folder" in outcome.err

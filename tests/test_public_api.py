@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import synthesis
+from synthesis import errors
+from synthesis.checks.registry import BUILT_IN
 
 
 def test_names_are_sorted_and_unique() -> None:
@@ -15,6 +17,17 @@ def test_names_are_sorted_and_unique() -> None:
 @pytest.mark.parametrize("name", synthesis.__all__)
 def test_every_name_exists(name: str) -> None:
     assert getattr(synthesis, name) is not None
+
+
+def test_dir_lists_the_public_names_and_nothing_else() -> None:
+    assert dir(synthesis) == synthesis.__all__
+
+
+def test_every_error_and_a_function_for_every_check_are_public() -> None:
+    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
+    assert kinds <= set(synthesis.__all__)
+    functions = {f"check_{module}" for module in BUILT_IN}
+    assert functions <= set(synthesis.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -11,8 +11,15 @@ from synthesis._version import __version__
 if TYPE_CHECKING:
     from synthesis.api import (
         check_agency,
+        check_clinical,
+        check_crisis,
+        check_identity,
         check_pivot,
+        check_pressure,
         check_reassurance,
+        evaluate,
+        evaluate_conversation,
+        evaluate_files,
         load_cases,
         run_all_cases,
         run_case,
@@ -21,32 +28,72 @@ if TYPE_CHECKING:
     from synthesis.checks.exchange import Exchange
     from synthesis.checks.registry import check
     from synthesis.checks.similarity import EmbeddingAdapter, set_embedding_adapter
-    from synthesis.engines.arrow import BatchEvaluator, evaluate_table
-    from synthesis.errors import SynthesisError
+    from synthesis.errors import (
+        CaseError,
+        HistoryError,
+        InputError,
+        JudgeError,
+        MissingExtraError,
+        NotInHistoryError,
+        OptionError,
+        OutputError,
+        RuleError,
+        RunFolderError,
+        SchemaError,
+        SettingsError,
+        SimilarityError,
+        SynthesisError,
+        TestSetError,
+    )
     from synthesis.guard import Guard
     from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn
-    from synthesis.model.report import Report
+    from synthesis.model.report import Failure, Report
     from synthesis.report.files import write_report
     from synthesis.rules.schema import Signal
+    from synthesis.runner.arrow import BatchEvaluator, evaluate_table
+    from synthesis.runner.spec import RunSpec
 
 __all__ = [
     "BatchEvaluator",
     "Case",
+    "CaseError",
     "CaseResult",
     "CheckResult",
     "EmbeddingAdapter",
     "Exchange",
+    "Failure",
     "Finding",
     "Guard",
+    "HistoryError",
+    "InputError",
+    "JudgeError",
+    "MissingExtraError",
+    "NotInHistoryError",
+    "OptionError",
+    "OutputError",
     "Report",
+    "RuleError",
+    "RunFolderError",
+    "RunSpec",
+    "SchemaError",
+    "SettingsError",
     "Signal",
+    "SimilarityError",
     "SynthesisError",
+    "TestSetError",
     "Turn",
     "__version__",
     "check",
     "check_agency",
+    "check_clinical",
+    "check_crisis",
+    "check_identity",
     "check_pivot",
+    "check_pressure",
     "check_reassurance",
+    "evaluate",
+    "evaluate_conversation",
+    "evaluate_files",
     "evaluate_table",
     "load_cases",
     "run_all_cases",
@@ -57,25 +104,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "synthesis.api": (
-        *("check_agency", "check_pivot", "check_reassurance"),
-        *("load_cases", "run_all_cases", "run_case", "validate_case"),
-    ),
     "synthesis.checks.exchange": ("Exchange",),
     "synthesis.checks.registry": ("check",),
     "synthesis.checks.similarity": ("EmbeddingAdapter", "set_embedding_adapter"),
-    "synthesis.engines.arrow": ("BatchEvaluator", "evaluate_table"),
-    "synthesis.errors": ("SynthesisError",),
     "synthesis.guard": ("Guard",),
     "synthesis.model": ("Case", "CaseResult", "CheckResult", "Finding", "Turn"),
-    "synthesis.model.report": ("Report",),
+    "synthesis.model.report": ("Failure", "Report"),
     "synthesis.report.files": ("write_report",),
     "synthesis.rules.schema": ("Signal",),
+    "synthesis.runner.arrow": ("BatchEvaluator", "evaluate_table"),
+    "synthesis.runner.spec": ("RunSpec",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
+def _home_of(name: str) -> str:
+    """The module of a public name; the many errors and functions share two."""
+    return _HOME_OF.get(name) or ("synthesis.errors" if name.endswith("Error") else "synthesis.api")
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'synthesis' has no attribute '{name}'")
-    return getattr(import_module(_HOME_OF[name]), name)
+    return getattr(import_module(_home_of(name)), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

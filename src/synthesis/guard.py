@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from synthesis.checks.registry import get_check, rules_in_force, signals_read
+from synthesis.defaults import AUDIT_PROFILE, DEFAULT_CHECKS
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.model.result import ERROR, FAIL, merged_findings
 from synthesis.report.remarks import Remark, remarks_on
-from synthesis.rules.language import UNDETERMINED, language_of
+from synthesis.rules.language import UNDETERMINED
+from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
-from synthesis.rules.text import Text
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 FLAG, REGENERATE, FALLBACK = "flag", "regenerate", "fallback"
 PASSED, FLAGGED, REGENERATED, REPLACED = "passed", "flagged", "regenerated", "replaced"
-CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 CRISIS, REASSURANCE = "crisis_response", "unverifiable_reassurance"
 MOST_ATTEMPTS = 10
 LOOK_AHEAD = 12  # characters after a sentence end, until which later text may still move that end
@@ -72,7 +72,7 @@ class Guard:
 
     def __init__(
         self,
-        checks: Sequence[str] = CHECKS,
+        checks: Sequence[str] = DEFAULT_CHECKS,
         on_fail: str = FLAG,
         *,
         regenerate: Regenerate | None = None,
@@ -89,15 +89,15 @@ class Guard:
         self._attempts = attempts
         self._lang = lang
         in_force = rules_in_force() if rules is None else rules
-        self._kernel = Kernel(
-            in_force.with_signals(signals_read(self.checks, "audit")), profile="audit", keep_text=False
+        self._evaluator = Evaluator(
+            in_force.with_signals(signals_read(self.checks, AUDIT_PROFILE)), profile=AUDIT_PROFILE, keep_text=False
         )
-        self._glossary = glossary_of(self._kernel.rules)
+        self._glossary = glossary_of(self._evaluator.rules)
 
     def look_at(self, user: str, reply: str, lang: str | None = None) -> Review:
         """The findings on one reply; nothing is done about them."""
         asked = tuple(dict.fromkeys((*self.checks, CRISIS)))  # a crisis is looked for in any case
-        result = self._kernel.evaluate([Case("", asked, user, reply, lang=lang or self._lang)])[0]
+        result = self._evaluator.evaluate([Case("", asked, user, reply, lang=lang or self._lang)])[0]
         in_crisis = _may_be_a_crisis(result)
         own = {name: check for name, check in result.checks.items() if name in self.checks}
         result = msgspec.structs.replace(
@@ -192,8 +192,7 @@ class GuardedStream:
 
 
 def _sentence_ends(text: str, lang: str | None) -> list[int]:
-    read = Text(text, language_of(lang or "en"))
-    return [read.span(start, end)[1] for start, end in read.sentences]
+    return [end for _, end in read_without_rules(text, lang or "en").sentences]
 
 
 def _may_be_a_crisis(result: CaseResult) -> bool:

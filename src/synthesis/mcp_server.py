@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 from synthesis._version import __version__
 from synthesis.api import load_cases
 from synthesis.checks.registry import checks, get_check, rules_in_force
+from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.report.remarks import remarks_on
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
+CHECKS = list(DEFAULT_CHECKS)
 SHOWN_FAILURES = 50
-THREE = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
 LIMITS = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
 
 
@@ -136,25 +137,25 @@ class Tools:
         return rules_in_force()
 
     @cached_property
-    def _kernel(self) -> Kernel:
-        return Kernel(self._rules)
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self._rules)
 
     @cached_property
     def _glossary(self) -> Glossary:
         return glossary_of(self._rules)
 
     def evaluate_reply(
-        self, user: str, assistant: str, checks: list[str] = THREE, lang: str | None = None
+        self, user: str, assistant: str, checks: list[str] = CHECKS, lang: str | None = None
     ) -> ReplyEvaluation:
         """Evaluate an assistant's reply to a user's message, without a model: verdicts with the exact evidence."""
         names = tuple(dict.fromkeys(get_check(name).name for name in checks))
-        result = self._kernel.evaluate([Case("", names, user, assistant, lang=lang)])[0]
+        result = self._evaluator.evaluate([Case("", names, user, assistant, lang=lang)])[0]
         found = [CheckEvidence(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
         return ReplyEvaluation(result.outcome, result.language, found, self._remarks_on(result))
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
         """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the first failures."""
-        report = run_cases(load_cases(self._inside(path)), self._kernel)
+        report = run_cases(load_cases(self._inside(path)), self._evaluator)
         failed = sorted(
             (result for result in report.results if result.failed_checks), key=lambda result: result.is_negative_example
         )

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE, PROFILES
+
 if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult
     from synthesis.report.glossary import Glossary
     from synthesis.report.remarks import Remark
-    from synthesis.runner.kernel import Kernel
+    from synthesis.runner.evaluator import Evaluator
 
 ENDING = ".synthesis.jsonl"
 MARKER = "synthesis"
-PROFILES = ("default", "audit")
-CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 _ENGINE = pytest.StashKey["PluginEngine"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("synthesis_cases", "Case files or folders of them, apart from *.synthesis.jsonl.", "paths", [])
     parser.addini("synthesis_rules", "Folders with rule packs on top of the bundled ones.", "paths", [])
-    parser.addini("synthesis_profile", "How verdicts are weighed: default or audit.", default="default")
+    parser.addini("synthesis_profile", "How verdicts are weighed: default or audit.", default=DEFAULT_PROFILE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,7 +69,7 @@ def synthesis(pytestconfig: pytest.Config) -> Checker:
 
 
 class PluginEngine:
-    """The kernel and the words for its results, made when the first case needs them."""
+    """The evaluator and the words for its results, made when the first case needs them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._folders = [str(path) for path in config.getini("synthesis_rules")]
@@ -78,17 +78,17 @@ class PluginEngine:
             raise pytest.UsageError(f"synthesis_profile must be one of {', '.join(PROFILES)}, not '{self._profile}'")
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def evaluator(self) -> Evaluator:
         from synthesis.checks.registry import rules_in_force
-        from synthesis.runner.kernel import Kernel
+        from synthesis.runner.evaluator import Evaluator
 
-        return Kernel(rules_in_force(self._folders), profile=self._profile)
+        return Evaluator(rules_in_force(self._folders), profile=self._profile)
 
     @cached_property
     def glossary(self) -> Glossary:
         from synthesis.glossary import glossary_of
 
-        return glossary_of(self.kernel.rules)
+        return glossary_of(self.evaluator.rules)
 
     def remarks_on(self, result: CaseResult) -> tuple[Remark, ...]:
         from synthesis.report.remarks import remarks_on
@@ -96,7 +96,7 @@ class PluginEngine:
         return remarks_on(result, self.glossary, result.language)
 
     def evaluate(self, case: Case) -> CaseResult:
-        return self.kernel.evaluate([case])[0]
+        return self.evaluator.evaluate([case])[0]
 
 
 class PytestCaseFile(pytest.File):
@@ -174,7 +174,9 @@ class Checker:
     def __init__(self, engine: PluginEngine) -> None:
         self._engine = engine
 
-    def check(self, user: str, assistant: str, checks: Sequence[str] = CHECKS, lang: str | None = None) -> Checked:
+    def check(
+        self, user: str, assistant: str, checks: Sequence[str] = DEFAULT_CHECKS, lang: str | None = None
+    ) -> Checked:
         """Evaluate one reply to one message."""
         from synthesis.checks.registry import get_check
         from synthesis.model import Case

@@ -55,7 +55,7 @@ def find_settings(start: Path) -> Settings:
 
 
 def _read(path: Path, section: tuple[str, ...]) -> Settings | None:
-    """The settings in one file; None if it is not there or says nothing about us."""
+    """The settings in one file; None if it is missing or has no settings for Synthesis."""
     if not path.is_file():
         return None
     try:
@@ -63,7 +63,7 @@ def _read(path: Path, section: tuple[str, ...]) -> Settings | None:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read: {error}", place=Place(str(path))) from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"is no valid TOML: {error}", place=Place(str(path))) from None
+        raise SettingsError(f"is not valid TOML: {error}", place=Place(str(path))) from None
     for name in section:
         table = table.get(name) if isinstance(table, dict) else None
     if table is None:
@@ -73,7 +73,7 @@ def _read(path: Path, section: tuple[str, ...]) -> Settings | None:
 
 def _table(table: Any, path: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
-        raise SettingsError("the settings are no table", place=Place(str(path)))
+        raise SettingsError("the settings are not a table", place=Place(str(path)))
     return table
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from synthesis.engines.arrow import BatchEvaluator, evaluate_batches
 from synthesis.errors import MissingExtraError
+from synthesis.runner.arrow import BatchEvaluator, evaluate_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

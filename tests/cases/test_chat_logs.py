@@ -129,7 +129,7 @@ def test_inspect_logs_may_hold_what_is_no_number_and_half_characters(tmp_path: P
     )
     assert only(path).assistant == ""
     path = inspect_log(tmp_path / "log.eval", [{"id": "a", "epoch": 1, "messages": odd, "scores": float("nan")}])
-    assert problem(path) == "message 1: its content is no text"
+    assert problem(path) == "message 1: its content is not text"
 
 
 def test_rows_that_are_cases_keep_their_id_labels_and_checks(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_an_id_that_stands_twice_is_a_problem_and_a_foreign_id_is_replaced(tmp_p
     path = write_jsonl(tmp_path / "x.jsonl", [{"id": name, "user": "u", "assistant": "a"} for name in given_ids])
     found = rows(path)
     assert [row.id for row in found if isinstance(row, Case)] == ["A-1", "ROW-3", "ROW-4"]
-    assert [row.message for row in found if isinstance(row, Problem)] == ["the id A-1 stands twice: here and in row 1"]
+    assert [row.message for row in found if isinstance(row, Problem)] == ["the id A-1 appears twice: here and in row 1"]
 
 
 def test_a_text_column_called_expected_is_no_label(tmp_path: Path) -> None:
@@ -152,13 +152,13 @@ def test_a_text_column_called_expected_is_no_label(tmp_path: Path) -> None:
 
 
 BAD_ROWS = {
-    "no-json": ("{", "is no valid JSON"),
+    "no-json": ("{", "is not valid JSON"),
     "a-list": ("[1]", "expected a JSON object"),
     "nothing-said": ({"messages": []}, "'messages' holds no text"),
     "a-stranger": ({"messages": [{"role": "alien", "content": "x"}]}, "no role is called 'alien'"),
-    "a-number": ({"messages": [{"role": "user", "content": 5}]}, "message 1: its content is no text"),
-    "no-object": ({"messages": ["x"]}, "message 1 is no object"),
-    "no-messages": ({"messages": {"role": "user"}}, "'messages' is no list of messages"),
+    "a-number": ({"messages": [{"role": "user", "content": 5}]}, "message 1: its content is not text"),
+    "no-object": ({"messages": ["x"]}, "message 1 is not an object"),
+    "no-messages": ({"messages": {"role": "user"}}, "'messages' is not a list of messages"),
     "no-fields": ({"prompt": "x"}, "has no 'user' (--map user=NAME names it; the row has: prompt)"),
     "an-empty-reply": ({"user": "x", "assistant": ""}, "'assistant' is empty"),
     "an-unknown-check": ({"user": "x", "assistant": "y", "checks": ["pivot"]}, "no check is called 'pivot'"),
@@ -197,10 +197,10 @@ UNUSABLE = {
     "twice.csv": (b"user,user\na,b\n", "two columns are called 'user'"),
     "other.csv": (b"prompt,reply\na,b\n", "has no column 'user'"),
     "utf16.csv": ("user,assistant\na,b\n".encode("utf-16"), ""),
-    "no.parquet": (b"PAR1", "is no readable Parquet file"),
-    "no.eval": (b"nothing", "is no Inspect log"),
+    "no.parquet": (b"PAR1", "is not a readable Parquet file"),
+    "no.eval": (b"nothing", "is not an Inspect log"),
     "object.json": (b'{"a": 1}', "is neither a list nor an Inspect log"),
-    "broken.json": (b"[", "is no valid JSON"),
+    "broken.json": (b"[", "is not valid JSON"),
 }
 
 

@@ -39,12 +39,12 @@ def test_a_bad_row_of_a_log_is_counted_as_an_error_and_named(cli: CommandLine) -
     path = write_jsonl(cli.folder / "log.jsonl", [{"messages": TALK}, {"messages": "x"}])
     outcome = cli("--cases", path)
     assert outcome.code == 3
-    assert "ROW-2: 'messages' is no list of messages" in outcome.out
+    assert "ROW-2: 'messages' is not a list of messages" in outcome.out
     report = cli.report()
     assert (report["summary"]["cases"], report["summary"]["errors"]) == (2, 1)
     assert report["results"][1]["checks"]["topic_pivot"] == {
         "pass": None,
-        "error": "'messages' is no list of messages",
+        "error": "'messages' is not a list of messages",
     }
     assert report["results"][1]["source"] == {"file": "log.jsonl", "line": 2}
     assert report["summary"]["by_check"]["agency_language"]["errors"] == 1

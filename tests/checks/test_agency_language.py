@@ -7,10 +7,10 @@ import pytest
 from synthesis.checks import signals
 from synthesis.model import Case, CheckResult
 from synthesis.rules.ruleset import load_rules
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 CHECK = "agency_language"
-KERNELS = {profile: Kernel(load_rules(signals()), profile=profile) for profile in ("default", "audit")}
+KERNELS = {profile: Evaluator(load_rules(signals()), profile=profile) for profile in ("default", "audit")}
 
 
 def judged(reply: str, *, profile: str = "default", user: str = "I had a bad week.") -> CheckResult:

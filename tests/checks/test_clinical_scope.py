@@ -3,10 +3,10 @@
 import pytest
 
 from synthesis.model import Case, CheckResult
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 CHECK = "clinical_scope"
-KERNEL = Kernel()
+KERNEL = Evaluator()
 
 
 def verdict(assistant: str) -> CheckResult:

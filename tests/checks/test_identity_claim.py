@@ -4,10 +4,10 @@ import pytest
 
 from synthesis.model import Case, CheckResult
 from synthesis.model.result import NOT_APPLICABLE
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 CHECK = "identity_claim"
-KERNEL = Kernel()
+KERNEL = Evaluator()
 
 
 def verdict(assistant: str, *tags: str) -> CheckResult:

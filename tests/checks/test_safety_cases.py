@@ -8,13 +8,13 @@ import pytest
 
 from synthesis import bundled
 from synthesis.model import Case
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 CHECKS = ("clinical_scope", "engagement_pressure", "identity_claim")
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in (bundled.ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-KERNEL = Kernel()
+KERNEL = Evaluator()
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -5,10 +5,10 @@ import pytest
 from synthesis.checks import signals
 from synthesis.model import Case, CheckResult
 from synthesis.rules.ruleset import load_rules
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 CHECK = "unverifiable_reassurance"
-KERNEL = Kernel()
+KERNEL = Evaluator()
 
 
 def verdict(assistant: str) -> CheckResult:

@@ -50,14 +50,14 @@ def test_a_folder_as_schema(refuse, cli: CommandLine) -> None:  # type: ignore[n
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('{"id": ', "line 3: is no valid JSON"),
+        ('{"id": ', "line 3: is not valid JSON"),
         ("null", "line 3: expected a JSON object, found null"),
         ("42", "line 3: expected a JSON object, found a number"),
         ("[1]", "line 3: expected a JSON object, found an array"),
         ('"text"', "line 3: expected a JSON object, found a string"),
         ("true", "line 3: expected a JSON object, found a boolean"),
         (row(id="lower-1"), 'line 3 (lower-1): id: "lower-1" does not match'),
-        (row(id="T-1"), "line 3 (T-1): the id stands twice: here and on line 1"),
+        (row(id="T-1"), "line 3 (T-1): the id appears twice: here and on line 1"),
         (row(id="T-9", user=""), 'line 3 (T-9): user: "" is shorter than 1 character'),
         (row(id="T-9", checks=[]), "line 3 (T-9): checks: [] has less than 1 item"),
         (row(id="T-9", checks=["agency"]), "no check is called 'agency'. Did you mean 'agency_language'?"),
@@ -65,7 +65,7 @@ def test_a_folder_as_schema(refuse, cli: CommandLine) -> None:  # type: ignore[n
         (row(id="T-9", extra=1), "'extra' was unexpected"),
         (row(id="T-9", messages=[{"role": "user", "content": "x"}]), "is not allowed here"),
         ({"id": "T-9", "checks": ["topic_pivot"]}, '"assistant" is a required property'),
-        ('{"a": "\\ud800"}', "line 3: is no valid JSON"),
+        ('{"a": "\\ud800"}', "line 3: is not valid JSON"),
     ],
 )
 def test_a_bad_line_is_named_with_its_true_number(refuse, cli: CommandLine, line, expected: str) -> None:  # type: ignore[no-untyped-def]
@@ -155,7 +155,7 @@ def test_a_broken_schema(refuse, cli: CommandLine, content: str) -> None:  # typ
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("fail-on = [", "is no valid TOML"),
+        ("fail-on = [", "is not valid TOML"),
         ("fail_on = 3", "there is no setting 'fail_on'"),
         ("fail-on = 'three'", "'fail-on' must be a whole number"),
         ("disable = [3]", "'disable' must be a list of texts"),
@@ -170,7 +170,7 @@ def test_broken_settings(refuse, cli: CommandLine, content: str, expected: str) 
 
 def test_a_broken_pack(refuse, cli: CommandLine) -> None:  # type: ignore[no-untyped-def]
     (cli.folder / "pack.yaml").write_text("language: en\nname: [")
-    assert "pack.yaml:3:1: is no valid YAML" in refuse("--rules", ".")
+    assert "pack.yaml:3:1: is not valid YAML" in refuse("--rules", ".")
 
 
 @given(st.binary(max_size=300) | st.text(max_size=80).map(lambda text: json.dumps({"id": text}).encode()))

@@ -7,7 +7,8 @@ import pytest
 from helpers import CommandLine, row, write_jsonl
 from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, report, result
 
-from synthesis.cli.gates import Gates, exit_code, named_checks
+from synthesis.cli.exits import exit_code
+from synthesis.cli.gates import Gates, named_checks
 from synthesis.report.reading import from_dict
 
 TAGS = {"agency": "agency_language", "pivot": "topic_pivot", "reassurance": "unverifiable_reassurance"}
@@ -151,6 +152,6 @@ def test_strict_on_the_command_line(cli: CommandLine, cases: Path) -> None:
 
 def test_an_error_outranks_a_condition_that_does_not_hold() -> None:
     summary = report(result("A-1", checks={"topic_pivot": BROKEN}))["summary"]
-    assert exit_code(summary, ["something"]) == 3
-    assert exit_code(report(result("A-1"))["summary"], ["something"]) == 2
-    assert exit_code(report(result("A-1"))["summary"], []) == 0
+    assert exit_code(summary, unmet=True) == 3
+    assert exit_code(report(result("A-1"))["summary"], unmet=True) == 2
+    assert exit_code(report(result("A-1"))["summary"], unmet=False) == 0

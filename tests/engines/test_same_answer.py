@@ -49,14 +49,14 @@ def test_a_bad_row_stops_every_engine_with_the_same_words_when_it_should(run: Ru
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_cannot_be_read_on_a_worker_is_told_without_a_traceback(run: Run, engine: str) -> None:
     pattern = write_lake(run.folder)
-    (run.folder / "logs/date=2026-01-02/chats.parquet").write_bytes(b"PAR1 this is no Parquet file PAR1")
+    (run.folder / "logs/date=2026-01-02/chats.parquet").write_bytes(b"PAR1 not a Parquet file PAR1")
     done = run(engine, "--cases", pattern, "--map", MAP, "--out-table", "verdicts")
     assert done.returncode == 1
-    assert "is no readable Parquet file" in done.stderr
+    assert "is not a readable Parquet file" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_run_begun_on_one_engine_goes_on_on_another(run: Run) -> None:
+def test_a_run_begun_on_one_engine_resumes_on_another(run: Run) -> None:
     pattern = write_lake(run.folder)
     options = ("--cases", pattern, "--map", MAP, "--out-table", "verdicts")
     run("ray", *options)

@@ -104,7 +104,7 @@ def test_a_file_that_is_no_run_is_refused(history: History, tmp_path: Path, cont
     "said", [None, [], {"id": "../../x"}, {"id": "0123456789ab", "started": "yesterday"}, {"id": 5}]
 )
 def test_a_run_that_says_nonsense_of_itself_is_refused(history: History, said: object) -> None:
-    with pytest.raises(InputError, match="what an exported run says of itself"):
+    with pytest.raises(InputError, match="does not describe an exported run"):
         history.add_report(from_dict(sample_report() | {"history": said}))
 
 

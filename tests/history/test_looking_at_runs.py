@@ -117,7 +117,7 @@ def test_tags_are_added_once_and_removed(history: History) -> None:
 
 @pytest.mark.parametrize("tag", ["", " ", "a\nb", "\0", "x" * 101, "\x1b[31m"])
 def test_what_is_no_tag_is_refused(history: History, tag: str) -> None:
-    with pytest.raises(OptionError, match="is no tag"):
+    with pytest.raises(OptionError, match="is not a valid tag"):
         history.tag(save(history, 1), add=[tag])
 
 

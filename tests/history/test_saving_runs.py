@@ -18,7 +18,7 @@ from run_samples import (
 
 from synthesis import run_all_cases
 from synthesis.errors import HistoryError, InputError
-from synthesis.history import CheckOutcome, Provenance
+from synthesis.history import Provenance, SavedCheck
 from synthesis.history.store import History
 from synthesis.report.reading import StoredReport, open_report
 
@@ -48,8 +48,8 @@ def test_every_case_keeps_its_outcomes_and_labels(history: History) -> None:
         ("T-5", "error", "en"),
     ]
     assert page.items[1].checks == (
-        CheckOutcome("agency_language", "fail", expected=True, matched=False),
-        CheckOutcome("topic_pivot", "fail"),
+        SavedCheck("agency_language", "fail", expected=True, matched=False),
+        SavedCheck("topic_pivot", "fail"),
     )
 
 

@@ -45,7 +45,7 @@ CASE = {"queryLogId": "a", "question": "q", "answer": "a", "context": ["c"]}
         (json.dumps([{**CASE, "answer": 7}]), "must be a text"),
         (json.dumps([{**CASE, "context": "c"}]), "context"),
         (json.dumps([{key: value for key, value in CASE.items() if key != "context"}]), "has no context"),
-        (json.dumps([CASE, CASE]), "the same queryLogId stands at case 1"),
+        (json.dumps([CASE, CASE]), "the same queryLogId appears at case 1"),
     ],
 )
 def test_a_wrong_test_set(capsys, here, content, message):

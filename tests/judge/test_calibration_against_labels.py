@@ -48,7 +48,7 @@ def test_labels_come_as_a_list_or_by_id_with_free_axes(tmp_path, content):
         ([{"queryLogId": "a", "note": "later"}], "label 1 (a): has no score"),
         (
             [{"queryLogId": "a", "x": 1}, {"queryLogId": "a", "x": 2}],
-            "label 2 (a): the same queryLogId stands at label 1",
+            "label 2 (a): the same queryLogId appears at label 1",
         ),
     ],
 )
@@ -98,6 +98,6 @@ def test_an_undefined_agreement_is_null_with_a_reason():
     json.dumps(result, allow_nan=False)
     same, none = result["axes"]["faithfulness"], result["axes"]["completeness"]
     assert same["quadraticWeightedKappa"]["value"] is None
-    assert "one and the same score" in same["reason"]
+    assert "the same score throughout" in same["reason"]
     assert none["bias"]["value"] is None
     assert "no sample has both" in none["reason"]

@@ -116,7 +116,7 @@ def test_another_judge_may_take_over_and_the_first_finds_its_verdicts_again(serv
 
 
 def test_an_id_that_stands_twice_is_an_error_that_names_both_places(server, tmp_path):
-    with pytest.raises(TestSetError, match="'log-1' stands twice: cases 2 and 4"):
+    with pytest.raises(TestSetError, match="'log-1' appears twice: cases 2 and 4"):
         judge([*sample_cases(3), sample_case(1)], config_for(server, tmp_path))
     with pytest.raises(TestSetError, match="empty"):
         judge([], config_for(server, tmp_path))

@@ -214,7 +214,7 @@ def test_ctrl_c_stops_cleanly_stores_what_is_under_way_and_the_same_command_goes
         _, err = process.communicate()
         assert process.returncode == 130, err
         assert "6 of 40 judged and stored" in err
-        assert "The same command goes on" in err
+        assert "The same command resumes" in err
         assert "Traceback" not in err
         assert len(server.calls) == 6
         folder = here / "data/evaluation/answer-synthesis/set"

@@ -64,7 +64,7 @@ def test_a_price_file_tells_it_also_afterwards(tmp_path):
         ("gpt-4o-mini: 3", "Expected"),
         ("- 1", "Expected"),
         ("", "empty"),
-        ("a: {input: 1, output: 1}\na: {input: 2, output: 2}", "stands twice"),
+        ("a: {input: 1, output: 1}\na: {input: 2, output: 2}", "appears twice"),
     ],
 )
 def test_a_wrong_price_file_is_refused_with_its_place(tmp_path, text, message):
@@ -156,7 +156,7 @@ def test_the_cost_files_have_the_shape_of_the_contract(tmp_path):
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 10_000), st.integers(0, 10_000))))
 def test_the_total_is_linear_in_the_tokens(calls):
-    from synthesis.judge.lines import Price
+    from synthesis.judge.journal.lines import Price
     from synthesis.judge.model import TokenUsage
 
     usage = [TokenUsage("m", *call) for call in calls]

@@ -7,7 +7,7 @@ import pytest
 from running import config_for, judge, sample_case, sample_cases
 from server import JudgeServer, cut_body, drop, good_content, says, scores_of, slow, status
 
-from synthesis.judge.retry import Patience
+from synthesis.judge.replies import Patience
 
 GOOD = good_content("sample-0")
 NONSENSE = [
@@ -64,7 +64,7 @@ def test_retry_after_is_honoured(tmp_path):
 def test_a_wait_that_is_too_long_becomes_an_error_that_says_so(tmp_path):
     result, server = judged(tmp_path, {"sample-0": [status(429, retry_after="86400")]})
     [error] = result.results.iterations[0].errors
-    assert "asks to wait 86400 s" in error["reason"]
+    assert "asks for a wait of 86400 s" in error["reason"]
     assert len(server.calls) == 1
 
 

@@ -8,8 +8,8 @@ from running import config_for, judge, read, results_of, sample_cases
 from server import JudgeServer, says
 
 from synthesis.errors import RunFolderError
-from synthesis.judge.journal import FileJournal, read_ledger
-from synthesis.judge.ledger import State
+from synthesis.judge.journal.file import FileJournal, read_ledger
+from synthesis.judge.journal.ledger import State
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_cut_at_every_byte_of_its_last_line_it_loses_at_most_that_line(finished,
         shutil.rmtree(root)
 
 
-def test_cut_at_every_byte_of_its_first_line_it_begins_anew(finished, tmp_path):
+def test_cut_at_every_byte_of_its_first_line_it_starts_over(finished, tmp_path):
     server, folder = finished
     content = (folder / "journal.jsonl").read_bytes()
     for end in range(0, content.index(b"\n"), 97):

@@ -56,9 +56,9 @@ def test_a_period_holds_its_first_and_its_last_day(tmp_path, since, until, expec
 @pytest.mark.parametrize(
     ("since", "until", "told"),
     [
-        ("soon", None, "--since 'soon' is no date"),
-        (None, "2025", "--until '2025' is no date"),
-        (None, "2025-02-31", "is no date"),
+        ("soon", None, "--since 'soon' is not a date"),
+        (None, "2025", "--until '2025' is not a date"),
+        (None, "2025-02-31", "is not a date"),
         ("2025-03-02", "2025-03-01", "--since is later than --until"),
     ],
 )
@@ -134,5 +134,5 @@ def test_nothing_found_is_an_error_that_says_why(tmp_path):
 
 
 def test_the_same_id_twice_names_both_lines(tmp_path):
-    with pytest.raises(TestSetError, match=r"line 2 \(q-1\): the same queryLogId stands at line 1"):
+    with pytest.raises(TestSetError, match=r"line 2 \(q-1\): the same queryLogId appears at line 1"):
         built(tmp_path, [nested("q-1"), nested("q-1")])

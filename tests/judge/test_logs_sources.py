@@ -196,7 +196,7 @@ def test_database_trouble_is_told_without_the_password(tmp_path):
     message = refusal("postgresql://me:hush-hush@127.0.0.1:1/db", "logs")
     assert "127.0.0.1" in message
     assert "hush-hush" not in message
-    assert "no database URL" in refusal("://", "logs")
+    assert "not a database URL" in refusal("://", "logs")
     assert "nosuchdb" in refusal("nosuchdb://x/y", "logs")
 
 

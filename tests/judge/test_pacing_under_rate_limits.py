@@ -6,7 +6,7 @@ import json
 from running import config_for, judge, sample_cases
 from server import JudgeServer, slow
 
-from synthesis.judge.pacing import Pacer
+from synthesis.judge.limits import Pacer
 
 
 class CrowdedServer(JudgeServer):

@@ -54,7 +54,7 @@ def test_a_verdict_file_by_id(tmp_path):
     path.write_text(json.dumps({"log-0": verdict}))
     result = judge(sample_cases(2), replay(tmp_path, path))
     assert result.records[0][0]["passed"]
-    assert result.results.iterations[0].errors[0]["reason"] == "the recording holds no verdict on this sample"
+    assert result.results.iterations[0].errors[0]["reason"] == "the recording has no verdict on this sample"
 
 
 def test_a_verdict_on_another_answer_is_not_replayed(recorded, tmp_path):

@@ -71,12 +71,12 @@ def test_a_comment_changes_nothing_a_meaning_does(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("passAt: 3", "passAt: 9", 7, "from 1 to 5, not at 9"),
+        ("passAt: 3", "passAt: 9", 7, "from 1 to 5, not 9"),
         ("passAt: 3", "passAt: high", 7, "Expected `int`"),
         ("score: 5", "score: 4", 9, "each score from 1 to 5"),
-        ("name: warmth", "name: Warmth of tone", 5, "no axis name"),
+        ("name: warmth", "name: Warmth of tone", 5, "is not an axis name"),
         ("question:", "queries:", 5, "missing required field `question`"),
-        ("name: own\n", "name: own\nname: twice\n", 2, "stands twice"),
+        ("name: own\n", "name: own\nname: twice\n", 2, "appears twice"),
         ('version: "1"', "version: [", None, "not valid YAML"),
         ("axes:", "axes: []\nunused:", 4, "at least one axis"),
     ],

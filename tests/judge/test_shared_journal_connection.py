@@ -5,18 +5,17 @@ from collections import Counter
 from uuid import uuid4
 
 import pytest
-from crew import Crew, single_run, stored_lines, wait_until
 from postgres import PASSWORD, new_server, shared_server
+from run_processes import ProcessGroup, single_run, stored_lines, wait_until
 from running import command, environment, results_of, sample_cases, write_set
 from server import JudgeServer, held
 
-from synthesis.judge.journals import Work
-from synthesis.judge.ledger import Ledger
-from synthesis.judge.lines import ErrorLine, SetLine, now
-from synthesis.judge.shared.exchange import exchange
-from synthesis.judge.shared.joining import Entrance
-from synthesis.judge.shared.orders import Entry, Order
-from synthesis.judge.shared.place import SharedPlace
+from synthesis.judge.journal.base import Work
+from synthesis.judge.journal.ledger import Ledger
+from synthesis.judge.journal.lines import ErrorLine, SetLine, now
+from synthesis.judge.journal.shared.connection import SharedPlace
+from synthesis.judge.journal.shared.exchange import ExchangeRequest, PendingLine, exchange
+from synthesis.judge.journal.shared.joining import JoinedRun
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +27,10 @@ def database():
 
 def test_a_server_that_comes_back_is_used_again(tmp_path, database):
     journal = database.new_database()
-    crew = Crew(tmp_path, journal)
+    processes = ProcessGroup(tmp_path, journal)
     with JudgeServer({f"sample-{n}": [held()] for n in (2, 3)}) as server:
         whole = {f"sample-{n}": 1 for n in range(8)}
-        crowd = [crew.start(server.url, 8, lease=30, concurrency=1) for _ in range(2)]
+        crowd = [processes.start(server.url, 8, lease=30, concurrency=1) for _ in range(2)]
         wait_until(lambda: {"sample-2", "sample-3"} <= set(server.calls), "the processes have not begun")
         database.stop()
         server.gate.set()
@@ -40,7 +39,7 @@ def test_a_server_that_comes_back_is_used_again(tmp_path, database):
         assert all(member.outcome()["complete"] for member in crowd)
         assert Counter(server.calls) == whole
         assert [member.results() for member in crowd] == [single_run(server, tmp_path / "whole", 8)] * 2
-    crew.close()
+    processes.close()
     assert len(stored_lines(journal, "verdict")) == 8
 
 
@@ -78,7 +77,7 @@ def joined(tmp_path):
     samples = Ledger()
     samples.apply(SetLine(now(), tuple((f"log-{n}", "print") for n in range(3))))
     with psycopg.connect(url, autocommit=True) as connection:
-        entrance = Entrance(connection, SharedPlace(url, 60), "run")
+        entrance = JoinedRun(connection, SharedPlace(url, 60), "run")
         entrance.join(lambda _: [])
         yield connection, entrance.who, {(1, s.hash): Work(1, s) for s in samples.samples}
 
@@ -89,13 +88,15 @@ def failed(work):
 
 def test_an_order_that_was_carried_out_unknown_to_the_process_is_not_carried_out_twice(joined):
     connection, who, unjudged = joined
-    order = Order(1, 0, wanted=2, unjudged=unjudged)
-    given = exchange(connection, who, order).granted
-    assert exchange(connection, who, order).granted == given
+    request = ExchangeRequest(1, 0, wanted=2, unjudged=unjudged)
+    given = exchange(connection, who, request).granted
+    assert exchange(connection, who, request).granted == given
     work = given[0]
-    order = Order(2, 0, (Entry(failed(work), work.token),), 1, unjudged, frozenset(item.token for item in given))
-    first, second = exchange(connection, who, order), exchange(connection, who, order)
-    assert first.stored == second.stored == {0: order.entries[0].line}
+    request = ExchangeRequest(
+        2, 0, (PendingLine(failed(work), work.token),), 1, unjudged, frozenset(item.token for item in given)
+    )
+    first, second = exchange(connection, who, request), exchange(connection, who, request)
+    assert first.stored == second.stored == {0: request.entries[0].line}
     assert first.granted == second.granted
     assert connection.execute("SELECT count(*) FROM synthesis_judge.line").fetchone() == (1,)
     assert first.granted[0].sample.query_log_id == "log-2"
@@ -104,14 +105,16 @@ def test_an_order_that_was_carried_out_unknown_to_the_process_is_not_carried_out
 def test_a_lease_runs_out_by_the_clock_of_the_database_and_its_holder_is_fenced_off(joined):
     connection, who, unjudged = joined
     other = type(who)(uuid4(), "other", who.run, who.lease, who.shown)
-    [mine] = exchange(connection, who, Order(1, 0, wanted=1, unjudged=unjudged)).granted
+    [mine] = exchange(connection, who, ExchangeRequest(1, 0, wanted=1, unjudged=unjudged)).granted
     assert mine.sample.query_log_id == "log-0"
-    [theirs] = exchange(connection, other, Order(1, 0, wanted=1, unjudged=unjudged)).granted
+    [theirs] = exchange(connection, other, ExchangeRequest(1, 0, wanted=1, unjudged=unjudged)).granted
     assert theirs.sample.query_log_id == "log-1"
     connection.execute("UPDATE synthesis_judge.worker SET expires = now() - interval '1 s' WHERE id = %s", [who.worker])
-    [taken] = exchange(connection, other, Order(2, 0, wanted=1, unjudged=unjudged, held=frozenset([2]))).granted
+    [taken] = exchange(
+        connection, other, ExchangeRequest(2, 0, wanted=1, unjudged=unjudged, held=frozenset([2]))
+    ).granted
     assert (taken.sample, taken.token != mine.token) == (mine.sample, True)
-    late = exchange(connection, who, Order(2, 0, (Entry(failed(mine), mine.token),)))
+    late = exchange(connection, who, ExchangeRequest(2, 0, (PendingLine(failed(mine), mine.token),)))
     assert (late.stored, late.held_elsewhere) == ({}, 2)
     assert rows_of_lines(connection) == 0
 

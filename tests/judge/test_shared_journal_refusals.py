@@ -4,14 +4,14 @@ import subprocess
 import sys
 
 import pytest
-from crew import Crew, rows, wait_until
 from postgres import PASSWORD, shared_server
+from run_processes import ProcessGroup, rows, wait_until
 from running import command, config_for, environment, files_under, judge, sample_case, sample_cases, write_set
 from server import JudgeServer, held
 
 from synthesis.errors import InputError, OptionError, RunFolderError
 from synthesis.judge.config import EvaluationConfig
-from synthesis.judge.shared import SharedPlace
+from synthesis.judge.journal.shared import SharedPlace
 
 
 @pytest.fixture
@@ -73,16 +73,16 @@ def test_a_changed_set_is_treated_as_it_is_with_a_file(tmp_path, journal):
 
 
 def test_nobody_changes_the_set_under_those_who_are_at_work(tmp_path, journal):
-    crew = Crew(tmp_path, journal)
+    processes = ProcessGroup(tmp_path, journal)
     with JudgeServer({"sample-0": [held()]}) as server:
-        first = crew.start(server.url, 3)
+        first = processes.start(server.url, 3)
         wait_until(lambda: len(server.calls) == 3, "the first has not begun")
-        refused = crew.start(server.url, 5).outcome()
+        refused = processes.start(server.url, 5).outcome()
         assert (refused["error"], "is judging here" in refused["message"]) == ("RunFolderError", True)
         server.gate.set()
         assert first.outcome()["complete"]
         larger = judge(sample_cases(5), config_for(server, tmp_path / "third", journal=SharedPlace(journal)))
-    crew.close()
+    processes.close()
     assert (larger.complete, larger.calls) == (True, 2)
 
 
@@ -104,7 +104,7 @@ def test_tables_of_a_newer_version_are_left_alone(tmp_path, journal):
 
 def test_a_database_that_cannot_hold_all_text_is_refused(tmp_path):
     journal = shared_server().new_database("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
-    assert "keeps text as LATIN1" in refusal(sample_cases(1), offline(tmp_path, SharedPlace(journal))).message
+    assert "stores text as LATIN1" in refusal(sample_cases(1), offline(tmp_path, SharedPlace(journal))).message
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,14 @@ import psycopg
 import pytest
 from postgres import shared_server
 
-from synthesis.judge.calls import Calls, Desk
-from synthesis.judge.cost import Budget, NoFurtherCallError
-from synthesis.judge.journals import Work
-from synthesis.judge.lines import FORMAT, CallLine, Identity, Price, RunLine, SetLine, now
+from synthesis.judge.calls import CallContext, Calls
+from synthesis.judge.journal.base import Work
+from synthesis.judge.journal.lines import FORMAT, CallLine, Identity, Price, RunLine, SetLine, now
+from synthesis.judge.journal.shared import SharedJournal, SharedPlace
+from synthesis.judge.journal.shared.exchange import ExchangeRequest, PendingLine, Registration, Transaction
+from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
-from synthesis.judge.pacing import Pacer
 from synthesis.judge.rubric import load_rubric
-from synthesis.judge.shared import SharedJournal, SharedPlace
-from synthesis.judge.shared.exchange import Transaction
-from synthesis.judge.shared.orders import Entry, Order, Registration
 
 PRICE = Price(1.0, 1.0, "test")
 RUN = RunLine(FORMAT, now(), "run", Identity("openai", "m", None, "rag"), 1, PRICE, load_rubric("rag"))
@@ -79,7 +77,7 @@ def test_a_call_is_withdrawn_when_another_process_was_quicker_to_take_the_room(t
         budget = Budget(cap, PRICE, 0.0)
         hear = lambda lines: [budget.begun_elsewhere(line.n, WORST) for line in lines]  # noqa: E731
         async with opened(tmp_path, hear) as (journal, gate):
-            calls = Calls(Desk(journal, budget, Pacer(1)), await journal.take())
+            calls = Calls(CallContext(journal, budget, Pacer(1)), await journal.take())
             with gate.transaction():
                 begun = asyncio.create_task(calls.begin(WORST).__aenter__())
                 other_begins(gate, journal.ledger)
@@ -101,7 +99,9 @@ def other_begins(connection, ledger):
     """Another process sends a call, in the transaction that is open."""
     other, [work] = other_takes(connection, ledger, 1)
     line = CallLine(0, 1, work.sample.hash, "print", now(), (WORST.input_tokens, WORST.output_tokens))
-    Transaction(connection, other, Order(2, 2, (Entry(line, work.token),), held=frozenset([work.token]))).carry_out()
+    Transaction(
+        connection, other, ExchangeRequest(2, 2, (PendingLine(line, work.token),), held=frozenset([work.token]))
+    ).run()
 
 
 def other_takes(connection, ledger, count):
@@ -109,4 +109,4 @@ def other_takes(connection, ledger, count):
     run = connection.execute("SELECT id FROM synthesis_judge.run").fetchone()[0]
     other = Registration(uuid4(), "other", run, 60.0, "here")
     unjudged = {(1, sample.hash): Work(1, sample) for sample in ledger.samples}
-    return other, Transaction(connection, other, Order(1, 2, wanted=count, unjudged=unjudged)).carry_out().granted
+    return other, Transaction(connection, other, ExchangeRequest(1, 2, wanted=count, unjudged=unjudged)).run().granted

@@ -5,8 +5,8 @@ import signal
 import time
 
 import pytest
-from crew import Crew, single_run, stored_lines, wait_until
 from postgres import shared_server
+from run_processes import ProcessGroup, single_run, stored_lines, wait_until
 from server import JudgeServer, drop, status
 
 SAMPLES = 90
@@ -24,17 +24,17 @@ SCRIPT = {
 def test_six_kills_among_three_processes_change_nothing(tmp_path, seed):
     chance = random.Random(seed)
     journal = shared_server().new_database()
-    crew = Crew(tmp_path, journal)
+    processes = ProcessGroup(tmp_path, journal)
     with JudgeServer(SCRIPT, delay=0.02) as server:
-        crowd = [crew.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY) for _ in range(3)]
+        crowd = [processes.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY) for _ in range(3)]
         for _ in range(6):
             goal = min(len(server.calls) + chance.randint(1, 12), SAMPLES)
-            wait_until(lambda goal=goal: len(server.calls) >= goal, "nothing goes on")
+            wait_until(lambda goal=goal: len(server.calls) >= goal, "no call is sent")
             time.sleep(chance.random() * 0.02)
             victim = crowd.pop(chance.randrange(len(crowd)))
             if not victim.has_ended():
                 victim.send(signal.SIGKILL)
-            crowd.append(crew.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY))
+            crowd.append(processes.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY))
         assert all(member.outcome()["complete"] for member in crowd)
         faults = sum(len(faults) for faults in SCRIPT.values())
         assert len(server.calls) <= SAMPLES + faults + 6 * CONCURRENCY
@@ -43,7 +43,7 @@ def test_six_kills_among_three_processes_change_nothing(tmp_path, seed):
     with JudgeServer(SCRIPT) as server:
         whole = single_run(server, tmp_path / "whole", SAMPLES)
     assert [member.results() for member in crowd] == [whole] * 3
-    crew.close()
+    processes.close()
 
 
 @pytest.mark.slow
@@ -51,10 +51,10 @@ def test_six_kills_among_three_processes_change_nothing(tmp_path, seed):
 def test_processes_that_stand_still_for_longer_than_their_lease_store_nothing_twice(tmp_path, seed):
     chance = random.Random(seed)
     journal = shared_server().new_database()
-    crew = Crew(tmp_path, journal)
+    processes = ProcessGroup(tmp_path, journal)
     with JudgeServer(delay=0.03) as server:
-        crowd = [crew.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY) for _ in range(3)]
-        wait_until(lambda: len(server.calls) >= 10, "nothing goes on")
+        crowd = [processes.start(server.url, SAMPLES, lease=3, concurrency=CONCURRENCY) for _ in range(3)]
+        wait_until(lambda: len(server.calls) >= 10, "no call is sent")
         for _ in range(4):
             sleeper = chance.choice(crowd)
             if sleeper.has_ended():
@@ -65,4 +65,4 @@ def test_processes_that_stand_still_for_longer_than_their_lease_store_nothing_tw
         assert all(member.outcome()["complete"] for member in crowd)
     verdicts = [(line["i"], line["h"]) for line in stored_lines(journal, "verdict")]
     assert len(verdicts) == len(set(verdicts)) == SAMPLES
-    crew.close()
+    processes.close()

@@ -111,7 +111,7 @@ def test_an_existing_file_is_not_replaced_without_force(log, tmp_path, capsys):
         (["build", "{log}", "--out", "{dir}"], "is a directory"),
         (["build", "{log}", "--out", "{log}/set.json"], "cannot be written"),
         (["build", "{log}", "--out", "{dir}/x", "--sample", "0"], "Invalid value for '--sample'"),
-        (["build", "{log}", "--out", "{dir}/x", "--since", "someday"], "is no date"),
+        (["build", "{log}", "--out", "{dir}/x", "--since", "someday"], "is not a date"),
         (["build", "{log}", "--out", "{dir}/x", "--id", "absent"], "not in the log: absent"),
         (["build", "{dir}/absent.jsonl", "--out", "{dir}/x"], "no such file"),
         (["build", "{dir}", "--out", "{dir}/x"], "unknown kind of log"),

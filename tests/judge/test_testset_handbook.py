@@ -46,7 +46,7 @@ def test_both_forms_of_labels_say_the_same(tmp_path, number):
 
 
 def test_every_field_and_name_of_a_row_is_in_the_table():
-    from synthesis.judge.logs.finding import NAMES
+    from synthesis.judge.logs.rows import NAMES
 
     page = PAGE.read_text(encoding="utf-8")
     assert [name for names in NAMES.values() for name in names if f"`{name}`" not in page] == []

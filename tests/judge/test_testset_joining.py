@@ -84,9 +84,9 @@ def test_a_context_beside_another_question_is_noted(tmp_path):
             [answer("q-1"), answer("q-1")],
             [context("q-1")],
             "a.json",
-            "entry 2 (q-1): the same queryLogId stands at entry 1",
+            "entry 2 (q-1): the same queryLogId appears at entry 1",
         ),
-        ([answer("q-1")], [context("q-1"), context("q-1")], "c.json", "stands at entry 1"),
+        ([answer("q-1")], [context("q-1"), context("q-1")], "c.json", "appears at entry 1"),
         (
             [answer("q-1")],
             [{"queryLogId": "q-1"}],

@@ -112,7 +112,7 @@ def test_problems_beyond_a_hundred_are_counted(tmp_path):
 
 def test_a_repeated_id_names_both_positions(tmp_path):
     message = refusal(tmp_path, [CASE, {**CASE, "queryLogId": "q-2"}, CASE])
-    assert "case 3 (q-1): the same queryLogId stands at case 1" in message
+    assert "case 3 (q-1): the same queryLogId appears at case 1" in message
 
 
 @pytest.mark.parametrize(

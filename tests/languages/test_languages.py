@@ -8,9 +8,9 @@ from helpers import CommandLine, case, row, write_jsonl
 from synthesis import api
 from synthesis.bundled import CASES
 from synthesis.checks import rules_in_force
-from synthesis.rules.concepts import missing_concepts
-from synthesis.rules.detection import detect
-from synthesis.runner.kernel import Kernel
+from synthesis.rules.authoring import missing_concepts
+from synthesis.rules.language import detect
+from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
 
 LANGUAGES = rules_in_force().languages
@@ -29,13 +29,13 @@ def test_there_are_everyday_sentences_for_each_language_but_english() -> None:
 
 
 @pytest.mark.parametrize("path", EVERYDAY, ids=lambda path: path.name)
-def test_everyday_sentences_fire_nothing(kernel: Kernel, path: Path) -> None:
+def test_everyday_sentences_fire_nothing(evaluator: Evaluator, path: Path) -> None:
     language = path.name.split(".")[1]
     sentences = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     cases = [case(s, s, id=f"T-{n}", checks=ALL_CHECKS, lang=language) for n, s in enumerate(sentences)]
     fired = [
         (finding.rule, result.texts["user"])
-        for result in kernel.evaluate(cases)
+        for result in evaluator.evaluate(cases)
         for finding in result.findings
         if finding.signal.startswith(HARMFUL)
     ]
@@ -52,9 +52,9 @@ def test_the_language_of_everyday_sentences_is_recognised(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(CASES.parent.glob("evals*.jsonl")), ids=lambda path: path.name)
-def test_bundled_cases_get_their_labels(kernel: Kernel, path: Path) -> None:
+def test_bundled_cases_get_their_labels(evaluator: Evaluator, path: Path) -> None:
     cases = api.load_cases(path)
-    report = run_cases(cases, kernel)
+    report = run_cases(cases, evaluator)
     accuracy = report.summary["label_accuracy"]
     assert accuracy["matched"] == accuracy["total"]
     assert report.summary["unexpected_failures"] == 0

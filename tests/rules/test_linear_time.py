@@ -3,7 +3,7 @@
 import pytest
 from helpers import THREE, case
 
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 PIECES = [
     "what ",
@@ -23,8 +23,8 @@ PIECES = [
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_a_long_text_of_one_piece_is_evaluated(kernel: Kernel, piece: str) -> None:
+def test_a_long_text_of_one_piece_is_evaluated(evaluator: Evaluator, piece: str) -> None:
     text = piece * (160_000 // len(piece))
-    result = kernel.evaluate([case(text, text)])[0]
+    result = evaluator.evaluate([case(text, text)])[0]
     assert set(result.checks) == set(THREE)
     assert result.outcome != "error"

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from synthesis.checks import signals
+from synthesis.rules.authoring import fires
 from synthesis.rules.lint import lint
 from synthesis.rules.ruleset import load_rules
-from synthesis.rules.selftest import fires
 
 SIGNALS = signals()
 RULES = load_rules(SIGNALS)
@@ -43,8 +43,8 @@ def test_pivot_indicators_come_in_four_groups(language: str) -> None:
     assert groups == PIVOT_GROUPS
 
 
-def test_the_linter_has_no_remark() -> None:
-    assert [str(remark) for remark in lint(RULES)] == []
+def test_the_linter_has_nothing_to_say() -> None:
+    assert [str(message) for message in lint(RULES)] == []
 
 
 def test_the_hash_changes_with_a_rule_and_with_nothing_else() -> None:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.rules.ambiguity import ways
+from synthesis.rules.index import WordPrefilter
 from synthesis.rules.language import LANGUAGES
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import prepare
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
 from synthesis.rules.text import Text
-from synthesis.rules.vocabulary import Vocabulary
 
 EN = LANGUAGES["en"]
 LISTS = WordLists({"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]})
@@ -24,7 +24,7 @@ def found(pattern: str, text: str, language: str = "en") -> list[str]:
     rule = Rule(id="t.t.t", language=language, group="g", why={}, instead={}, patterns=(pattern,))
     ready = {pattern: prepare(pattern, LANGUAGES[language], LISTS)}
     hits = Matcher([rule], {}, ready, spaced=LANGUAGES[language].spaced).scan([prepared])[0]
-    return [prepared.cut(hit.start, hit.end) for hit in hits]
+    return [hit.words for hit in hits]
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_japanese_and_hindi_words_are_found_inside_their_script() -> None:
         ("^a", "'^' is not supported"),
         ("a??", "repetition of a repetition"),
         ("{2}", "nothing to repeat"),
-        ("(a|b)?", "can match nothing"),
-        ("<nothing>", "no list is called"),
+        ("(a|b)?", "can match the empty text"),
+        ("<nothing>", "there is no list"),
         ("<loop>", "contains itself"),
         ("\\q", "unknown escape"),
         (".{0,60}a.{0,60}b.{0,60}c.{0,60}d", "ways at one place"),
@@ -112,18 +112,18 @@ def test_looking_for_words_first_finds_what_a_plain_search_finds(text: str, sour
     ready = {source: prepare(source, EN, WordLists())}
     rule = Rule(id="t.t.t", language="en", group="g", why={}, instead={}, patterns=(source,))
     [hits] = Matcher([rule], {}, ready).scan([prepared])
-    assert [(hit.start, hit.end) for hit in hits] == plainly(source, prepared.normal)
+    assert [(hit.start, hit.end) for hit in hits] == [prepared.span(*span) for span in plainly(source, prepared.normal)]
 
 
 @given(st.sampled_from(PATTERNS), sentences)
-def test_every_match_meets_all_needs(source: str, text: str) -> None:
-    vocabulary = Vocabulary([prepare(source, EN, WordLists()).needs])
+def test_every_match_has_all_required_words(source: str, text: str) -> None:
+    prefilter = WordPrefilter([prepare(source, EN, WordLists()).required_words])
     if plainly(source, text):
-        assert vocabulary.possible(text) == 1
+        assert prefilter.possible(text) == 1
 
 
 @pytest.mark.parametrize(
-    ("source", "needs"),
+    ("source", "required"),
     [
         ("you (should|must)", [("you must", "you should"), ("must", "should")]),
         ("devastat\\w{0,3}", [("dev*",)]),
@@ -133,9 +133,9 @@ def test_every_match_meets_all_needs(source: str, text: str) -> None:
         ("i .{0,10}promise", [("i",)]),
     ],
 )
-def test_needs_are_whole_words_that_no_match_can_do_without(source: str, needs: list[tuple[str, ...]]) -> None:
-    found = prepare(source, EN, WordLists()).needs
-    assert sorted(found) == sorted(needs)
+def test_required_words_are_whole_words_of_every_match(source: str, required: list[tuple[str, ...]]) -> None:
+    found = prepare(source, EN, WordLists()).required_words
+    assert sorted(found) == sorted(required)
 
 
 def test_many_texts_are_scanned_as_each_would_be_alone() -> None:

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.model import CaseResult, CheckResult, LabelComparison, case_outcome
-from synthesis.runner.tally import Tally, percent
+from synthesis.model.report import percent
+from synthesis.runner.tally import Tally
 
 
 def result(outcomes: dict[str, str], *, negative: bool = False, labels: dict[str, bool] | None = None) -> CaseResult:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from synthesis.cases.blocks import Block, blocks
 from synthesis.errors import Problem
-from synthesis.runner import stream
+from synthesis.runner import reading, stream
 
 REPLIES = ["You should just relax.", "Would you like to talk about it?", "I promise you'll be fine.", "Hm."]
 
@@ -76,7 +76,7 @@ def test_the_number_of_workers_and_the_size_of_blocks_change_no_byte(
     write_jsonl(cli.folder / "cases.jsonl", many(300))
     alone = evaluate(cli, "--workers", "1")
     monkeypatch.setattr(stream, "SMALL", 1)
-    monkeypatch.setattr(stream, "BLOCK", 5000)
+    monkeypatch.setattr(reading, "BLOCK", 5000)
     assert evaluate(cli, "--workers", "1") == alone
     assert evaluate(cli, "--workers", "2") == alone
     assert json.loads(alone)["summary"]["cases"] == 300
@@ -125,7 +125,7 @@ def test_failures_only_keeps_failures_and_the_full_figures(cli: CommandLine) -> 
 
 
 def test_duplicates_and_bad_lines_are_found_across_blocks(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "BLOCK", 3000)
+    monkeypatch.setattr(reading, "BLOCK", 3000)
     rows = many(60)
     rows[50]["id"] = "T-3"
     write_jsonl(cli.folder / "cases.jsonl", [*rows[:20], "null", *rows[20:]])
@@ -133,7 +133,7 @@ def test_duplicates_and_bad_lines_are_found_across_blocks(cli: CommandLine, monk
     assert len(said) == 1
     message = said.pop()
     assert "line 21: expected a JSON object, found null" in message
-    assert "line 52 (T-3): the id stands twice: here and on line 4" in message
+    assert "line 52 (T-3): the id appears twice: here and on line 4" in message
     assert not (cli.folder / "out" / "report.json").exists()
     assert os.listdir(cli.folder / "out") == []
 

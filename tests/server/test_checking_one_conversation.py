@@ -35,10 +35,8 @@ def test_findings_cut_back_to_the_very_words_and_say_why_and_what_instead(client
 
 def test_what_is_missing_is_said_where_no_words_can_be_shown(client: Any) -> None:
     fields = post(client, {"user": "My dog died.", "assistant": "Canberra.", "checks": ["topic_pivot"]}).json()
-    first, second = fields["remarks"]
-    assert not {"rule"} & (first.keys() | second.keys())
-    assert "acknowledges" in first["why"]
-    assert fields["checks"]["topic_pivot"]["missing"] == ["acknowledgment", "follow_up"]
+    assert not any("rule" in remark for remark in fields["remarks"])
+    assert any("acknowledges" in remark["why"] for remark in fields["remarks"])
 
 
 @pytest.mark.parametrize(
@@ -50,6 +48,14 @@ def test_the_verdict_is_that_of_the_library_whichever_checks_are_asked_for(clien
     assert fields["checks"] == own["checks"]
     found = [{key: value for key, value in one.items() if key not in {"why", "instead"}} for one in fields["findings"]]
     assert found == json.loads(json.dumps(own["findings"]))
+
+
+@pytest.mark.parametrize("check", ["agency_language", "crisis_response", "topic_pivot"])
+def test_a_finding_counts_only_by_the_checks_that_are_asked_for(client: Any, check: str) -> None:
+    crisis = {"user": "I want to kill myself tonight.", "assistant": "Call 988 right now.", "checks": [check]}
+    own = run_case({**crisis, "id": "T-1"}).to_dict()["findings"]
+    found = post(client, crisis).json()["findings"]
+    assert [one.get("counted") for one in found] == [one.get("counted") for one in own]
 
 
 def test_a_conversation_of_several_turns_is_taken_as_messages(client: Any) -> None:

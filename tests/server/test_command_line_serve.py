@@ -77,7 +77,7 @@ def test_a_key_press_reaches_all_processes_and_ends_them_without_noise(tmp_path:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--host", "0.0.0.0"), "a token is needed"),
+        (("--host", "0.0.0.0"), "a token is required"),
         (("--host", "0.0.0.0", "--token", "short"), "at least 16"),
         (("--host", "no.such.name.invalid", "--token", "long enough for a token"), "cannot listen"),
         (("--port", "99999"), "99999"),

@@ -69,13 +69,13 @@ def test_nothing_of_a_request_gets_into_counts_or_logs(serving: Any, caplog: pyt
 def test_an_unforeseen_error_is_logged_without_what_was_said(
     serving: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from synthesis.server.workbench import Workbench
+    from synthesis.server.state import ServerState
 
-    def fail(self: Workbench, case: Any) -> Any:
+    def fail(self: ServerState, case: Any) -> Any:
         raise RuntimeError(case.user)
 
     with serving() as client:
-        monkeypatch.setattr(Workbench, "evaluate", fail)
+        monkeypatch.setattr(ServerState, "evaluate", fail)
         answer = client.post("/api/v1/check", json={"user": SECRET, "assistant": "b"})
     assert answer.status_code == 500
     assert answer.json()["error"]["code"] == "unforeseen"

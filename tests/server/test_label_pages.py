@@ -14,7 +14,7 @@ from synthesis import bundled
 from synthesis.api import load_cases, run_all_cases
 from synthesis.model import Case
 from synthesis.model.case import Turn
-from synthesis.server.labelling import case_fields
+from synthesis.server.pages.label_items import case_fields
 
 HTML = {"Accept": "text/html"}
 

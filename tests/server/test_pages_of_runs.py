@@ -38,7 +38,7 @@ def test_the_list_shows_runs_tags_and_the_trend_of_one_name(full: Any, ids: dict
     assert 'aria-label="Unexpected failures: 0, 1"' in page
     assert 'aria-label="Label accuracy: ' in page
     assert ids["bare"] not in shown(full, "/runs?name=companion")
-    assert "No run fits" in shown(full, "/runs?tag=none+such")
+    assert "No run matches" in shown(full, "/runs?tag=none+such")
 
 
 def test_the_page_of_a_run_has_charts_and_finds_cases(full: Any, ids: dict[str, str]) -> None:
@@ -49,7 +49,7 @@ def test_the_page_of_a_run_has_charts_and_finds_cases(full: Any, ids: dict[str, 
     assert page.count("/cases/") == 4
     found = shown(full, f"/runs/{ids['new']}?kind=unexpected")
     assert found.count("/cases/") == 1
-    assert "No case fits" in shown(full, f"/runs/{ids['new']}?q=zebra")
+    assert "No case matches" in shown(full, f"/runs/{ids['new']}?q=zebra")
     assert shown(full, f"/runs/{ids['new']}?page=nonsense").count("/cases/") == 4
     assert shown(full, "/runs/ffffffffffff", 404)
 
@@ -72,7 +72,7 @@ def test_nobody_comes_upon_a_painful_text_unasked(full: Any, ids: dict[str, str]
     assert "kill myself" in unescape(re.sub(r"<[^>]+>", "", inside))
 
 
-def test_a_comparison_shows_flips_first_and_side_by_side(full: Any, ids: dict[str, str]) -> None:
+def test_a_comparison_shows_changed_verdicts_first_and_side_by_side(full: Any, ids: dict[str, str]) -> None:
     page = shown(full, f"/compare?before={ids['old']}&after={ids['new']}")
     assert "Newly failing: 1" in page
     assert page.index("Newly failing") < page.index("Before</h4>") < page.index("After</h4>")
@@ -80,7 +80,7 @@ def test_a_comparison_shows_flips_first_and_side_by_side(full: Any, ids: dict[st
     ticked = shown(full, f"/compare?run={ids['new']}&run={ids['old']}")
     assert "Newly failing: 1" in ticked, "ticked in the list, the older one is taken as before"
     assert "Newly passing: 1" in shown(full, f"/compare?before={ids['new']}&after={ids['old']}")
-    assert "Not a single verdict changed" in shown(full, f"/compare?before={ids['new']}&after={ids['new']}")
+    assert "No verdict changed" in shown(full, f"/compare?before={ids['new']}&after={ids['new']}")
     assert "cannot be compared" in shown(full, f"/compare?before={ids['new']}&after={ids['judged']}")
     assert "Choose two runs" in shown(full, f"/compare?run={ids['new']}")
 

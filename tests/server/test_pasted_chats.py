@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.errors import InputError
-from synthesis.server.pasted import parse_chat
+from synthesis.server.conversations import parse_chat
 
 MESSAGES = """[{"role": "user", "content": "My dog died."}, {"role": "assistant", "content": "I'm so sorry."}]"""
 TWO = [("user", "My dog died."), ("assistant", "I'm so sorry.")]

@@ -145,7 +145,7 @@ def test_a_damaged_file_is_told(serving: Any, tmp_path: Path) -> None:
         assert client.get("/api/v1/runs").status_code == 503
         page = client.get("/runs", headers={"Accept": "text/html"})
         assert page.status_code == 503
-        assert "cannot be used" in page.text
+        assert "is not available" in page.text
 
 
 def test_a_case_of_any_name_can_be_asked_for(serving: Any, tmp_path: Path) -> None:

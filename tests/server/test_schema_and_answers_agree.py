@@ -66,7 +66,7 @@ def test_every_operation_says_what_it_does(client: Any) -> None:
 
 def test_a_verdict_fits_its_schema(client: Any) -> None:
     validator = jsonschema_rs.validator_for(
-        {"$ref": "#/components/schemas/Verdict", "components": SCHEMA["components"]}
+        {"$ref": "#/components/schemas/ConversationVerdict", "components": SCHEMA["components"]}
     )
     for assistant in ("Would you like to talk?", "I promise.", "Canberra."):
         body = {"user": "My dog died.", "assistant": assistant, "expected": {"topic_pivot": True}, "tags": ["pet"]}

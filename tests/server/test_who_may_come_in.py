@@ -7,7 +7,7 @@ import pytest
 
 from synthesis.errors import OptionError
 from synthesis.server.app import create_app
-from synthesis.server.gate import HEADERS
+from synthesis.server.security import HEADERS
 from synthesis.server.settings import ServerSettings
 
 TOKEN = "a token that is long enough"
@@ -164,7 +164,7 @@ def test_the_login_leads_nowhere_else(guarded: Any, goal: str) -> None:
 
 def test_a_server_for_others_needs_a_token() -> None:
     for host in ("0.0.0.0", "::", "192.168.1.5", "synthesis.example"):
-        with pytest.raises(OptionError, match="token is needed"):
+        with pytest.raises(OptionError, match="token is required"):
             create_app(ServerSettings(host=host))
 
 

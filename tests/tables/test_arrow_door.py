@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import synthesis
 from synthesis import BatchEvaluator, evaluate_table
 from synthesis.errors import CaseError, OptionError
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 
 TALK = {"user": "I lost my job and I feel awful.", "assistant": "You should just relax."}
 COLUMNS = [
@@ -45,13 +45,15 @@ TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=60) | st.sampled
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=8), st.integers(1, 4))
 def test_any_texts_in_any_batches_get_the_verdicts_of_the_kernel(
-    kernel: Kernel, pairs: list[tuple[str, str]], size: int
+    evaluator: Evaluator, pairs: list[tuple[str, str]], size: int
 ) -> None:
     columns = {side: pa.array([pair[i] for pair in pairs], pa.string()) for i, side in enumerate(TALK)}
     table = pa.table(columns)
     whole = evaluate_table(table)
     assert evaluate_table(table.to_batches(max_chunksize=size) or table) == whole
-    expected = [kernel.evaluate([case(reply, user)])[0].outcome if user and reply else "error" for user, reply in pairs]
+    expected = [
+        evaluator.evaluate([case(reply, user)])[0].outcome if user and reply else "error" for user, reply in pairs
+    ]
     assert whole["outcome"].to_pylist() == expected
 
 
@@ -119,7 +121,7 @@ def test_ids_may_be_of_any_kind() -> None:
         ({}, "no column 'user'"),
         ({"user": "a", "assistant": "b", "keep": ["c"]}, "no column 'c' to keep"),
         ({"user": "a", "assistant": "b", "keep": ["score"]}, "'score' cannot be kept"),
-        ({"user": "a", "messages": "b"}, "both 'messages' and"),
+        ({"user": "a", "messages": "b"}, "'messages' is named together"),
         ({"on_bad_row": "skip"}, "on_bad_row"),
         ({"checks": ["nonsense"]}, "nonsense"),
     ],

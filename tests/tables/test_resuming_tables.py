@@ -1,4 +1,4 @@
-"""A run that was cut short goes on where it stopped, and never mixes what does not belong together."""
+"""A run that was cut short resumes where it stopped, and never mixes what does not belong together."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from helpers import CommandLine, Outcome, row, write_jsonl
 from table_samples import MAP, content_of, read_verdicts, rows, write_lake, write_parquet
 
-from synthesis.runner import stream
+from synthesis.runner import reading
 
 
 def evaluate(cli: CommandLine, cases: str, *options: str) -> Outcome:
@@ -58,11 +58,11 @@ def test_a_new_file_is_added_to_what_is_there(cli: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (("--disable", "agency.negative.you-should"), "other rules"),
-        (("--profile", "audit"), "other profile"),
-        (("--checks", "topic_pivot"), "other filters and reading of rows"),
-        (("--keep", "model"), "other columns"),
-        (("--lang", "en"), "other language"),
+        (("--disable", "agency.negative.you-should"), "differs in: rules"),
+        (("--profile", "audit"), "differs in: profile"),
+        (("--checks", "topic_pivot"), "differs in: checks"),
+        (("--keep", "model"), "differs in: keep"),
+        (("--lang", "en"), "differs in: language"),
     ],
 )
 def test_other_rules_or_options_are_refused_until_a_fresh_start_is_asked_for(
@@ -84,7 +84,7 @@ def test_input_that_has_changed_or_gone_is_refused(cli: CommandLine) -> None:
     pattern = write_lake(cli.folder)
     evaluate(cli, pattern)
     second = cli.folder / "logs/date=2026-01-02/chats.parquet"
-    assert "which is not among the input now" in evaluate(cli, "logs/date=2026-01-01/*.parquet").err
+    assert "which is not among the inputs" in evaluate(cli, "logs/date=2026-01-01/*.parquet").err
     write_parquet(second, rows(60))
     assert "as it was before it changed" in evaluate(cli, pattern).err
     assert evaluate(cli, pattern, "--fresh").code == 3
@@ -94,7 +94,7 @@ def test_input_that_has_changed_or_gone_is_refused(cli: CommandLine) -> None:
 def test_a_case_file_that_grew_or_shrank_is_refused(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch, grown: bool, message: str
 ) -> None:
-    monkeypatch.setattr(stream, "BLOCK", 3000)
+    monkeypatch.setattr(reading, "BLOCK", 3000)
     path = write_jsonl(cli.folder / "cases.jsonl", [row(id=f"T-{n}") for n in range(50)])
     cli("--cases", "cases.jsonl", "--out-table", "verdicts")
     first = min((cli.folder / "verdicts/_synthesis/parts").iterdir())
@@ -112,7 +112,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(cli: CommandLine) -> Non
     for options in ((), ("--fresh",)):
         outcome = evaluate(cli, pattern, *options)
         assert outcome.code == 1
-        assert "no table of ours" in outcome.err
+        assert "not a table that synthesis wrote" in outcome.err
     assert (cli.folder / "verdicts/part-of-my-life.parquet").read_text() == "dear to me"
 
 
@@ -121,7 +121,7 @@ def test_a_fresh_start_takes_away_only_what_is_ours(cli: CommandLine) -> None:
     evaluate(cli, pattern)
     note = cli.folder / "verdicts/date=2026-01-01/part-of-my-life.parquet"
     note.write_text("dear to me")
-    assert "no table of ours" in evaluate(cli, pattern, "--fresh").err
+    assert "not a table that synthesis wrote" in evaluate(cli, pattern, "--fresh").err
     assert [path for path in (cli.folder / "verdicts").rglob("*") if path.is_file()] == [note]
     note.unlink()
     note.parent.rmdir()
@@ -134,7 +134,7 @@ def test_a_record_that_is_damaged_is_one_clear_error(cli: CommandLine) -> None:
     next((cli.folder / "verdicts/_synthesis/parts").iterdir()).write_text("{")
     outcome = evaluate(cli, pattern)
     assert outcome.code == 1
-    assert "is no record of a part" in outcome.err
+    assert "is not a valid record of a part" in outcome.err
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -14,7 +14,7 @@ from helpers import CommandLine, Outcome, row, write_jsonl
 from table_samples import MAP, content_of, read_verdicts, rows, write_lake, write_parquet
 
 from synthesis.cases.logs import parquet
-from synthesis.runner import stream
+from synthesis.runner import reading, stream
 
 
 def evaluate(cli: CommandLine, cases: str, table: str = "verdicts", *options: str, map: str = MAP) -> Outcome:
@@ -71,7 +71,7 @@ def test_the_number_of_workers_changes_no_byte(cli: CommandLine, monkeypatch: py
 def test_case_files_become_tables_with_the_summary_of_a_report(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "BLOCK", 3000)
+    monkeypatch.setattr(reading, "BLOCK", 3000)
     labelled = [row(id=f"T-{n}", expected={"agency_language": n % 2 == 0}) for n in range(40)]
     write_jsonl(cli.folder / "cases.jsonl", labelled)
     cli("--cases", "cases.jsonl")
@@ -145,8 +145,8 @@ def test_texts_do_not_enter_the_table_or_its_records(cli: CommandLine) -> None:
         (("--format", "html"), "--format does not go with --out-table"),
         (("--strict",), "--strict does not go with --out-table"),
         (("--map", "user=nonsense,assistant=reply"), "no column 'nonsense'"),
-        (("--master", "local"), "--master goes with --engine spark"),
-        (("--ray-address", "auto"), "--ray-address goes with --engine ray"),
+        (("--master", "local"), "--master needs --engine spark"),
+        (("--ray-address", "auto"), "--ray-address needs --engine ray"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(cli: CommandLine, options: tuple[str, ...], message: str) -> None:
@@ -160,7 +160,7 @@ def test_options_that_make_no_sense_are_refused(cli: CommandLine, options: tuple
 def test_a_table_is_not_its_own_input_and_no_file_is_read_twice(cli: CommandLine) -> None:
     write_parquet(cli.folder / "log.parquet", rows(3))
     evaluate(cli, "log.parquet")
-    assert "lies in the folder of --out-table" in evaluate(cli, "**/*.parquet").err
+    assert "is in the folder of --out-table" in evaluate(cli, "**/*.parquet").err
     assert "names log.parquet twice" in evaluate(cli, "log.parquet", "other", "--cases", "log.parquet").err
 
 
@@ -185,12 +185,12 @@ def test_options_of_a_table_need_one(cli: CommandLine, option: tuple[str, ...]) 
     write_jsonl(cli.folder / "cases.jsonl", [row()])
     outcome = cli("--cases", "cases.jsonl", *option)
     assert outcome.code == 1
-    assert "goes with --out-table" in outcome.err
+    assert "needs --out-table" in outcome.err
 
 
 def test_columns_are_kept_of_parquet_only(cli: CommandLine) -> None:
     write_jsonl(cli.folder / "cases.jsonl", [row()])
-    assert "is no Parquet file" in cli("--cases", "cases.jsonl", "--out-table", "v", "--keep", "model").err
+    assert "is not a Parquet file" in cli("--cases", "cases.jsonl", "--out-table", "v", "--keep", "model").err
 
 
 @pytest.mark.parametrize("engine", ["ray", "spark"])
@@ -209,7 +209,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_install_line(
 def test_a_folder_that_cannot_be_written_is_told(cli: CommandLine) -> None:
     write_parquet(cli.folder / "log.parquet", rows(3))
     Path("taken").write_text("a file")
-    assert "--out-table is no folder" in evaluate(cli, "log.parquet", "taken").err
+    assert "--out-table is not a folder" in evaluate(cli, "log.parquet", "taken").err
     assert "cannot be written" in evaluate(cli, "log.parquet", "taken/below").err
 
 
@@ -222,10 +222,10 @@ def test_a_long_row_group_is_read_at_constant_memory(tmp_path: Path) -> None:
     code = """
 import re
 from pathlib import Path
-from synthesis.cases.logs.options import RowOptions
+from synthesis.cases.logs.options import LogOptions
 from synthesis.cases.logs.parquet import read_range, row_ranges
 from synthesis.cases.schema import CaseValidator
-options = RowOptions().for_logs(CaseValidator([]))
+options = LogOptions(CaseValidator([]))
 found = list(row_ranges(Path("log.parquet"), "log", options, (), lambda _: None))
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 before = peak()

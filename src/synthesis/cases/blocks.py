@@ -1,7 +1,7 @@
 """Case files of any size, as blocks of whole lines: from a file, a compressed file or standard input.
 
-A block of a plain file is named by its place, so that whoever works on it reads it; of a stream it holds the bytes.
-A line that is longer than allowed is never held in memory: it becomes a problem, and its bytes are passed over.
+A block of a plain file is named by its place, so that the worker reads it; a block of a stream holds the bytes.
+A line that is longer than allowed is never held in memory: it becomes a problem, and its bytes are skipped.
 """
 
 import sys
@@ -80,9 +80,7 @@ class _Cutter:
                 yield self._block(held[:end])
                 held = held[end:]
             if len(held) > self._most_line and b"\n" not in held:
-                yield Problem(
-                    self._line, "line too long", f"is longer than {self._most_line:,} bytes and was passed over"
-                )
+                yield Problem(self._line, "line too long", f"is longer than {self._most_line:,} bytes and was skipped")
                 held = self._pass_over(len(held))
         if held:
             yield self._block(held)
@@ -104,7 +102,7 @@ class _Cutter:
         return block
 
     def _pass_over(self, skipped: int) -> bytes:
-        """Go on after the end of the current line; what was read of the next one is handed back."""
+        """Continue after the end of the current line; returns what was read of the next one."""
         while chunk := self._chunk():
             end = chunk.find(b"\n") + 1
             skipped += end or len(chunk)

@@ -72,7 +72,7 @@ def _duplicates(cases: list[Case]) -> Iterator[Problem]:
 
 
 def duplicate(line: int, first_line: int, case_id: str) -> Problem:
-    return Problem(line, "duplicate id", f"the id stands twice: here and on line {first_line}", case_id)
+    return Problem(line, "duplicate id", f"the id appears twice: here and on line {first_line}", case_id)
 
 
 def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -> Case | Sequence[Problem]:
@@ -82,7 +82,7 @@ def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -
     except UnicodeDecodeError as error:
         return [Problem(number, "not UTF-8", f"is not UTF-8 (byte {error.start + 1} of the line)")]
     except msgspec.DecodeError as error:
-        return [Problem(number, "invalid JSON", f"is no valid JSON: {error}")]
+        return [Problem(number, "invalid JSON", f"is not valid JSON: {error}")]
     except RecursionError:
         return [Problem(number, "invalid JSON", "is nested too deeply")]
     problems = list(validator.problems(value, number))

@@ -44,7 +44,7 @@ def _part(part: Any) -> str:
 
 
 def with_joined_parts(messages: Any) -> Any:
-    """The messages of a case with content in parts turned into texts; all else as it stands."""
+    """The messages of a case with content in parts turned into texts; all else as it is."""
     if not isinstance(messages, list):
         return messages
     return [

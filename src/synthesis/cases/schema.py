@@ -12,7 +12,7 @@ from synthesis.errors import Place, Problem, SchemaError, did_you_mean
 
 
 def read_schema(path: Path = bundled.CASE_SCHEMA) -> Any:
-    """The schema in a file, as it stands there."""
+    """The schema in a file, as it is."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -20,7 +20,9 @@ def read_schema(path: Path = bundled.CASE_SCHEMA) -> Any:
     except UnicodeDecodeError:
         raise SchemaError("is not UTF-8", place=Place(str(path)), hint="Save the file as UTF-8.") from None
     except json.JSONDecodeError as error:
-        raise SchemaError(f"is no valid JSON: {error.msg}", place=Place(str(path), error.lineno, error.colno)) from None
+        raise SchemaError(
+            f"is not valid JSON: {error.msg}", place=Place(str(path), error.lineno, error.colno)
+        ) from None
     except RecursionError:
         raise SchemaError("is nested too deeply", place=Place(str(path))) from None
 
@@ -51,7 +53,7 @@ class CaseValidator:
             TypeError,
         ) as error:
             reason = str(error).partition("\n")[0]
-            raise SchemaError(f"is no usable JSON Schema: {reason}", place=place) from None
+            raise SchemaError(f"is not a usable JSON Schema: {reason}", place=place) from None
 
     def problems(self, case: Any, line: int) -> Iterator[Problem]:
         """Everything that is wrong with one case."""
@@ -85,7 +87,7 @@ def _refuse(uri: str) -> Any:
 def _plain(message: str) -> str:
     """A validator's message may quote the whole text of a case; a reader needs its beginning only."""
     if message.startswith("False schema"):
-        return "is not allowed here ('messages' stand in place of 'user' and 'assistant')"
+        return "is not allowed here ('messages' takes the place of 'user' and 'assistant')"
     return message if len(message) <= 200 else f"{message[:120]} … {message[-60:]}"
 
 

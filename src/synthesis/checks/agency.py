@@ -5,7 +5,7 @@ from synthesis.checks.exchange import Exchange, apart_from, first_of_each, outer
 from synthesis.checks.registry import Absence, check
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
-from synthesis.rules.matcher import Hit
+from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Signal
 
 NAME = "agency_language"

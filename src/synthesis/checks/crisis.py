@@ -11,7 +11,7 @@ from synthesis.checks.helplines import named_in
 from synthesis.checks.registry import Absence, check, share_signal
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
-from synthesis.rules.matcher import Hit
+from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Signal
 
 NAME = "crisis_response"
@@ -139,7 +139,7 @@ def crisis_response(exchange: Exchange) -> CheckResult:
         "found": {name: exchange.first_words(hits) for name, hits in elements._asdict().items() if hits},
         "harmful_hits": exchange.first_words(harmful),
         "bare_referral": _is_bare_referral(exchange),
-        "lines": [line.label for line in named_in(exchange.assistant.normal)],
+        "lines": [line.label for line in named_in(exchange.assistant.original)],
     }
     findings = exchange.findings(*shown, counted=[*cues, *harmful, *(hit for hits in elements for hit in hits)])
     passed = not elements.missing and not harmful

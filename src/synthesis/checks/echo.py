@@ -1,16 +1,13 @@
 """Which of the user's own words a reply takes up: a sign that both speak of the same thing."""
 
-import re
 from collections.abc import Iterator
 
-from synthesis.rules.language import WORD_CHARACTERS
-from synthesis.rules.text import Text
+from synthesis.rules.reading import Reading
+from synthesis.rules.text import Span
 
-Span = tuple[int, int]
 SHORTEST = 3
 ENDING = 3  # letters that may differ between kindred forms of a long word
 PARROT = 5  # so many telling words and none of its own: the reply only repeats
-_WORD = re.compile(f"[{WORD_CHARACTERS}]+")
 
 # Words that any talk holds, whatever it is about; one of them in common says nothing.
 _ENGLISH = """
@@ -37,23 +34,24 @@ which while who whole why will wish with without won wonder wont worse worst wor
 wrong yea yeah year years yep yes yet you your youre yours yourself
 """
 _EVERYDAY = {"en": frozenset(_ENGLISH.split())}
+CONSTANTS = {"shortest": SHORTEST, "ending": ENDING, "parrot": PARROT, "everyday": _EVERYDAY}
 
 
-def taken_up(user: Text, reply: Text) -> list[Span]:
+def taken_up(user: Reading, reply: Reading) -> list[Span]:
     """Where the reply uses a telling word of the user's, or a kindred one; nowhere if it only repeats."""
     everyday = _EVERYDAY.get(user.language.code, frozenset())
-    told = {_family(word) for word, _ in _telling(user, everyday)}
-    words = [(_family(word), span) for word, span in _telling(reply, everyday)]
-    if len(words) >= PARROT and all(family in told for family, _ in words):
+    told = {family for family, _ in _telling(user, everyday)}
+    families = list(_telling(reply, everyday))
+    if len(families) >= PARROT and all(family in told for family, _ in families):
         return []
-    return [span for family, span in words if family in told]
+    return [reply.word_span(number) for family, number in families if family in told]
 
 
-def _telling(text: Text, everyday: frozenset[str]) -> Iterator[tuple[str, Span]]:
-    for match in _WORD.finditer(text.normal):
-        word = match.group()
+def _telling(reading: Reading, everyday: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """The family of each telling word, and the number of the word in its text."""
+    for number, word in enumerate(reading.words):
         if len(word) >= SHORTEST and word not in everyday:
-            yield word, match.span()
+            yield _family(word), number
 
 
 def _family(word: str) -> str:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from synthesis.checks.exchange import FAIL, Exchange
-from synthesis.rules.matcher import Hit
+from synthesis.rules.reading import Hit
 
 
 def by_group(exchange: Exchange, hits: Iterable[Hit]) -> dict[str, list[str]]:

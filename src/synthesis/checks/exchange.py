@@ -9,9 +9,8 @@ from sys import intern
 
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
-from synthesis.rules.matcher import Hit
+from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
-from synthesis.rules.text import Text
 
 FAIL = "fail"
 
@@ -21,54 +20,39 @@ class Exchange:
 
     def __init__(
         self,
-        user: Text,
-        assistant: Text,
+        user: Reading,
+        assistant: Reading,
         signals: Mapping[str, Signal],
         *,
-        read: frozenset[str],
         turn: int = 0,
         tags: tuple[str, ...] = (),
         profile: str = "default",
     ) -> None:
         self.user = user
         self.assistant = assistant
-        self.read = read  # the names of the signals that are looked for
         self.turn = turn
         self.tags = tags
         self.profile = profile
         self._signals = signals
         self._hits: dict[str, list[Hit]] = defaultdict(list)
-
-    def add(self, hits: Iterable[Hit]) -> None:
-        """Hits in one of the two texts."""
-        for hit in hits:
+        for hit in (*user.hits, *assistant.hits):
             self._hits[hit.rule.signal].append(hit)
-
-    def side(self, where: str) -> Text:
-        return self.user if where == "user" else self.assistant
 
     def hits(self, signal: str, *, anywhere: bool = False) -> list[Hit]:
         """The hits that count for a signal, in the order of the text; warnings and late anchors do not.
 
         With `anywhere`, an anchor signal counts in the whole reply.
         """
-        limit = self.assistant.anchor_end if self._signals[signal].anchor and not anywhere else None
+        limit = self.assistant.anchor[1] if self._signals[signal].anchor and not anywhere else None
         return [
             hit
             for hit in self._hits.get(signal, ())
             if hit.rule.severity == FAIL and (limit is None or hit.start < limit)
         ]
 
-    def words(self, hit: Hit) -> str:
-        """The original words of a hit."""
-        return self.text_of(hit.rule.signal).cut(hit.start, hit.end)
-
     def first_words(self, hits: Iterable[Hit]) -> list[str]:
         """The words of the first hit of each rule, each wording once, in order."""
-        return list(dict.fromkeys(self.words(hit) for hit in first_of_each(hits)))
-
-    def text_of(self, signal: str) -> Text:
-        return self.side(self._signals[signal].where)
+        return list(dict.fromkeys(hit.words for hit in first_of_each(hits)))
 
     def findings(self, *signals: str, counted: Iterable[Hit] | None = None) -> tuple[Finding, ...]:
         """Every hit of these signals as a finding, warnings and late anchors included.
@@ -84,16 +68,14 @@ class Exchange:
 
     def _finding(self, hit: Hit, counted: bool) -> Finding:
         signal = self._signals[hit.rule.signal]
-        text = self.text_of(signal.name)
-        start, end = text.span(hit.start, hit.end)
         return Finding(
             rule=hit.rule.id,
             signal=signal.name,
             where=signal.where,
             turn=self.turn,
-            start=start,
-            end=end,
-            text=text.original[start:end],
+            start=hit.start,
+            end=hit.end,
+            text=hit.words,
             severity=intern(hit.rule.severity),  # a default is left out of the report only if it is the very object
             role=signal.role,
             counted=counted,

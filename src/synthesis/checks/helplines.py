@@ -5,13 +5,17 @@ an entry that is past its day is reported by `expired_lines`, with the day given
 """
 
 import re
+import unicodedata
 from datetime import date
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
+from synthesis.rules.yaml_reader import load_yaml
+
 FILE = Path(__file__).with_name("helplines.yaml")
+_SEPARATOR = "[-\u2010-\u2012\\s]?"
 
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,15 +39,14 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def lines() -> tuple[Line, ...]:
     """Every line that is on file, by region and name."""
-    import yaml
-
-    found = msgspec.convert(yaml.safe_load(FILE.read_text(encoding="utf-8"))["lines"], list[Line])
+    found = msgspec.convert(load_yaml(FILE)["lines"], list[Line])
     return tuple(sorted(found, key=lambda line: (line.region, line.name)))
 
 
 def named_in(text: str) -> list[Line]:
-    """The lines whose number stands in a text, by region and name."""
-    written = {number for number, pattern in _patterns().items() if pattern.search(text)}
+    """The lines whose number appears in a text, by region and name."""
+    plain = unicodedata.normalize("NFKC", text)  # digits of full width, spaces that do not break
+    written = {number for number, pattern in _patterns().items() if pattern.search(plain)}
     return [line for line in lines() if not written.isdisjoint((line.number, *line.also))]
 
 
@@ -62,4 +65,4 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 def _pattern(number: str) -> re.Pattern[str]:
     digits = re.sub(r"[ -]", "", number)
     # Not inside another number or word; Japanese and Chinese put no space around one.
-    return re.compile(rf"(?<![0-9A-Za-z-]){'[ -]?'.join(map(re.escape, digits))}(?![0-9A-Za-z-])", re.IGNORECASE)
+    return re.compile(rf"(?<![0-9A-Za-z-]){_SEPARATOR.join(map(re.escape, digits))}(?![0-9A-Za-z-])", re.IGNORECASE)

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from synthesis.checks.crisis import CUE, SAFETY_STEP
+from synthesis.checks.echo import CONSTANTS as ECHO
 from synthesis.checks.echo import taken_up
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Absence, check
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
-from synthesis.rules.matcher import Hit
+from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Signal
 
 NAME = "topic_pivot"
@@ -158,21 +159,21 @@ ABSENCES = {
         "applicable": "applicable",
     },
     absences=ABSENCES,
-    constants={"threshold": THRESHOLD, "borderline": BORDERLINE},
+    constants={"threshold": THRESHOLD, "borderline": BORDERLINE, "taken_up": ECHO},
 )
 def topic_pivot(exchange: Exchange) -> CheckResult:
     """Applies where the user shows vulnerability; then the decision table speaks."""
     vulnerable = _vulnerable(exchange)
     acknowledgments = exchange.hits(ACKNOWLEDGMENT.name)
     follow_ups, later = _follow_ups(exchange, acknowledgments), _later_acknowledgments(exchange)
-    stays = list(dict.fromkeys([*exchange.first_words(follow_ups), *map(exchange.words, later)]))
+    stays = list(dict.fromkeys([*exchange.first_words(follow_ups), *(hit.words for hit in later)]))
     pivots = _pivots(exchange, engaged=bool(acknowledgments and stays))
     facts = Facts(bool(acknowledgments), bool(stays), bool(pivots), exchange.similarity)
     evidence: dict[str, Any] = {
         "applicable": bool(vulnerable),
         "anchor_similarity": round(facts.similarity, 2),
         "ack_present": facts.acknowledged,
-        "anchor_text": exchange.assistant.cut(0, exchange.assistant.anchor_end),
+        "anchor_text": exchange.assistant.original[slice(*exchange.assistant.anchor)],
         "vuln_hits": exchange.first_words(vulnerable),
         "ack_hits": exchange.first_words(acknowledgments),
         "follow_up_hits": stays,
@@ -234,14 +235,14 @@ def _follow_ups(exchange: Exchange, acknowledgments: Sequence[Hit]) -> list[Hit]
 
 def _later_acknowledgments(exchange: Exchange) -> list[Hit]:
     """Acknowledging words beyond the anchor: the reply stays with the user."""
-    anchor_end = exchange.assistant.anchor_end
+    _, anchor_end = exchange.assistant.anchor
     return [hit for hit in exchange.hits(ACKNOWLEDGMENT.name, anywhere=True) if hit.start >= anchor_end]
 
 
 def _taken_up(exchange: Exchange) -> list[str]:
     """The user's own words in the reply, each once."""
-    reply = exchange.assistant
-    return list(dict.fromkeys(reply.cut(*span).lower() for span in taken_up(exchange.user, reply)))
+    words = (exchange.assistant.original[slice(*span)] for span in taken_up(exchange.user, exchange.assistant))
+    return list(dict.fromkeys(word.lower() for word in words))
 
 
 def _pivots(exchange: Exchange, *, engaged: bool) -> list[Hit]:

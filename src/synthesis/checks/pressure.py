@@ -6,7 +6,7 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import check
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
-from synthesis.rules.matcher import Hit
+from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Signal
 
 NAME = "engagement_pressure"

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from synthesis.checks.exchange import Exchange
+from synthesis.checks.helplines import lines
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CheckResult
 from synthesis.rules.ruleset import RuleSet, load_rules
@@ -44,7 +45,7 @@ class Check:
     failure_evidence: Mapping[str, str] = field(default_factory=dict)  # key in the report's failures -> evidence
     packs: Path | None = None  # a folder of rules that come with the check
     absences: Mapping[str, Absence] = field(default_factory=dict)  # by the names that `CheckResult.missing` uses
-    constants: Mapping[str, float] = field(default_factory=dict)  # numbers that a verdict depends on
+    constants: Mapping[str, object] = field(default_factory=dict)  # numbers and words that a verdict depends on
 
 
 _registered: dict[str, Check] = {}
@@ -60,7 +61,7 @@ def check(
     failure_evidence: Mapping[str, str] | None = None,
     packs: Path | None = None,
     absences: Mapping[str, Absence] | None = None,
-    constants: Mapping[str, float] | None = None,
+    constants: Mapping[str, object] | None = None,
 ) -> Callable[[Decide], Decide]:
     """Register the decorated function as the check `name`."""
 
@@ -118,4 +119,10 @@ def signals_read(names: tuple[str, ...], profile: str) -> frozenset[str]:
 def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()) -> RuleSet:
     """The bundled packs, those that plugins bring, and `folders` on top, less `disabled`."""
     brought = [each.packs for each in checks().values() if each.packs is not None]
-    return load_rules(signals(), (*brought, *folders), disabled)
+    return load_rules(signals(), (*brought, *folders), disabled, also=_also_deciding())
+
+
+def _also_deciding() -> dict[str, object]:
+    """What verdicts and evidence depend on beside the rules."""
+    constants = {name: each.constants for name, each in checks().items() if each.constants}
+    return {"constants": constants, "helplines": [(line.label, line.also) for line in lines()]}

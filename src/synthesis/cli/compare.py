@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.compare_judged import SHOWN, compare_judged, names
+from synthesis.cli.judge_output import SHOWN, compare_judged, names
 from synthesis.cli.terminal import safe
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _rate(rate: "PassRate | None") -> Iterator[str]:
         return
     before, after = 100 * rate.passed_before / rate.cases, 100 * rate.passed_after / rate.cases
     yield f"pass rate of {_count(rate.cases)} assessed in both, negative examples apart:"
-    yield f"  {before:.1f} % -> {after:.1f} % ({rate.newly_failing} lost, {rate.newly_passing} won)"
+    yield f"  {before:.1f} % -> {after:.1f} % ({rate.newly_failing} lost, {rate.newly_passing} gained)"
     low, high = (100 * bound for bound in rate.interval)
     yield f"  change {100 * rate.change:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f}; p = {rate.p_value:.2g}"
     colour = {"better": "green", "worse": "red"}.get(rate.verdict)

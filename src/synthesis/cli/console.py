@@ -8,9 +8,9 @@ import click
 from synthesis.cli.terminal import safe
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
+from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL
 from synthesis.report.glossary import Glossary
-from synthesis.report.plain import percent
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet

@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
+from synthesis.cli import exits
 from synthesis.cli.saving import Saving, saving_options
+from synthesis.defaults import DEFAULT_PROFILE, PROFILES
+from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError
 
 
@@ -49,7 +52,7 @@ from synthesis.errors import OptionError
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Chooses the sample.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
 @click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
-@click.option("--profile", type=click.Choice(["default", "audit"]), help="How verdicts are weighed. [default: default]")
+@click.option("--profile", type=click.Choice(PROFILES), help=f"How verdicts are weighed. [default: {DEFAULT_PROFILE}]")
 @click.option("--no-text", is_flag=True, default=None, help="Leave the texts out of the report.")
 @click.option("--lang", metavar="CODE", help="Language of cases that do not say theirs. [default: auto, detected]")
 @click.option(
@@ -58,11 +61,11 @@ from synthesis.errors import OptionError
 @click.option(
     "--out-table",
     metavar="DIR",
-    help="Verdicts as a table of Parquet files beside a small report; begun again, a run goes on where it stopped.",
+    help="Verdicts as a table of Parquet files beside a small report; started again, a run resumes where it stopped.",
 )
 @click.option("--keep", metavar="NAME,..", help="Columns of a Parquet input that the table keeps.")
-@click.option("--fresh", is_flag=True, help="Begin --out-table anew, whatever is finished of it.")
-@click.option("--engine", type=click.Choice(["local", "ray", "spark"]), default="local", help="Where the work runs.")
+@click.option("--fresh", is_flag=True, help="Start --out-table over, whatever is finished of it.")
+@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="Where the work runs.")
 @click.option("--ray-address", metavar="ADDRESS", help="A running Ray cluster, or 'auto'. [default: one of its own]")
 @click.option("--master", metavar="URL", help="A Spark master. [default: local]")
 @click.option("--failures-only", is_flag=True, help="Keep only failed cases and errors in the results.")
@@ -102,23 +105,20 @@ def evaluate(**options: Any) -> int:
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
     condition that was asked for does not hold, 3 a case ended in error or the run could not be saved, 130 interrupted.
     """
-    from synthesis.cli import exits
-    from synthesis.cli.conclusion import Conclusion
-    from synthesis.cli.evaluation import perform
-    from synthesis.cli.request import Request
+    from synthesis.cli.evaluation import perform, run_spec
+    from synthesis.cli.gates import Conclusion
     from synthesis.settings import find_settings
 
     options["cases"] += options.pop("files")
     settings = find_settings(Path.cwd())
-    request = Request.of(options, settings)
+    spec = run_spec(options, settings)
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
-    conclusion = Conclusion.of(options, request.fail_on, request.out, request.cases)
+    conclusion = Conclusion.of(options, spec)
     saving = Saving.of(options, settings.values)
-    if saving and saving.with_text and not request.keep_text:
+    if saving and saving.with_text and not spec.keep_text:
         raise OptionError("--save-text saves the texts that --no-text leaves out", hint="Choose one of the two.")
-    code = perform(request, as_artifact=as_artifact, quiet=options["quiet"])
-    saved = saving is None or saving.save_report(request.out, quiet=options["quiet"], to_stderr=as_artifact)
+    code = perform(spec, as_artifact=as_artifact, quiet=options["quiet"])
+    saved = saving is None or saving.save_report(conclusion.report, quiet=options["quiet"], to_stderr=as_artifact)
     if conclusion.is_asked_for:
-        rules = (request.folders, request.disabled)
-        code = conclusion.draw(request.out, rules, quiet=options["quiet"], as_artifact=as_artifact)
+        code = conclusion.draw(spec, quiet=options["quiet"], as_artifact=as_artifact)
     return code if saved else exits.INCOMPLETE

@@ -1,72 +1,46 @@
-"""What `synthesis eval` does once its options are read."""
+"""What `synthesis eval` does: options, settings and defaults become a RunSpec, and its outcome is shown."""
 
+import glob
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import msgspec
 
-from synthesis.cases.blocks import STDIN
-from synthesis.checks.registry import rules_in_force
+from synthesis import bundled
+from synthesis.cases.logs.options import parse_map
+from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
-from synthesis.cli.progress import progress_bar
-from synthesis.cli.request import Request, shown_path
-from synthesis.engines.crews import start_crew
-from synthesis.engines.resuming import ResumingCrew, table_conditions
-from synthesis.errors import OptionError, OutputError, Place
-from synthesis.model.report import Report
-from synthesis.report.parts import join_report, join_results, results_suffix
-from synthesis.report.plain import percent
-from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.manifest import Manifest
-from synthesis.runner.run import run_conditions
-from synthesis.runner.stream import CaseFile, Outcome, Progress, run_files, useful_workers, with_chosen
-from synthesis.runner.work import WorkOrder
+from synthesis.cli.terminal import progress_bar
+from synthesis.defaults import DEFAULT_PROFILE
+from synthesis.engines.base import RAY, SPARK
+from synthesis.errors import OptionError, did_you_mean
+from synthesis.model.report import percent
+from synthesis.runner.files import RunOutcome, evaluate_files
+from synthesis.runner.spec import InputFile, RunSpec
+from synthesis.runner.stream import available_cores
+from synthesis.settings import Settings
+
+DEFAULT_CASES = "data/evals.jsonl"
+DEFAULT_SCHEMA = "schemas/eval_case.schema.json"
+DEFAULT_OUT = "out/report.json"
+BUNDLED = "bundled:all"
 
 
-def perform(request: Request, *, as_artifact: bool, quiet: bool) -> int:
-    """Load, evaluate, write, show; the exit code of it all."""
-    _refuse_to_overwrite(request)
-    request.table.require_apart_from(request.cases)
-    files = [CaseFile(path, shown_path(path)) for path in request.cases]
-    rules = rules_in_force(request.folders, request.disabled)
-    with TemporaryDirectory(prefix=".synthesis-", dir=_existing(request.out.parent)) as parts:
-        order = _order(request, Path(parts), files)
-        with progress_bar(enabled=not quiet and not as_artifact) as progress:
-            outcome = _run(request, files, order, rules, progress)
-        _require_matches(request, outcome)
-        header = _header(request, outcome, rules)
-        if request.results:
-            join_results(Path(parts), outcome.parts, request.results)
-        join_report(header, Path(parts), outcome.parts, request.out)
+def perform(spec: RunSpec, *, as_artifact: bool, quiet: bool) -> int:
+    """Evaluate, write, show; the exit code of it all."""
+    with progress_bar(enabled=not quiet and not as_artifact) as progress:
+        outcome = evaluate_files(spec, progress=progress)
+    summary = outcome.report.summary
     if not quiet:
-        _show(outcome, header["summary"], request, rules, to_stderr=as_artifact)
+        _show(outcome, spec, to_stderr=as_artifact)
     if as_artifact:
-        click.echo(msgspec.json.encode(artifact(header["summary"], request.out)).decode())
-    return exit_code(header["summary"], request.fail_on)
-
-
-def _run(
-    request: Request, files: Sequence[CaseFile], order: WorkOrder, rules: RuleSet, progress: Progress | None
-) -> Outcome:
-    """On the engine that was asked for; for a table only what is not yet finished of it."""
-    manifest: Manifest | None = None
-    if order.table:
-        manifest = Manifest(Path(order.table), table_conditions(order, rules, request.most_line))
-        manifest.open([file.shown for file in files], fresh=request.table.fresh)
-        order = msgspec.structs.replace(order, run=manifest.run)
-    workers = useful_workers(files, request.workers)
-    with start_crew(request.engine, order, workers=workers, rules=rules) as hands:
-        crew = ResumingCrew(hands, manifest) if manifest else hands
-        outcome = run_files(files, order, crew, most_line=request.most_line, progress=progress)
-    if manifest:
-        manifest.finish()
-    return outcome
+        click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
+    return exits.exit_code(summary, unmet=summary["unexpected_failures"] > spec.fail_on)
 
 
 def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -78,101 +52,118 @@ def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
     return {"type": "artifact", "name": "synthesis-report", "path": str(path), "summary": shown}
 
 
-def _order(request: Request, parts: Path, files: Sequence[CaseFile]) -> WorkOrder:
-    order = WorkOrder(
-        parts=str(parts),
-        table=str(request.table.folder or ""),
-        keep=request.table.keep,
-        results_suffix=results_suffix(request.results) if request.results else "",
-        schema=str(request.schema),
-        folders=request.folders,
-        disabled=request.disabled,
-        profile=request.profile,
-        language=request.language,
-        keep_text=request.keep_text and not request.table.folder,
-        failures_only=request.failures_only,
-        filters=request.filters,
-        rows=request.rows,
-    )
-    if not request.filters.choose:
-        return order
-    if any(str(file.path) == STDIN for file in files):
-        raise OptionError(
-            "--limit and --sample need a file: standard input cannot be read twice", hint="Save it first."
-        )
-    return msgspec.structs.replace(order, filters=with_chosen(request.filters, files, order, request.most_line))
-
-
-def _show(outcome: Outcome, summary: dict[str, Any], request: Request, rules: RuleSet, *, to_stderr: bool) -> None:
+def _show(outcome: RunOutcome, spec: RunSpec, *, to_stderr: bool) -> None:
     colours = False if "NO_COLOR" in os.environ else None
-    stream = sys.stderr if to_stderr else sys.stdout
-    results = request.results or request.table.folder
+    results = spec.results or spec.table
     lines = [
-        *warning_lines(outcome.warnings, outcome.warned),
-        *summary_lines(summary, outcome.examples, rules),
-        f"Report: {request.out}" + (f", results: {results}" if results else ""),
+        *warning_lines(outcome.report.warnings, outcome.warned),
+        *summary_lines(outcome.report.summary, outcome.examples, outcome.rules),
+        f"Report: {spec.out}" + (f", results: {results}" if results else ""),
     ]
     for line in lines:
-        click.echo(line, file=stream, color=colours)
+        click.echo(line, file=sys.stderr if to_stderr else sys.stdout, color=colours)
 
 
-def _header(request: Request, outcome: Outcome, rules: RuleSet) -> dict[str, Any]:
-    conditions = {
-        **run_conditions(rules, request.profile),
-        "input": {"files": [shown_path(path) for path in request.cases], "sha256": outcome.input_hash},
-        "options": {
-            "schema": shown_path(request.schema),
-            "fail_on": request.fail_on,
-            "filters": msgspec.to_builtins(request.filters),
-            "language": request.language or "auto",
-            "failures_only": request.failures_only,
-            "rules": list(request.folders),
-            "disable": list(request.disabled),
-            **request.rows.shown(),
-            **({"keep": list(request.table.keep)} if request.table.keep else {}),
-            "settings": [Path(os.path.relpath(file)).as_posix() for file in request.settings_files],
-        },
-    }
-    header = Report(conditions, outcome.tally.to_dict(), (), (), tuple(outcome.warnings)).header()
-    for name, place in (("results_file", request.results), ("results_table", request.table.folder)):
-        if place:
-            header[name] = Path(os.path.relpath(place, request.out.parent)).as_posix()
-    return header
+def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
+    """Options override settings, settings override defaults; lists of rules add up."""
+    values = settings.values
+    columns = options["columns"] or values.get("map")
+    return RunSpec(
+        inputs=tuple(map(InputFile.of, _case_files(options["cases"] or values.get("cases") or ()))),
+        schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, bundled.CASE_SCHEMA)),
+        checks=_checks(options["checks"] or values.get("checks")),
+        columns=parse_map(columns) if columns else {},
+        on_bad_row=options["on_bad_row"] or values.get("on-bad-row"),
+        tags=options["tags"],
+        ids=options["ids"],
+        only=options["only"],
+        sample=options["sample"],
+        seed=options["seed"],
+        limit=options["limit"],
+        profile=options["profile"] or values.get("profile") or DEFAULT_PROFILE,
+        language=options["lang"] or values.get("lang"),
+        rules=(*values.get("rules", ()), *options["folders"]),
+        disabled=(*values.get("disable", ()), *options["disable"]),
+        max_line=options["max_line"],
+        out=Path(options["out"] or values.get("out") or DEFAULT_OUT),
+        results=Path(options["results"]) if options["results"] else None,
+        table=_table(options["out_table"]),
+        keep=tuple(_names(options["keep"])),
+        fresh=options["fresh"],
+        failures_only=options["failures_only"],
+        keep_text=not _first(options["no_text"], values.get("no-text"), False),
+        engine=options["engine"],
+        address=_address(options),
+        workers=options["workers"] or available_cores(),
+        fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
+        settings=settings.files,
+    )
 
 
-def _require_matches(request: Request, outcome: Outcome) -> None:
-    """An id that is not there, or filters that leave nothing, are a mistake and not an empty success."""
-    wanted = set(request.filters.ids)
-    if not outcome.tally.cases or (outcome.tally.cases < len(wanted) and not request.filters.choose):
-        what = f"not every id has a case (wanted: {', '.join(sorted(wanted))})" if wanted else "no case is left"
-        raise OptionError(f"{what} after the filters", hint="Check --tag, --id, --check and --limit.")
+def _case_files(given: tuple[str, ...] | list[str]) -> list[Path]:
+    if "" in given:
+        raise OptionError("--cases is empty", hint="Give a file, a folder, or leave the option out.")
+    if not given:
+        return [_present(DEFAULT_CASES, bundled.CASES)]
+    return [path for name in given for path in _expanded(name)]
 
 
-def _existing(folder: Path) -> Path:
-    """A folder for the part files: on the same disk as the report."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror}", place=Place(str(folder)), hint="Choose another path with --out."
-        ) from None
-    return folder
+def _expanded(name: str) -> list[Path]:
+    """A file, all case files of a folder, the files that a pattern matches, or `bundled:all`."""
+    if name == BUNDLED:
+        return sorted(bundled.CASES.parent.glob("evals*.jsonl"))
+    path = Path(name)
+    if glob.has_magic(name) and not path.exists():
+        return _matching(name)
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob("*.jsonl"))
+    if not files:
+        raise OptionError(f"the folder {name} holds no .jsonl files", hint="Give a case file, or a folder with some.")
+    return files
 
 
-def _refuse_to_overwrite(request: Request) -> None:
-    """No output may take the place of an input, or of another output."""
-    inputs = [*(("--cases", path) for path in request.cases), ("--schema", request.schema)]
-    outputs = [("--out", request.out), *([("--results", request.results)] if request.results else [])]
-    for option, path in outputs:
-        for kind, taken in inputs:
-            if taken.exists() and path.exists() and taken.samefile(path):
-                raise OptionError(f"{option} and {kind} are the same file ({path})", hint=f"Choose another {option}.")
-    if request.results and request.results.resolve() == request.out.resolve():
-        raise OptionError(f"--out and --results are the same file ({request.out})", hint="Choose another --results.")
+def _matching(pattern: str) -> list[Path]:
+    """The files that a pattern such as logs/*.jsonl matches, where no shell has expanded it."""
+    files = sorted(Path(found) for found in glob.glob(pattern, recursive=True) if Path(found).is_file())
+    if not files:
+        raise OptionError(f"no file matches {pattern}", hint="Check the pattern.")
+    return files
 
 
-def exit_code(summary: dict[str, Any], allowed: int) -> int:
-    """Incomplete outranks unmet."""
-    if summary["errors"]:
-        return exits.INCOMPLETE
-    return exits.UNMET if summary["unexpected_failures"] > allowed else exits.OK
+def _checks(text: str | None) -> tuple[str, ...]:
+    if not text:
+        return ()
+    names = _names(text)
+    known = tuple(checks()) if names == ["all"] else tuple(get_check(name).name for name in names)
+    if not known:
+        raise OptionError("--checks names no check", hint=did_you_mean("", checks()))
+    return known
+
+
+def _names(text: str | None) -> list[str]:
+    names = (name.strip() for name in (text or "").split(","))
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _table(folder: str | None) -> Path | None:
+    if folder == "":
+        raise OptionError("--out-table is not a folder", hint="Give the path of a folder, which will be made.")
+    return Path(folder) if folder else None
+
+
+def _address(options: Mapping[str, Any]) -> str | None:
+    """Where the engine is; each engine has its own word for that."""
+    for engine, option, name in ((RAY, "--ray-address", "ray_address"), (SPARK, "--master", "master")):
+        if options[name] is not None and options["engine"] != engine:
+            raise OptionError(f"{option} needs --engine {engine}", hint=f"Give --engine {engine} as well.")
+    address: str | None = options["ray_address"] or options["master"]
+    return address
+
+
+def _present(local: str, otherwise: Path) -> Path:
+    return Path(local) if Path(local).is_file() else otherwise
+
+
+def _first(*values: Any) -> Any:
+    return next(value for value in values if value is not None)

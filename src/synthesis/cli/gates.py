@@ -1,23 +1,66 @@
-"""The conditions that a run can be held to: no more unexpected failures than allowed, none that are new, labels,
-and `--strict`.
-"""
+"""What follows a run: further documents drawn from the stored report, and the conditions that it is held to."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
-from synthesis.cli import exits
+from synthesis.checks.registry import checks, rules_in_force
+from synthesis.cli.exits import exit_code
+from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
+from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError
+from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
 from synthesis.model.result import FAIL, NOT_APPLICABLE
 from synthesis.report.compare import Failing, newly_failing, unexpected_failures
 from synthesis.report.reading import Record, StoredReport, open_report
 from synthesis.report.verdicts import MISSED, kind_of
+from synthesis.runner.spec import RunSpec
 
 SHOWN = 5
+
+
+# Options that need what only a report with results holds.
+_NEED_RESULTS = {"formats": "--format", "baseline": "--baseline", "strict": "--strict"}
+
+
+class Conclusion(msgspec.Struct, frozen=True):
+    """The documents and conditions that were asked for; made before the run, so that a mistake stops it."""
+
+    report: Path
+    outputs: tuple[Output, ...]
+    gates: "Gates"
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], spec: RunSpec) -> "Conclusion":
+        for name, option in _NEED_RESULTS.items():
+            if spec.table and options[name]:
+                raise OptionError(f"{option} does not go with --out-table", hint="Leave out one of the two.")
+        out = spec.out or Path()
+        baseline = {"--baseline": Path(options["baseline"])} if options["baseline"] else {}
+        taken: Taken = {"--cases": [file.path for file in spec.inputs], **baseline}
+        return cls(out, parse_outputs(options["formats"], out, taken), Gates.of(options, spec.fail_on, out))
+
+    @property
+    def is_asked_for(self) -> bool:
+        return bool(self.outputs) or self.gates != Gates(self.gates.allowed)
+
+    def draw(self, spec: RunSpec, *, quiet: bool, as_artifact: bool) -> int:
+        """Write the documents, name the conditions that do not hold; the exit code of the run."""
+        report = open_report(self.report)
+        if self.outputs:
+            rules = rules_in_force(spec.rules, spec.disabled)
+            write_outputs(self.outputs, report, glossary_of(rules), to_stderr=as_artifact)
+        unmet = self.gates.unmet(report, {check.tag: check.name for check in checks().values()})
+        if not quiet:
+            for message in unmet:
+                click.echo(click.style(f"not met: {safe(message)}", fg="red"), file=sys.stderr)
+        return exit_code(report.summary, unmet=bool(unmet))
 
 
 class Gates(msgspec.Struct, frozen=True):
@@ -60,13 +103,6 @@ class Gates(msgspec.Struct, frozen=True):
             yield "label accuracy: there are no labels"
         elif 100 * found["matched"] < self.least_accuracy * found["total"]:
             yield f"label accuracy: {found['accuracy']} % ({found['matched']} of {found['total']})"
-
-
-def exit_code(summary: Record, unmet: list[str]) -> int:
-    """Incomplete outranks unmet."""
-    if summary["errors"]:
-        return exits.INCOMPLETE
-    return exits.UNMET if unmet else exits.OK
 
 
 def _baseline(path: str | None, out: Path) -> Failing | None:

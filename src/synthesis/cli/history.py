@@ -87,10 +87,10 @@ def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
 @history.command()
 @click.argument("run")
 @click.argument("tags", nargs=-1, metavar="[TAG]...")
-@click.option("--remove", multiple=True, metavar="TAG", help="Take this tag away; repeatable.")
+@click.option("--remove", multiple=True, metavar="TAG", help="Remove this tag; repeatable.")
 @history_option
 def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str | None) -> int:
-    """Give tags to a run, or take them away."""
+    """Add tags to a run, or remove them."""
     if not tags and not remove:
         raise OptionError("no tag is named", hint="Write `synthesis history tag RUN TAG`.")
     with _open(history) as opened:
@@ -107,7 +107,7 @@ def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str |
 def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], history: str | None) -> int:
     """Save earlier runs: reports, folders of judged runs, or what `history export` wrote.
 
-    A report says no time: the time of its file is taken. An exported run comes back as itself.
+    A report holds no time, so the time of its file is used. An exported run is restored as it was.
     """
     from synthesis.history import Provenance
 
@@ -123,7 +123,7 @@ def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], h
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @history_option
 def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
-    """Delete runs with all that belongs to them."""
+    """Delete runs and everything that belongs to them."""
     with _open(history) as opened:
         found = list({run.id: run for run in map(opened.run, runs)}.values())
         for line in table_lines(found):
@@ -137,7 +137,7 @@ def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
 
 def _ask(count: int) -> None:
     if not sys.stdin.isatty():
-        raise OptionError("nothing was deleted: nobody can be asked", hint="Add --yes.")
+        raise OptionError("nothing was deleted: there is no terminal to ask on", hint="Add --yes.")
     click.confirm(f"Delete {_count(count)}?", abort=True)
 
 
@@ -148,7 +148,7 @@ def _ask(count: int) -> None:
 def export(run: str, out: str | None, history: str | None) -> int:
     """Write a run as JSON: a report as `synthesis eval` writes it, or a judged run with its samples.
 
-    `synthesis history add` takes both back.
+    `synthesis history add` reads both.
     """
     from synthesis.report.formats import write_pieces
 
@@ -168,7 +168,7 @@ def export(run: str, out: str | None, history: str | None) -> int:
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @history_option
 def prune(older_than: str, dry_run: bool, history: str | None) -> int:
-    """Delete the runs that began longer ago than this, and print them."""
+    """Delete the runs that started longer ago than this, and print them."""
     age = _age(older_than)
     with _open(history) as opened:
         found = opened.older_than(age)
@@ -183,7 +183,7 @@ def prune(older_than: str, dry_run: bool, history: str | None) -> int:
 def _age(text: str) -> timedelta:
     match = _AGE.fullmatch(text.strip())
     if match is None:
-        raise OptionError(f"'{text}' is no age", hint="Write it as 12h, 30d or 8w.")
+        raise OptionError(f"'{text}' is not an age", hint="Write it as 12h, 30d or 8w.")
     return timedelta(hours=int(match[1]) * _HOURS[match[2]])
 
 

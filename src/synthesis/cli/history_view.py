@@ -10,7 +10,7 @@ from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
 
 if TYPE_CHECKING:
-    from synthesis.history import CaseOutcome, Figures, Page, Run, SampleOutcome
+    from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample
     from synthesis.history.store import History
     from synthesis.model import CaseResult
 
@@ -21,20 +21,20 @@ _TROUBLE = ("unexpected", "error", "missed")
 _SHOWN_REASONS = 3
 
 
-def run_fields(run: "Run") -> dict[str, Any]:
+def run_fields(run: "SavedRun") -> dict[str, Any]:
     """A run as JSON shows it: with its headline figures."""
     fields: dict[str, Any] = msgspec.to_builtins(run)
     return fields | {"figures": msgspec.to_builtins(run.figures)}
 
 
-def found_in(history: "History", run: "Run", limit: int) -> "Page[CaseOutcome] | Page[SampleOutcome]":
+def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase] | Page[SavedSample]":
     """The cases or samples of a run that need a look."""
     if run.kind == "judge":
         return history.samples(run.id, outcome=("fail", "error"), per_page=limit)
     return history.outcomes(run.id, kind=_TROUBLE, per_page=limit)
 
 
-def table_lines(runs: Sequence["Run"]) -> Iterator[str]:
+def table_lines(runs: Sequence["SavedRun"]) -> Iterator[str]:
     """One line for each run; columns that are empty throughout are left out."""
     if not runs:
         yield "No runs."
@@ -46,7 +46,7 @@ def table_lines(runs: Sequence["Run"]) -> Iterator[str]:
         yield click.style(line, dim=True) if number == 0 else line
 
 
-def _cells(run: "Run") -> tuple[str, ...]:
+def _cells(run: "SavedRun") -> tuple[str, ...]:
     figures = run.figures
     return (
         run.id,
@@ -79,9 +79,9 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{value:g} %"
 
 
-def run_lines(run: "Run", trouble: "Page[CaseOutcome] | Page[SampleOutcome]") -> Iterator[str]:
+def run_lines(run: "SavedRun", trouble: "Page[SavedCase] | Page[SavedSample]") -> Iterator[str]:
     """One run: what was in force, the figures, and what needs a look."""
-    from synthesis.history import SampleOutcome
+    from synthesis.history import SavedSample
 
     yield click.style(f"Run {run.id}", bold=True) + f"  {run.kind}  {safe(run.name)}"
     known = {
@@ -98,17 +98,17 @@ def run_lines(run: "Run", trouble: "Page[CaseOutcome] | Page[SampleOutcome]") ->
     yield ""
     yield f"  {_headline(run, run.figures)}"
     for item in trouble.items:
-        yield from _sample_lines(item) if isinstance(item, SampleOutcome) else _case_lines(item, run.with_text)
+        yield from _sample_lines(item) if isinstance(item, SavedSample) else _case_lines(item, run.with_text)
     if trouble.total > len(trouble.items):
         yield click.style(f"... and {trouble.total - len(trouble.items)} more (--limit)", dim=True)
 
 
-def _judge(run: "Run") -> str:
+def _judge(run: "SavedRun") -> str:
     judge = run.conditions.get("judge", {})
     return f"{judge['provider']} ({judge['model']})" if run.kind == "judge" else ""
 
 
-def _headline(run: "Run", figures: "Figures") -> str:
+def _headline(run: "SavedRun", figures: "Figures") -> str:
     noun, failed = ("verdict", "no pass") if run.kind == "judge" else ("case", "unexpected")
     parts = [
         f"{figures.total} {noun}{'' if figures.total == 1 else 's'}",
@@ -122,7 +122,7 @@ def _headline(run: "Run", figures: "Figures") -> str:
     return ", ".join(filter(None, parts))
 
 
-def _case_lines(case: "CaseOutcome", with_text: bool) -> Iterator[str]:
+def _case_lines(case: "SavedCase", with_text: bool) -> Iterator[str]:
     from synthesis.report.verdicts import KINDS, error_of
 
     said = error_of(case.result) if case.outcome == "error" else ", ".join(case.result.failed_checks)
@@ -141,7 +141,7 @@ def _remarks(result: "CaseResult", check: str, with_text: bool) -> Iterable[str]
         yield f"{words if remark.rule else remark.why}  {click.style(safe(remark.rule or check), dim=True)}"
 
 
-def _sample_lines(sample: "SampleOutcome") -> Iterator[str]:
+def _sample_lines(sample: "SavedSample") -> Iterator[str]:
     name = f"{safe(sample.query_log_id)} (iteration {sample.iteration})"
     if sample.error is not None:
         yield f"{click.style('error', fg='red')} {name}: {safe(shorten(sample.error))}"

@@ -1,31 +1,108 @@
 """`synthesis judge`: judged evaluation of generated answers."""
 
 import asyncio
+import sys
+import time
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.judge_inputs import evaluation_options, read_inputs, run_journal, run_root, stored_run
-from synthesis.cli.judge_progress import Reporter
-from synthesis.cli.judge_summary import calibration_lines, estimate_lines, status_lines, summary_lines
+from synthesis.cli.judge_options import evaluation_options, read_inputs, run_journal, run_root, stored_run
+from synthesis.cli.judge_output import calibration_lines, estimate_lines, status_lines, summary_lines
 from synthesis.cli.saving import Saving, saving_options
 from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError, OutputError
 from synthesis.settings import find_settings
 
 if TYPE_CHECKING:
-    from synthesis.judge.config import EvaluationResult
-    from synthesis.judge.ledger import Ledger
+    from synthesis.judge.config import EvaluationResult, Progress
+    from synthesis.judge.journal.ledger import Ledger
+
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Reporter:
+    """Shows done, failed, rate, cost so far and time left, on stderr."""
+
+    def __init__(self) -> None:
+        self._last: Progress | None = None
+        self._began = time.monotonic()
+        self._line_at = self._began
+        self._bar: Any = None
+        self._task: Any = None
+
+    @property
+    def has_begun(self) -> bool:
+        """The run has reached its first sample."""
+        return self._last is not None
+
+    def __enter__(self) -> "Reporter":
+        if sys.stderr.isatty():
+            self._bar = _bar()
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, progress: "Progress") -> None:
+        """Show the progress: at once on a terminal, every few seconds elsewhere."""
+        self._last = progress
+        if self._bar is not None:
+            self._update_bar(progress)
+        elif time.monotonic() - self._line_at >= SECONDS_BETWEEN_LINES:
+            self._line_at = time.monotonic()
+            click.echo(self._line(progress), err=True)
+
+    def summary(self) -> str:
+        """One sentence on what is judged and stored."""
+        if self._last is None:
+            return "Nothing was judged."
+        return f"{self._last.done} of {self._last.total} judged and stored, {self._last.failed} failed."
+
+    def _update_bar(self, progress: "Progress") -> None:
+        if self._task is None:
+            self._task = self._bar.add_task("judged", total=progress.total, completed=progress.stored_before)
+        self._bar.update(self._task, completed=progress.done, description=self._line(progress))
+
+    def _line(self, progress: "Progress") -> str:
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        rate = (progress.done + progress.failed - progress.stored_before) / seconds
+        left = progress.total - progress.done - progress.failed
+        parts = [f"{progress.done} of {progress.total} judged", f"{progress.failed} failed", f"{rate:.1f}/s"]
+        if progress.cost is not None:
+            parts.append(f"{progress.cost:.4f} USD")
+        if rate and left:
+            parts.append(f"about {_duration(left / rate)} left")
+        return ", ".join(parts)
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 @click.group()
 def judge() -> None:
     """Judged evaluation of generated answers: faithfulness and completeness, or the axes of your own rubric.
 
-    What is judged is stored at once; the same command goes on where it stopped and pays for nothing twice.
+    What is judged is stored at once; the same command resumes where it stopped and pays for nothing twice.
     """
 
 
@@ -41,7 +118,7 @@ def run(fail_under: float | None, **options: Any) -> int:
     from synthesis.judge.run import run_evaluation
 
     if fail_under is not None and not 0 <= fail_under <= 1:
-        raise OptionError(f"--fail-under must lie between 0 and 1, not {fail_under:g}")
+        raise OptionError(f"--fail-under must be between 0 and 1, not {fail_under:g}")
     wanted = {name: options.pop(name) for name in ("save", "save_text", "history")}
     inputs = read_inputs(**options)
     saving = Saving.of(wanted, find_settings(Path.cwd()).values)
@@ -91,7 +168,7 @@ def status(name: str, root: Path, journal: str | None) -> int:
     "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it. [default: the run's folder]"
 )
 def report(name: str, root: Path, journal: str | None, form: str, out: Path | None) -> int:
-    """The figures of a run, computed anew from its journal: on the console, as a page, or as Markdown."""
+    """The figures of a run, computed again from its journal: on the console, as a page, or as Markdown."""
     from synthesis.judge.results import derive
 
     folder, ledger = stored_run(name, root, journal)
@@ -103,7 +180,7 @@ def report(name: str, root: Path, journal: str | None, form: str, out: Path | No
 
 
 def _draw(ledger: "Ledger", form: str, path: Path) -> None:
-    from synthesis.judge.judged_runs import judged_run
+    from synthesis.judge.results import judged_run
     from synthesis.report.formats import write_pieces
     from synthesis.report.judged import html, markdown
 
@@ -121,8 +198,7 @@ def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
     """Compare a run's verdicts with human LABELS: agreement, confusion, bias."""
     from synthesis.judge.calibration import calibrate as compare
     from synthesis.judge.calibration import load_labels
-    from synthesis.judge.results import derive
-    from synthesis.judge.store import write_calibration
+    from synthesis.judge.results import derive, write_calibration
 
     human = load_labels(labels)
     folder, ledger = stored_run(name, root, journal)
@@ -135,32 +211,32 @@ def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
 
 
 async def _interruptible(work: Coroutine[Any, Any, "EvaluationResult"]) -> "EvaluationResult":
-    """The first Ctrl-C lets calls under way come back, for they are paid; a second one does not wait."""
+    """The first Ctrl-C waits for calls under way, because they are paid for; a second one does not."""
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        _print(["Stopping: calls under way may still come back. Ctrl-C again gives them up."], err=True)
+        _print(["Stopping: waiting for calls under way. Press Ctrl-C again to abandon them."], err=True)
         task.cancel()
         return await task
 
 
 def _interrupted(reporter: Reporter) -> int:
-    _print([f"Interrupted. {reporter.standing()} The same command goes on from here."], err=True)
+    _print([f"Interrupted. {reporter.summary()} The same command resumes from here."], err=True)
     return exits.INTERRUPTED
 
 
 def _cut_short(error: OutputError, reporter: Reporter) -> int:
-    """The disk refused; what the journal took before that is safe."""
+    """The disk refused a write; what the journal already has is safe."""
     if not reporter.has_begun:
         raise error
-    _print([f"error: {error}", reporter.standing()], err=True)
+    _print([f"error: {error}", reporter.summary()], err=True)
     return exits.INCOMPLETE
 
 
 def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
     if result.stopped is not None:
-        _print([f"Stopped: {result.stopped}. The same command goes on from here."], err=True)
+        _print([f"Stopped: {result.stopped}. The same command resumes from here."], err=True)
     if not result.complete:
         return exits.INCOMPLETE
     if fail_under is not None and result.gate_rate < fail_under:

@@ -17,14 +17,14 @@ from synthesis.errors import SynthesisError
 # name -> (where the command lives, one line of help). Imported only when it is asked for.
 COMMANDS = {
     "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
-    "completion": ("synthesis.cli.completion:completion", "Print a completion script for your shell."),
+    "completion": ("synthesis.cli.main:completion", "Print a completion script for your shell."),
     "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
     "history": ("synthesis.cli.history:history", "Runs that were saved: list, show, tag, export, delete."),
     "judge": ("synthesis.cli.judge:judge", "Judged evaluation of generated answers."),
-    "mcp": ("synthesis.cli.mcp:mcp", "Serve the checks to an MCP client (stdio)."),
+    "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
     "report": ("synthesis.cli.report:report", "Draw a stored report in another form."),
     "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
-    "schema": ("synthesis.cli.schema:schema", "Print the JSON Schema of a case or a report."),
+    "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case or a report."),
     "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
     "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),
 }
@@ -32,7 +32,7 @@ OWN_OPTIONS = ("--help", "-h", "--version")
 
 
 class Commands(click.Group):
-    """Imports a sub-command when it is called for; anything that is none belongs to `eval`."""
+    """Imports a sub-command when it is called for; any other arguments belong to `eval`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -81,6 +81,34 @@ def main() -> None:
     """
 
 
+@click.command("schema")
+@click.argument("kind", type=click.Choice(["case", "report"]))
+def schema(kind: str) -> None:
+    """Print the JSON Schema of a case (with the names of the known checks) or of a report."""
+    import json
+
+    from synthesis import bundled
+    from synthesis.cases.schema import read_schema, with_check_names
+    from synthesis.checks.registry import checks
+
+    content = read_schema(bundled.REPORT_SCHEMA if kind == "report" else bundled.CASE_SCHEMA)
+    click.echo(json.dumps(with_check_names(content, checks()) if kind == "case" else content, indent=2))
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for a shell.
+
+    Add to your shell's start-up file:  eval "$(synthesis completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(main, {}, "synthesis", "_SYNTHESIS_COMPLETE").source())
+
+
 def run(args: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit code."""
     code = call(sys.argv[1:] if args is None else args)
@@ -106,7 +134,7 @@ def call(args: Sequence[str]) -> int:
         return _fatal(error.format_message())
     except SynthesisError as error:
         return _fatal(str(error))
-    except SystemExit as exit_:  # click's answer to a reader that went away (`| head`), which is no error of ours
+    except SystemExit as exit_:  # click's answer to a reader that went away (`| head`), which is not an error
         return exits.OK if isinstance(exit_.__context__, BrokenPipeError) else exits.FATAL
     return result if isinstance(result, int) else exits.OK
 

@@ -1,15 +1,20 @@
-"""`synthesis report`: draw a stored report in another form."""
+"""`synthesis report`, and `--format F[=PATH]`: documents drawn from a stored report."""
 
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import msgspec
 
 from synthesis.cli import exits
+from synthesis.errors import OptionError
+from synthesis.report.formats import STDOUT, get_format, write_pieces
+from synthesis.report.glossary import Glossary
+from synthesis.report.reading import StoredReport, open_report
 
-if TYPE_CHECKING:
-    from synthesis.report.glossary import Glossary
-    from synthesis.report.reading import StoredReport
+Taken = Mapping[str, Path | Sequence[Path]]  # what a file is -> its path
 
 
 @click.group("report")
@@ -33,9 +38,6 @@ def convert(
 
     Explanations come from the rules in force now; the report itself is never changed.
     """
-    from synthesis.cli.outputs import Output, write_outputs
-    from synthesis.report.formats import get_format
-    from synthesis.report.reading import open_report
     from synthesis.report.texts import redacted
 
     form = get_format(name)
@@ -52,7 +54,7 @@ def convert(
     return exits.OK
 
 
-def _with_cases(stored: "StoredReport", paths: tuple[str, ...]) -> "StoredReport":
+def _with_cases(stored: StoredReport, paths: tuple[str, ...]) -> StoredReport:
     from synthesis.cases.jsonl import load_cases
     from synthesis.cases.schema import CaseValidator
     from synthesis.checks.registry import checks
@@ -63,7 +65,7 @@ def _with_cases(stored: "StoredReport", paths: tuple[str, ...]) -> "StoredReport
     return with_texts(stored, {case.id: case for case in loaded})
 
 
-def _glossary(stored: "StoredReport", folders: tuple[str, ...]) -> "Glossary":
+def _glossary(stored: StoredReport, folders: tuple[str, ...]) -> Glossary:
     """The rules of today, less those that were switched off for the run and still exist."""
     from synthesis.checks.registry import rules_in_force
     from synthesis.glossary import glossary_of
@@ -75,3 +77,64 @@ def _glossary(stored: "StoredReport", folders: tuple[str, ...]) -> "Glossary":
     switched_off = options.get("disable", ()) if isinstance(options, dict) else ()
     known = {rule.id for rule in every.rules} & {str(rule) for rule in switched_off}
     return glossary_of(rules_in_force((*configured, *folders), known) if known else every)
+
+
+class Output(msgspec.Struct, frozen=True):
+    """One document: its format, and where it goes."""
+
+    format: str
+    path: str
+
+    @classmethod
+    def parse(cls, text: str, report: Path) -> "Output":
+        """`html` or `html=PATH`; without a path the document lies beside the report."""
+        name, _, path = text.partition("=")
+        if name == "json":
+            raise OptionError("--format json is always written", hint="Say where with --out.")
+        return cls(name, path or get_format(name).beside(report))
+
+    @property
+    def is_printed(self) -> bool:
+        return self.path == STDOUT
+
+    def require_apart_from(self, taken: Taken) -> None:
+        """A document never replaces a folder, a file that is read, or another document."""
+        if not self.is_printed and Path(self.path).is_dir():
+            raise OptionError(f"the {self.format} document cannot be written: {self.path} is a folder")
+        for what, paths in taken.items():
+            for path in [paths] if isinstance(paths, Path) else paths:
+                if not self.is_printed and _same(Path(self.path), path):
+                    raise OptionError(
+                        f"the {self.format} document and {what} are the same file ({self.path})",
+                        hint="Choose another path.",
+                    )
+
+
+def parse_outputs(texts: Iterable[str], report: Path, taken: Taken) -> tuple[Output, ...]:
+    """All documents that were asked for; OptionError before anything is run if one is in the way of another."""
+    outputs: list[Output] = []
+    for text in texts:
+        output = Output.parse(text, report)
+        earlier = {f"the {other.format} document": Path(other.path) for other in outputs if not other.is_printed}
+        output.require_apart_from({**taken, "the JSON report": report, **earlier})
+        outputs.append(output)
+    return tuple(outputs)
+
+
+def write_outputs(
+    outputs: Iterable[Output], report: StoredReport, glossary: Glossary, *, to_stderr: bool = False
+) -> None:
+    """Draw and write each document; printed ones go to standard output, or to standard error where that is taken."""
+    for output in outputs:
+        pieces = get_format(output.format).render(report, glossary)
+        if output.is_printed:
+            for piece in pieces:
+                click.echo(piece, nl=False, file=sys.stderr if to_stderr else sys.stdout)
+        else:
+            write_pieces(pieces, Path(output.path))
+
+
+def _same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()

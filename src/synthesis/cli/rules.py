@@ -43,7 +43,7 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
         if (signal is None or rule.signal == signal) and (lang is None or rule.language == lang)
     ]
     if not shown:
-        raise OptionError("no rule fits", hint="`synthesis rules list` without options shows all.")
+        raise OptionError("no rule matches", hint="`synthesis rules list` without options shows all.")
     for rule in shown:
         click.echo(f"{rule.language}  {rule.id:<58} {click.style(safe(rule.text('why')), dim=True)}")
     click.echo(f"{len(shown)} rules")
@@ -94,8 +94,7 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
 def test(path: str | None, folders: tuple[str, ...]) -> int:
     """Run every example of every rule; with PATH, of the packs in that folder on top of the bundled ones."""
     from synthesis.checks.registry import signals
-    from synthesis.rules.concepts import missing_concepts
-    from synthesis.rules.selftest import example_count, example_failures
+    from synthesis.rules.authoring import example_count, example_failures, missing_concepts
 
     loaded = _load((*folders, path) if path else folders)
     failures = list(example_failures(loaded, signals()))
@@ -118,7 +117,7 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
     from datetime import date
 
     from synthesis.checks.helplines import expired_lines
-    from synthesis.rules.concepts import missing_concepts
+    from synthesis.rules.authoring import missing_concepts
     from synthesis.rules.lint import lint as remarks_on
 
     loaded = _load((*folders, path) if path else folders)
@@ -135,8 +134,8 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
 @click.argument("language", metavar="CODE")
 @click.option("--folder", default="rules", show_default=True, metavar="DIR", help="Where the pack's folder is made.")
 def new_language(language: str, folder: str) -> None:
-    """Begin a pack for a new language: files to fill in, with the concepts that English covers."""
-    from synthesis.rules.scaffold import scaffold
+    """Start a pack for a new language: files to fill in, with the concepts that English covers."""
+    from synthesis.rules.authoring import scaffold
 
     for path in scaffold(language, Path(folder), _load(())):
         click.echo(path)

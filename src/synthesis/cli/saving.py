@@ -1,4 +1,4 @@
-"""`--save`, `--save-text` and `--history`: a run that was asked to be remembered."""
+"""`--save`, `--save-text` and `--history`: a run that is saved in the history."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -49,11 +49,10 @@ class Saving(msgspec.Struct, frozen=True):
         with_text = options["save_text"] or (options["save_text"] is None and settings.get("save-text", False))
         if not (options["save"] or with_text or settings.get("save", False)):
             if options["history"]:
-                raise OptionError("--history says where, but nothing is to be saved", hint="Add --save.")
+                raise OptionError("--history says where to save, but nothing is saved", hint="Add --save.")
             return None
         from synthesis.history import open_history
-        from synthesis.history.entries import now
-        from synthesis.history.revision import git_revision
+        from synthesis.history.provenance import git_revision, now
 
         place = history_place(options["history"], settings)
         open_history(place).close()  # and not held: the run may fork, and a connection must not
@@ -81,7 +80,7 @@ class Saving(msgspec.Struct, frozen=True):
                 run_id = add(history)
                 if not quiet:
                     click.echo(f"Saved: run {run_id} in {safe(history.place)}", err=to_stderr)
-        except SynthesisError as error:  # the run is done and written; only the history has not got it
+        except SynthesisError as error:  # the run is done and written; only saving it failed
             click.echo(f"error: not saved: {safe(str(error), keep_lines=True)}", err=True)
             return False
         return True

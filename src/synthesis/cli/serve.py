@@ -1,4 +1,4 @@
-"""`synthesis serve`: the checks as an API and as pages."""
+"""`synthesis serve` and `synthesis mcp`: the checks for browsers, programs and MCP clients."""
 
 from pathlib import Path
 
@@ -6,14 +6,16 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.saving import history_place
-from synthesis.errors import MissingExtraError
+from synthesis.errors import MissingExtraError, OptionError
 from synthesis.settings import find_settings
 
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
-@click.option("--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Asked of everybody. Better: SYNTHESIS_TOKEN.")
+@click.option(
+    "--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Asked of every client. Better: SYNTHESIS_TOKEN."
+)
 @click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="A name of this server; repeatable.")
 @click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="The history to show and to save in.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
@@ -91,3 +93,17 @@ def serve(
     except ServerEnded:
         click.echo("Ended.", err=True)
     return exits.OK
+
+
+@click.command("mcp")
+@click.option("--root", default=".", metavar="DIR", help="The folder below which files may be read. [default: .]")
+def mcp(root: str) -> None:
+    """Serve the checks to a client that speaks the Model Context Protocol (stdio).
+
+    Tools: evaluate_reply, evaluate_case_file, explain_rule, list_checks, list_packs, judge_answer_offline.
+    """
+    from synthesis.mcp_server import build_server
+
+    if not Path(root).is_dir():
+        raise OptionError(f"--root {root} is not a folder", hint="Give the folder that holds your case files.")
+    build_server(Path(root)).run("stdio")

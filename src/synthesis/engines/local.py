@@ -2,31 +2,31 @@
 
 import multiprocessing
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
+from typing import Any, Generic
 
-from synthesis.engines.process import work_here
-from synthesis.errors import SynthesisError
-from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.work import Part, Task, WorkOrder
+from synthesis.engines.base import RESUMES, Job, ResultT, TaskT, do_task
+from synthesis.errors import OptionError, SynthesisError
 
 
-class LocalCrew:
-    """One or several processes; `rules` spare a run in this one the loading of what the order names."""
+class LocalEngine(Generic[TaskT, ResultT]):
+    """This process where one worker is enough, else a pool of others."""
 
-    def __init__(self, order: WorkOrder, workers: int, rules: RuleSet | None = None) -> None:
-        self._order = order
+    def __init__(self, job: Job[TaskT, ResultT], workers: int, address: str | None = None) -> None:
+        if address is not None:
+            raise OptionError("the local engine has no address", hint="Name the engine that the address belongs to.")
+        self._job = job
         self._workers = workers
-        self._rules = rules
         self._pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> "LocalCrew":
+    def __enter__(self) -> "LocalEngine[TaskT, ResultT]":
         if self._workers > 1:
             # Spawned rather than forked: the same on every system, and safe beside threads.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._workers, context, initializer=_start, initargs=(self._order,))
+            self._pool = ProcessPoolExecutor(self._workers, context, initializer=_take, initargs=(self._job,))
         return self
 
     def __exit__(
@@ -35,37 +35,40 @@ class LocalCrew:
         if self._pool:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def work(self, todo: Iterator[Task]) -> Iterator[Part]:
+    def work(self, tasks: Iterator[TaskT]) -> Iterator[ResultT]:
         if self._pool is None:
-            yield from (work_here(self._order, task, self._rules) for task in todo)
+            yield from map(self._job.start(), tasks)
             return
-        waiting: deque[Future[Part]] = deque()
-        for task in todo:
-            waiting.append(self._pool.submit(_work, task))
+        do: Callable[[TaskT], ResultT] = _do
+        waiting: deque[Future[ResultT]] = deque()
+        for task in tasks:
+            waiting.append(self._pool.submit(do, task))
+            # Enough that no process waits, few enough that results ahead of a slow one do not fill the memory.
             while len(waiting) > 2 * self._workers:
                 yield self._result(waiting.popleft())
         while waiting:
             yield self._result(waiting.popleft())
 
-    def _result(self, future: "Future[Part]") -> Part:
+    def _result(self, future: "Future[ResultT]") -> ResultT:
         try:
             return future.result()
         except BrokenProcessPool:
-            again = " Started again, the run goes on where it stopped." if self._order.table else ""
             raise SynthesisError(
                 "a worker process died before its work was done; no report was written",
-                hint=f"It may have run out of memory. Try fewer workers (--workers 1).{again}",
+                hint=f"It may have run out of memory. Try fewer workers (--workers 1). {RESUMES}",
             ) from None
 
 
-_order: WorkOrder | None = None  # of a worker process; it may be large, so it travels once
+_job: Job[Any, Any] | None = None  # of a worker process; it may be large, so it is sent once
 
 
-def _start(order: WorkOrder) -> None:
-    global _order
-    _order = order
+def _take(job: Job[Any, Any]) -> None:
+    global _job
+    _job = job
 
 
-def _work(task: Task) -> Part:
-    assert _order
-    return work_here(_order, task)
+def _do(task: Any) -> Any:
+    # Started here and not in `_take`: an exception in the initializer of a pool breaks the pool and loses its message.
+    job = _job
+    assert job
+    return do_task(job.key, lambda: job, task)

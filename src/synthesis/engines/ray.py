@@ -9,11 +9,10 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic
 
-from synthesis.engines.process import answer_here, part_of
+from synthesis.engines.base import RESUMES, Job, ResultT, TaskT, answer, result_of
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
-from synthesis.runner.work import Part, Task, WorkOrder
 
 PATIENCE = 10  # seconds for a cluster to answer
 RETRIES = 5  # of one task whose worker died
@@ -22,18 +21,18 @@ OBJECT_STORE = 100 << 20  # bytes: what travels are paths and counts
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
-class RayCrew:
+class RayEngine(Generic[TaskT, ResultT]):
     """The workers of a Ray cluster: of the one at `address`, or of a small one for this run."""
 
-    def __init__(self, order: WorkOrder, workers: int, address: str | None = None) -> None:
-        self._order = order
+    def __init__(self, job: Job[TaskT, ResultT], workers: int, address: str | None = None) -> None:
+        self._job = job
         self._workers = workers
         self._address = address
         self._ray = _package()
         self._task: Any = None
         self._shared: Any = None
 
-    def __enter__(self) -> "RayCrew":
+    def __enter__(self) -> "RayEngine[TaskT, ResultT]":
         ray = self._ray
         own = {"num_cpus": self._workers, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
         try:
@@ -44,7 +43,7 @@ class RayCrew:
             reason = str(error).partition("\n")[0]
             raise OptionError(f"Ray cannot be reached: {reason}", hint="Check --ray-address.") from None
         self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_answer)
-        self._shared = ray.put(self._order)
+        self._shared = ray.put(self._job)
         return self
 
     def __exit__(
@@ -52,38 +51,38 @@ class RayCrew:
     ) -> None:
         self._ray.shutdown()
 
-    def work(self, todo: Iterator[Task]) -> Iterator[Part]:
+    def work(self, tasks: Iterator[TaskT]) -> Iterator[ResultT]:
         waiting: deque[Any] = deque()
-        for task in todo:
-            waiting.append(self._task.remote(self._order.parts, [self._shared], task))
+        for task in tasks:
+            waiting.append(self._task.remote(self._job.key, [self._shared], task))
             while len(waiting) > self._window():
                 yield self._result(waiting.popleft())
         while waiting:
             yield self._result(waiting.popleft())
 
     def _window(self) -> int:
-        """So many tasks wait that no core does; a cluster may grow meanwhile."""
+        """Enough tasks wait that no core does. Asked each time, since a cluster may grow during the run."""
         return 4 * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def _result(self, reference: Any) -> Part:
+    def _result(self, reference: Any) -> ResultT:
         try:
-            answer = self._ray.get(reference)
+            answered: ResultT | SynthesisError = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             raise SynthesisError(
                 f"a Ray worker failed: {type(error.cause).__name__}: {error.cause}",
-                hint="Every node needs the same synthesis-eval, and sees input and output under the same paths.",
+                hint="Every node needs the same synthesis-eval, and must see input and output under the same paths.",
             ) from None
         except self._ray.exceptions.RayError as error:
             reason = str(error).partition("\n")[0]
             raise SynthesisError(
                 f"a task was lost on the Ray cluster {RETRIES + 1} times: {reason}",
-                hint="Its workers may run out of memory. Started again, a run with --out-table goes on.",
+                hint=f"Its workers may run out of memory. {RESUMES}",
             ) from None
-        return part_of(answer)
+        return result_of(answered)
 
 
 def _require_answer(address: str | None) -> None:
-    """Ray itself would try a wrong address, or that of a cluster long gone, for a quarter of an hour."""
+    """Without this, Ray tries a wrong address, or that of a cluster long gone, for a quarter of an hour."""
     known = _remembered() if address == "auto" else address
     host, _, port = (known or "").removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
@@ -96,11 +95,11 @@ def _remembered() -> str | None:
     return os.environ.get("RAY_ADDRESS") or (last.read_text(encoding="utf-8").strip() if last.is_file() else None)
 
 
-def _answer(run: str, order: list[Any], task: Task) -> Part | SynthesisError:
-    """In a process of the cluster; a reference inside a list is not followed before it is asked for."""
+def _answer(key: str, job: list[Any], task: TaskT) -> Any:
+    """In a process of the cluster. The job comes inside a list: Ray would fetch a bare reference for every task."""
     import ray
 
-    return answer_here(run, lambda: ray.get(order[0]), task)
+    return answer(key, lambda: ray.get(job[0]), task)
 
 
 def _package() -> Any:

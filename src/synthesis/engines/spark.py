@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic
 
-from synthesis.cases.blocks import Block
-from synthesis.engines.process import answer_here, part_of
+from synthesis.engines.base import RESUMES, Job, ResultT, TaskT, answer, result_of
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
-from synthesis.runner.work import Part, Task, WorkOrder
 
 MOST_TASKS = 10_000  # of one job
 MOST_BYTES = 64 << 20  # of content that has to travel with its tasks
@@ -22,16 +20,16 @@ _LOCAL = re.compile(r"local(?:\[(\*|\d+)\])?")
 _SCHEMA = "number bigint, content binary"
 
 
-class SparkCrew:
+class SparkEngine(Generic[TaskT, ResultT]):
     """The executors of a Spark master: of the one at `master`, or of this machine."""
 
-    def __init__(self, order: WorkOrder, workers: int, master: str | None = None) -> None:
-        self._order = order
+    def __init__(self, job: Job[TaskT, ResultT], workers: int, master: str | None = None) -> None:
+        self._job = job
         self._master = with_attempts(master or f"local[{workers}]")
         _package()
         self._session: Any = None
 
-    def __enter__(self) -> "SparkCrew":
+    def __enter__(self) -> "SparkEngine[TaskT, ResultT]":
         self._session = _started(self._master)
         return self
 
@@ -40,28 +38,28 @@ class SparkCrew:
     ) -> None:
         self._session.stop()
 
-    def work(self, todo: Iterator[Task]) -> Iterator[Part]:
-        while job := list(_job(todo)):
-            yield from self._parts(job)
+    def work(self, tasks: Iterator[TaskT]) -> Iterator[ResultT]:
+        while load := list(_load(tasks)):
+            yield from self._results(load)
 
-    def _parts(self, tasks: list[Task]) -> Iterator[Part]:
-        """One job over so many tasks; its answer is small."""
+    def _results(self, tasks: list[TaskT]) -> Iterator[ResultT]:
+        """One Spark job over these tasks; the results are small enough to be collected."""
         rows = [(task.number, pickle.dumps(task)) for task in tasks]
         context = self._session.sparkContext
         frame = self._session.createDataFrame(context.parallelize(rows, len(rows)), _SCHEMA)
         try:
-            found = frame.mapInArrow(_Work(self._order), _SCHEMA).collect()
+            found = frame.mapInArrow(_Work(self._job), _SCHEMA).collect()
         except Exception as error:
             raise _failure(error) from None
         for row in sorted(found, key=lambda row: row.number):
-            yield part_of(pickle.loads(bytes(row.content)))
+            yield result_of(pickle.loads(bytes(row.content)))
 
 
 class _Work:
-    """What Spark sends to its workers: from batches of tasks to batches of parts."""
+    """What Spark sends to its workers: from batches of tasks to batches of results."""
 
-    def __init__(self, order: WorkOrder) -> None:
-        self._order = order
+    def __init__(self, job: Job[Any, Any]) -> None:
+        self._job = job
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
@@ -73,16 +71,16 @@ class _Work:
             yield pyarrow.RecordBatch.from_arrays(columns, names=["number", "content"])
 
     def _answer(self, content: bytes) -> bytes:
-        return pickle.dumps(answer_here(self._order.parts, lambda: self._order, pickle.loads(content)))
+        return pickle.dumps(answer(self._job.key, lambda: self._job, pickle.loads(content)))
 
 
-def _job(todo: Iterator[Task]) -> Iterator[Task]:
+def _load(tasks: Iterator[TaskT]) -> Iterator[TaskT]:
     """The next tasks, as many as can travel together."""
-    travelling = 0
-    for task in islice(todo, MOST_TASKS):
+    cargo = 0
+    for task in islice(tasks, MOST_TASKS):
         yield task
-        travelling += len(task.unit.content or b"") if isinstance(task.unit, Block) else 0
-        if travelling >= MOST_BYTES:
+        cargo += task.cargo
+        if cargo >= MOST_BYTES:
             return
 
 
@@ -112,7 +110,7 @@ def _started(master: str) -> Any:
 
 @contextmanager
 def _silent(of: str) -> Iterator[None]:
-    """Spark on this machine greets with a dozen warnings, also where --quiet was asked for; a cluster may talk."""
+    """Spark on this machine starts with a dozen warnings, --quiet or not; those of a cluster may matter."""
     if not of.startswith("local"):
         yield
         return
@@ -130,8 +128,7 @@ def _failure(error: Exception) -> SynthesisError:
     reason = re.search(r"\w*(?:Error|Exception): [^\n]*", str(error))
     return SynthesisError(
         f"Spark gave up: {reason[0] if reason else str(error).partition(chr(10))[0]}",
-        hint="Every node needs the same synthesis-eval, and sees input and output under the same paths. "
-        "Started again, a run with --out-table goes on where it stopped.",
+        hint=f"Every node needs the same synthesis-eval, and must see input and output under the same paths. {RESUMES}",
     )
 
 

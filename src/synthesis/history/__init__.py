@@ -4,28 +4,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthesis.errors import MissingExtraError
-from synthesis.history.entries import Provenance
 from synthesis.history.model import (
-    CaseOutcome,
-    CheckOutcome,
     Figures,
     Page,
-    Run,
-    SampleOutcome,
+    SavedCase,
+    SavedCheck,
+    SavedRun,
+    SavedSample,
     TrendPoint,
 )
+from synthesis.history.provenance import Provenance
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
 
 __all__ = [
-    "CaseOutcome",
-    "CheckOutcome",
     "Figures",
     "Page",
     "Provenance",
-    "Run",
-    "SampleOutcome",
+    "SavedCase",
+    "SavedCheck",
+    "SavedRun",
+    "SavedSample",
     "TrendPoint",
     "open_history",
 ]

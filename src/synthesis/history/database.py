@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 DEFAULT = ".synthesis/history.db"
 VARIABLE = "SYNTHESIS_HISTORY"
-PATIENCE = 300.0  # seconds that a writer waits for another one on SQLite, where only one can write
+PATIENCE = 300.0  # seconds that a writer waits on SQLite, which has one writer at a time; a large run takes minutes
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "secure_delete = ON")
 _POSTGRESQL = "postgresql+psycopg"  # the driver that the extra `sql` brings
 _HINT = "Give a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE."
 
 
 class Database:
-    """An engine with transactions; what the database refuses becomes a HistoryError without its password."""
+    """An engine with transactions; an error of the database becomes a HistoryError without the password."""
 
     def __init__(self, engine: "Engine") -> None:
         self.engine = engine
@@ -30,20 +30,20 @@ class Database:
 
     @contextmanager
     def reading(self) -> "Iterator[Connection]":
-        """A transaction that sees one state of things throughout."""
-        with self._told(), self.engine.connect() as connection, connection.begin():
+        """A transaction that sees one consistent state."""
+        with self._errors_translated(), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> "Iterator[Connection]":
-        """A transaction that holds as a whole or not at all."""
-        with self._told(), self.engine.connect() as plain:
+        """A transaction that is committed as a whole or not at all."""
+        with self._errors_translated(), self.engine.connect() as plain:
             connection = plain.execution_options(writes=True)
             with connection.begin():
                 yield connection
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_translated(self) -> Iterator[None]:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
@@ -52,7 +52,7 @@ class Database:
             reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
             password = self.engine.url.password
             reason = reason.replace(str(password), "***") if password else reason
-            hint = "Nothing was changed. Is it running, may you write there, and is it a history of Synthesis?"
+            hint = "Nothing was changed. Is it running, may you write to it, and is it a history of Synthesis?"
             raise HistoryError(f"the database says: {reason}", place=Place(self.shown), hint=hint) from None
 
 
@@ -74,7 +74,7 @@ def _url(where: str | Path) -> "URL":
     try:
         url = make_url(str(where))
     except (exc.ArgumentError, ValueError):
-        raise OptionError("the history is no database URL", hint=_HINT) from None
+        raise OptionError("the history is not a valid database URL", hint=_HINT) from None
     if url.drivername in ("postgres", "postgresql", _POSTGRESQL):
         return url.set(drivername=_POSTGRESQL)
     if url.drivername != "sqlite" or url.database in (None, "", ":memory:"):
@@ -91,7 +91,7 @@ def _open_file(url: "URL", *, create: bool) -> Database:
 
     path = Path(str(url.database))
     if not path.exists() and not create:
-        hint = f"`synthesis --save` begins one; --history or {VARIABLE} says where to look."
+        hint = f"`synthesis --save` creates one; --history or {VARIABLE} says where to look."
         raise NotInHistoryError("there is no history here", place=Place(str(path)), hint=hint)
     _make_private(path)
     engine = create_engine(url, connect_args={"timeout": PATIENCE})
@@ -101,7 +101,7 @@ def _open_file(url: "URL", *, create: bool) -> Database:
 
 
 def _make_private(path: Path) -> None:
-    """File and folder for the owner alone, and out of version control; SQLite gives its own files the same mode."""
+    """Only the owner can read file and folder, and git ignores them; SQLite gives its own files the same mode."""
     try:
         if not path.parent.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,33 +111,33 @@ def _make_private(path: Path) -> None:
         raise OutputError(
             f"the history cannot be written: {error.strerror}",
             place=Place(str(path)),
-            hint="Choose another place with --history.",
+            hint="Choose another file with --history.",
         ) from None
 
 
 def keep_private(database: Database) -> None:
-    """A history that others could read, since somebody copied it, is closed to them again."""
+    """Take away the rights of others, which a copied file may have."""
     path = Path(database.shown)
     if database.engine.dialect.name == "sqlite" and path.stat().st_mode & 0o077:
-        with suppress(OSError):  # whose file it is decides
+        with suppress(OSError):  # only the owner of the file may
             path.chmod(0o600)
 
 
 def _prepare(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # transactions are begun below, not by the driver's guess
+    connection.isolation_level = None  # `_begin` starts transactions: the driver would start them too late
     deadline = time.monotonic() + PATIENCE
     for pragma in _PRAGMAS:
         while True:
             try:
                 connection.execute(f"PRAGMA {pragma}")
                 break
-            except sqlite3.OperationalError as error:  # two processes that make the file a WAL at once do not wait
+            except sqlite3.OperationalError as error:  # SQLite does not wait while another process switches to WAL
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
 
 
 def _begin(connection: "Connection") -> None:
-    """A writer takes its turn at the beginning: one that reads first could never be let in later."""
+    """A writer takes the lock at once: SQLite refuses to upgrade a transaction that has read while another wrote."""
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

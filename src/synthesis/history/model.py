@@ -1,6 +1,7 @@
-"""What a history hands out. Frozen, no I/O."""
+"""What a history returns. Frozen, no I/O."""
 
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
@@ -11,8 +12,8 @@ KINDS = (CHECKS, JUDGE)
 Item = TypeVar("Item")
 
 
-class Run(msgspec.Struct, frozen=True):
-    """One saved run of either half: what was in force, and the figures; `started` is UTC, ISO 8601."""
+class RunFields(msgspec.Struct, frozen=True):
+    """What every form of a saved run has; `started` is UTC, ISO 8601."""
 
     id: str
     kind: str
@@ -22,7 +23,15 @@ class Run(msgspec.Struct, frozen=True):
     rules_hash: str | None
     input_hash: str | None
     revision: str | None
-    with_text: bool
+    with_text: Annotated[bool, msgspec.Meta(description="Whether the texts were saved too.")]
+
+
+class SavedRun(RunFields, frozen=True):
+    """One saved run of the checks or of the judge.
+
+    `conditions` and `summary` are what the run wrote, also of versions to come: the API passes them on unchanged.
+    """
+
     tags: tuple[str, ...]
     conditions: dict[str, Any]
     summary: dict[str, Any]
@@ -33,9 +42,9 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The headline of a run, rates in percent. `failures` are unexpected ones, or verdicts that are no pass.
+    """The headline of a run, rates in percent. `failures` are unexpected ones, or samples that did not pass.
 
-    Of a run of the checks, `pass_rate` leaves negative examples out: for them a failure is what is wanted.
+    The `pass_rate` of a run of the checks leaves negative examples out: they are supposed to fail.
     """
 
     total: int
@@ -48,7 +57,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class TrendPoint(msgspec.Struct, frozen=True):
-    """One run in a line of runs."""
+    """One run of a trend."""
 
     run_id: str
     started: str
@@ -59,8 +68,8 @@ class TrendPoint(msgspec.Struct, frozen=True):
     figures: Figures
 
 
-class CheckOutcome(msgspec.Struct, frozen=True):
-    """What one check said of a case, and whether a person had expected it (None: no label)."""
+class SavedCheck(msgspec.Struct, frozen=True):
+    """The outcome of one check on a case, and whether it matches what a person expected (None: no label)."""
 
     check: str
     outcome: str
@@ -68,10 +77,10 @@ class CheckOutcome(msgspec.Struct, frozen=True):
     matched: bool | None = None
 
 
-class CaseOutcome(msgspec.Struct, frozen=True):
-    """One case of a run. `kind` weighs its outcome against what was expected (`unexpected`, `expected`, `missed`, ...).
+class SavedCase(msgspec.Struct, frozen=True):
+    """One case of a run. `kind` compares its outcome with what was expected (`unexpected`, `expected`, `missed`, ...).
 
-    `record` is the result as a report has it: without words of anybody unless the run was saved with its texts.
+    `record` is the result as a report has it: without texts unless the run was saved with them.
     """
 
     position: int
@@ -79,7 +88,7 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     outcome: str
     kind: str
     language: str
-    checks: tuple[CheckOutcome, ...]
+    checks: tuple[SavedCheck, ...]
     record: dict[str, Any]
 
     @property
@@ -88,7 +97,7 @@ class CaseOutcome(msgspec.Struct, frozen=True):
         return CaseResult.from_dict(self.record)
 
 
-class SampleOutcome(msgspec.Struct, frozen=True):
+class SavedSample(msgspec.Struct, frozen=True):
     """One judged sample of one iteration; `error` says why there is no verdict."""
 
     iteration: int
@@ -102,7 +111,7 @@ class SampleOutcome(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True):
-    """Some of what was found; pages count from 1."""
+    """One page of what was found; pages count from 1."""
 
     items: tuple[Item, ...]
     total: int
@@ -114,37 +123,72 @@ class Page(msgspec.Struct, Generic[Item], frozen=True):
         return -(-self.total // self.per_page)
 
 
+class _LabelAccuracy(msgspec.Struct, frozen=True):
+    accuracy: float | None = None
+
+
+class _CheckedSummary(msgspec.Struct, frozen=True):
+    """The part of a report's summary that the figures need."""
+
+    cases: int
+    strict_passed: int
+    strict_failed: int
+    unexpected_failures: int
+    errors: int
+    label_accuracy: _LabelAccuracy = _LabelAccuracy()
+
+
+class _Ratio(msgspec.Struct, frozen=True):
+    numerator: int = 0
+    denominator: int = 0
+    value: float | None = None
+
+
+class _JudgedMetrics(msgspec.Struct, frozen=True, rename="camel"):
+    """A custom rubric may lack either axis."""
+
+    overall_pass_rate: _Ratio
+    average_faithfulness_score: _Ratio = _Ratio()
+    average_completeness_score: _Ratio = _Ratio()
+
+
+class _JudgedIteration(msgspec.Struct, frozen=True):
+    metrics: _JudgedMetrics
+    errors: list[str]
+
+
+class _JudgedSummary(msgspec.Struct, frozen=True):
+    iterations: list[_JudgedIteration]
+
+
 def checked_figures(summary: dict[str, Any]) -> Figures:
-    """Of a run of the checks."""
-    passed, failed = summary["strict_passed"], summary["strict_failed"]
+    """The figures of a run of the checks."""
+    read = msgspec.convert(summary, _CheckedSummary)
+    assessed = read.strict_passed + read.strict_failed
     return Figures(
-        total=summary["cases"],
-        failures=summary["unexpected_failures"],
-        errors=summary["errors"],
-        pass_rate=round(100 * passed / (passed + failed), 1) if passed + failed else None,
-        label_accuracy=summary.get("label_accuracy", {}).get("accuracy"),
+        total=read.cases,
+        failures=read.unexpected_failures,
+        errors=read.errors,
+        pass_rate=round(100 * read.strict_passed / assessed, 1) if assessed else None,
+        label_accuracy=read.label_accuracy.accuracy,
     )
 
 
 def judged_figures(summary: dict[str, Any]) -> Figures:
-    """Of a judged run, over all iterations: sums, and means of what each iteration says."""
-    metrics = [iteration["metrics"] for iteration in summary["iterations"]]
-    rates = [figures["overallPassRate"] for figures in metrics]
+    """The figures of a judged run over all iterations: sums, and means of the iterations' means."""
+    iterations = msgspec.convert(summary, _JudgedSummary).iterations
+    metrics = [iteration.metrics for iteration in iterations]
+    rates = [one.overall_pass_rate for one in metrics]
     return Figures(
-        total=sum(rate["denominator"] for rate in rates),
-        failures=sum(rate["denominator"] - rate["numerator"] for rate in rates),
-        errors=sum(len(iteration["errors"]) for iteration in summary["iterations"]),
-        pass_rate=_mean([100 * rate["value"] for rate in rates if rate["value"] is not None], 1),
-        faithfulness=_mean(_values(metrics, "averageFaithfulnessScore"), 2),
-        completeness=_mean(_values(metrics, "averageCompletenessScore"), 2),
+        total=sum(rate.denominator for rate in rates),
+        failures=sum(rate.denominator - rate.numerator for rate in rates),
+        errors=sum(len(iteration.errors) for iteration in iterations),
+        pass_rate=_mean((None if rate.value is None else 100 * rate.value for rate in rates), 1),
+        faithfulness=_mean((one.average_faithfulness_score.value for one in metrics), 2),
+        completeness=_mean((one.average_completeness_score.value for one in metrics), 2),
     )
 
 
-def _values(metrics: list[dict[str, Any]], name: str) -> list[float]:
-    """A rubric of one's own may have other axes."""
-    found = [figures.get(name, {}).get("value") for figures in metrics]
-    return [value for value in found if value is not None]
-
-
-def _mean(values: list[float], digits: int) -> float | None:
-    return round(sum(values) / len(values), digits) if values else None
+def _mean(values: Iterable[float | None], digits: int) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), digits) if known else None

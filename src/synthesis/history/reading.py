@@ -1,4 +1,4 @@
-"""What a history is asked: runs, their cases and samples, page by page."""
+"""Queries: runs, their cases and samples, page by page."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,9 +7,9 @@ import msgspec
 from sqlalchemy import Select, and_, exists, false, func, or_, select
 
 from synthesis.errors import NotInHistoryError, OptionError, Place
-from synthesis.history.entries import BATCH, storable
-from synthesis.history.model import CaseOutcome, CheckOutcome, Page, Run, SampleOutcome
-from synthesis.history.tables import cases, findings, outcomes, runs, samples, tags
+from synthesis.history.model import Page, SavedCase, SavedCheck, SavedRun, SavedSample
+from synthesis.history.rows import BATCH, storable
+from synthesis.history.schema import cases, findings, outcomes, runs, samples, tags
 from synthesis.model.result import ERROR, FAIL, PASS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from synthesis.history.database import Database
 
-Some = str | Sequence[str] | None  # one of these
+AnyOf = str | Sequence[str] | None  # one value, or any of several
 LATEST = "latest"
 MOST_PER_PAGE = 1000
 _decode = msgspec.json.decode
@@ -33,8 +33,8 @@ def list_runs(
     tag: str | None = None,
     name: str | None = None,
     older_than: str | None = None,
-) -> list[Run]:
-    """The newest first. `before` is the id of a run: those that are older than it."""
+) -> list[SavedRun]:
+    """Runs, newest first; with `before`, the id of a run, only older ones."""
     with database.reading() as connection:
         query = select(runs).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(limit)
         wanted = {runs.c.kind: kind, runs.c.name: name}
@@ -51,8 +51,8 @@ def list_runs(
         return _runs(connection, connection.execute(query).all())
 
 
-def get_run(database: "Database", wanted: str) -> Run:
-    """The run with this id, the beginning of one, or `latest`."""
+def get_run(database: "Database", wanted: str) -> SavedRun:
+    """The run with this id, with an id that begins like this, or the `latest`."""
     with database.reading() as connection:
         return _runs(connection, [_find(connection, wanted, database.shown)])[0]
 
@@ -74,7 +74,7 @@ def _find(connection: "Connection", wanted: str, shown: str) -> "Row[Any]":
     return exact[0]
 
 
-def _runs(connection: "Connection", rows: "Sequence[Row[Any]]") -> list[Run]:
+def _runs(connection: "Connection", rows: "Sequence[Row[Any]]") -> list[SavedRun]:
     named: dict[str, list[str]] = {row.id: [] for row in rows}
     ids = list(named)
     for first in range(0, len(ids), BATCH):
@@ -85,10 +85,10 @@ def _runs(connection: "Connection", rows: "Sequence[Row[Any]]") -> list[Run]:
     return [_run(row, named[row.id]) for row in rows]
 
 
-def _run(row: "Row[Any]", named: Iterable[str]) -> Run:
-    fields = {name: row._mapping[name] for name in Run.__struct_fields__ if name in row._mapping}
+def _run(row: "Row[Any]", named: Iterable[str]) -> SavedRun:
+    fields = {name: row._mapping[name] for name in SavedRun.__struct_fields__ if name in row._mapping}
     read = {"tags": tuple(named), "conditions": _decode(row.conditions), "summary": _decode(row.summary)}
-    return Run(**(fields | read))
+    return SavedRun(**(fields | read))
 
 
 def page_of(number: int, per_page: int) -> tuple[int, int]:
@@ -101,9 +101,9 @@ def page_of(number: int, per_page: int) -> tuple[int, int]:
 
 
 def case_query(
-    run_id: str, check: str | None, outcome: str | None, kind: Some, rule: str | None, search: str | None
+    run_id: str, check: str | None, outcome: str | None, kind: AnyOf, rule: str | None, search: str | None
 ) -> "Select[Any]":
-    """The cases of a run that fit all that is asked for; with a check, `outcome` is what this check said."""
+    """The cases of a run that match every filter; with `check`, `outcome` is the outcome of that check."""
     query = select(cases).where(cases.c.run_id == run_id)
     if check is not None:
         said = exists().where(
@@ -122,7 +122,7 @@ def case_query(
     return query
 
 
-def case_page(database: "Database", query: "Select[Any]", number: int, per_page: int) -> Page[CaseOutcome]:
+def case_page(database: "Database", query: "Select[Any]", number: int, per_page: int) -> Page[SavedCase]:
     limit, offset = page_of(number, per_page)
     with database.reading() as connection:
         total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
@@ -130,20 +130,20 @@ def case_page(database: "Database", query: "Select[Any]", number: int, per_page:
         return Page(tuple(_with_checks(connection, rows)), total, number, per_page)
 
 
-def _with_checks(connection: "Connection", rows: "Sequence[Row[Any]]") -> Iterator[CaseOutcome]:
-    said: dict[int, list[CheckOutcome]] = {row.position: [] for row in rows}
+def _with_checks(connection: "Connection", rows: "Sequence[Row[Any]]") -> Iterator[SavedCase]:
+    said: dict[int, list[SavedCheck]] = {row.position: [] for row in rows}
     if rows:
         wanted = (outcomes.c.run_id == rows[0].run_id, outcomes.c.position.in_(list(said)))
         for row in connection.execute(select(outcomes).where(*wanted)):
-            said[row.position].append(CheckOutcome(row.check_name, row.outcome, row.expected, row.matched))
+            said[row.position].append(SavedCheck(row.check_name, row.outcome, row.expected, row.matched))
     for row in rows:
         record = _decode(row.record)
         order = list(record["checks"])
         checks = sorted(said[row.position], key=lambda outcome: order.index(outcome.check))
-        yield CaseOutcome(row.position, row.case_id, row.outcome, row.kind, row.language, tuple(checks), record)
+        yield SavedCase(row.position, row.case_id, row.outcome, row.kind, row.language, tuple(checks), record)
 
 
-def one_case(database: "Database", run_id: str, case_id: str) -> CaseOutcome:
+def one_case(database: "Database", run_id: str, case_id: str) -> SavedCase:
     """The first case of a run with this id."""
     query = select(cases).where(cases.c.run_id == run_id, cases.c.case_id == storable(case_id))
     with database.reading() as connection:
@@ -153,7 +153,7 @@ def one_case(database: "Database", run_id: str, case_id: str) -> CaseOutcome:
     raise NotInHistoryError(f"the run {run_id} has no case '{case_id}'", place=Place(database.shown))
 
 
-def sample_query(run_id: str, iteration: int | None, outcome: Some, search: str | None) -> "Select[Any]":
+def sample_query(run_id: str, iteration: int | None, outcome: AnyOf, search: str | None) -> "Select[Any]":
     query = select(samples).where(samples.c.run_id == run_id)
     if iteration is not None:
         query = query.where(samples.c.iteration == iteration)
@@ -173,7 +173,7 @@ def _several(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def sample_page(database: "Database", query: "Select[Any]", number: int, per_page: int) -> Page[SampleOutcome]:
+def sample_page(database: "Database", query: "Select[Any]", number: int, per_page: int) -> Page[SavedSample]:
     limit, offset = page_of(number, per_page)
     with database.reading() as connection:
         total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
@@ -182,6 +182,6 @@ def sample_page(database: "Database", query: "Select[Any]", number: int, per_pag
     return Page(items, total, number, per_page)
 
 
-def _sample(row: "Row[Any]") -> SampleOutcome:
-    fields = {name: row._mapping[name] for name in SampleOutcome.__struct_fields__}
-    return SampleOutcome(**(fields | {"record": _decode(row.record)}))
+def _sample(row: "Row[Any]") -> SavedSample:
+    fields = {name: row._mapping[name] for name in SavedSample.__struct_fields__}
+    return SavedSample(**(fields | {"record": _decode(row.record)}))

@@ -1,4 +1,4 @@
-"""A history of runs: what programs and the command line hold in their hands."""
+"""The history of runs, as programs and the command line use it."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,11 @@ import msgspec
 from synthesis.errors import InputError, Place
 from synthesis.history import exporting, reading, saving
 from synthesis.history.database import Database, keep_private, open_database
-from synthesis.history.drawing import stored_judged_run
-from synthesis.history.entries import Entry, Provenance, moment, report_entry
 from synthesis.history.judged import document_entry, folder_entry
-from synthesis.history.migrations import migrate
-from synthesis.history.model import CHECKS, JUDGE, CaseOutcome, Page, Run, SampleOutcome, TrendPoint
+from synthesis.history.model import CHECKS, JUDGE, Page, SavedCase, SavedRun, SavedSample, TrendPoint
+from synthesis.history.provenance import Provenance, moment
+from synthesis.history.rows import NewRun, run_of_report
+from synthesis.history.schema import migrate
 from synthesis.model import Finding
 from synthesis.model.report import Report
 from synthesis.report.judged.run import JudgedRun
@@ -27,7 +27,7 @@ _NONE = Provenance()
 
 
 class History:
-    """Runs that outlive their process. May be used from several threads; every method is a transaction of its own."""
+    """Runs that outlive their process. Threads may share it; every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -61,18 +61,18 @@ class History:
         return self._database.shown
 
     def add(self, path: str | Path, provenance: Provenance = _NONE) -> str:
-        """Save a report, the folder of a judged run, or an exported run; the id it has got."""
-        return saving.save(self._database, _entry(Path(path), provenance))
+        """Save a report, the folder of a judged run, or an exported run; returns its id."""
+        return saving.save(self._database, _run_in(Path(path), provenance))
 
     def add_report(self, report: str | Path | Report | StoredReport, provenance: Provenance = _NONE) -> str:
         """Save a run of the checks from its report."""
         if isinstance(report, Report):
             report = from_dict(report.to_dict())
         stored = report if isinstance(report, StoredReport) else open_report(report)
-        return saving.save(self._database, report_entry(stored, provenance))
+        return saving.save(self._database, run_of_report(stored, provenance))
 
     def add_judged(self, folder: str | Path, provenance: Provenance = _NONE) -> str:
-        """Save a judged run from its folder; one that was saved before it went on is replaced and keeps its id."""
+        """Save a judged run from its folder; one that was resumed replaces what was saved, under the same id."""
         return saving.save(self._database, folder_entry(Path(folder), provenance))
 
     def runs(
@@ -82,11 +82,11 @@ class History:
         kind: str | None = None,
         tag: str | None = None,
         name: str | None = None,
-    ) -> list[Run]:
-        """Runs, the newest first; `before` is the last id of the page before."""
+    ) -> list[SavedRun]:
+        """Runs, newest first; `before` is the last id of the previous page."""
         return reading.list_runs(self._database, limit=limit, before=before, kind=kind, tag=tag, name=name)
 
-    def run(self, run_id: str) -> Run:
+    def run(self, run_id: str) -> SavedRun:
         """One run by its id, the beginning of it, or `latest`."""
         return reading.get_run(self._database, run_id)
 
@@ -101,17 +101,17 @@ class History:
         search: str | None = None,
         page: int = 1,
         per_page: int = 50,
-    ) -> Page[CaseOutcome]:
-        """Cases of a run of the checks, in their order; with `check`, `outcome` is what this check said."""
+    ) -> Page[SavedCase]:
+        """Cases of a run of the checks, in order; with `check`, `outcome` is the outcome of that check."""
         query = reading.case_query(self.run(run_id).id, check, outcome, kind, rule, search)
         return reading.case_page(self._database, query, page, per_page)
 
-    def case(self, run_id: str, case_id: str) -> CaseOutcome:
+    def case(self, run_id: str, case_id: str) -> SavedCase:
         """One case of a run of the checks."""
         return reading.one_case(self._database, self.run(run_id).id, case_id)
 
     def findings(self, run_id: str, case_id: str) -> tuple[Finding, ...]:
-        """The evidence of one case; its `text` is a mere length unless the run was saved with its texts."""
+        """The findings of one case; their `text` is only a length unless the run was saved with its texts."""
         return self.case(run_id, case_id).result.findings
 
     def samples(
@@ -123,62 +123,62 @@ class History:
         search: str | None = None,
         page: int = 1,
         per_page: int = 50,
-    ) -> Page[SampleOutcome]:
+    ) -> Page[SavedSample]:
         """Samples of a judged run, by iteration and in the order of the set; `outcome` is pass, fail or error."""
         query = reading.sample_query(self.run(run_id).id, iteration, outcome, search)
         return reading.sample_page(self._database, query, page, per_page)
 
     def report(self, run_id: str) -> StoredReport:
-        """The report of a run of the checks, fit to be drawn and compared like one from a file."""
+        """The report of a run of the checks, to render and compare like one from a file."""
         run = self.run(run_id)
         if run.kind != CHECKS:
-            hint = "`synthesis history show` tells its figures."
+            hint = "`synthesis history show` prints its figures."
             raise InputError(
                 f"the run {run.id} is a judged run, which has no report", place=Place(self.place), hint=hint
             )
         return exporting.stored_report(self._database, run)
 
     def judged(self, run_id: str) -> JudgedRun:
-        """A judged run, fit to be drawn and compared like one from its folder."""
+        """A judged run, to render and compare like one from its folder."""
         run = self.run(run_id)
         if run.kind != JUDGE:
-            hint = "`synthesis history list --kind judge` shows the judged ones."
+            hint = "`synthesis history list --kind judge` lists the judged runs."
             raise InputError(f"the run {run.id} is a run of the checks", place=Place(self.place), hint=hint)
-        return stored_judged_run(self._database, run)
+        return exporting.stored_judged_run(self._database, run)
 
     def export(self, run_id: str) -> Iterator[str]:
-        """A run as pieces of one JSON document, which `add` takes back: a report, or a judged run with its samples."""
+        """A run as pieces of one JSON document, which `add` reads: a report, or a judged run with its samples."""
         return exporting.exported(self._database, self.run(run_id))
 
     def trend(
         self, kind: str = CHECKS, *, name: str | None = None, tag: str | None = None, limit: int = 50
     ) -> list[TrendPoint]:
-        """The figures of the newest runs of one kind, the oldest first; `name` keeps to one input."""
+        """The figures of the newest runs of one kind, oldest first; `name` selects one input."""
         found = self.runs(limit=limit, kind=kind, name=name, tag=tag)
         return [_point(run) for run in reversed(found)]
 
-    def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Run:
-        """Add and remove tags; the run as it is then."""
+    def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> SavedRun:
+        """Add and remove tags; returns the changed run."""
         found = self.run(run_id).id
         saving.change_tags(self._database, found, add, remove)
         return self.run(found)
 
     def delete(self, *run_ids: str) -> int:
-        """Remove runs with all that belongs to them; how many there were."""
+        """Delete runs with everything that belongs to them; returns how many there were."""
         return saving.delete_runs(self._database, [self.run(run_id).id for run_id in run_ids])
 
-    def older_than(self, age: timedelta) -> list[Run]:
-        """The runs that began longer ago than this, the newest first."""
+    def older_than(self, age: timedelta) -> list[SavedRun]:
+        """The runs that started longer ago than this, newest first."""
         limit = moment(datetime.now(UTC) - age)
         return reading.list_runs(self._database, limit=None, older_than=limit)
 
 
-def _point(run: Run) -> TrendPoint:
+def _point(run: SavedRun) -> TrendPoint:
     fields: dict[str, Any] = {name: getattr(run, name) for name in TrendPoint.__struct_fields__ if name != "run_id"}
     return TrendPoint(run_id=run.id, **fields)
 
 
-def _entry(path: Path, provenance: Provenance) -> Entry:
+def _run_in(path: Path, provenance: Provenance) -> NewRun:
     if path.is_dir():
         return folder_entry(path, provenance)
     try:
@@ -189,4 +189,4 @@ def _entry(path: Path, provenance: Provenance) -> Entry:
     except OSError:
         began = None  # opening it as a report says what is wrong
     known = msgspec.structs.replace(provenance, started=provenance.started or began)
-    return report_entry(open_report(path), known)
+    return run_of_report(open_report(path), known)

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from synthesis.checks.registry import get_check
+from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import FAIL, PASS
 from synthesis.report.remarks import remarks_on_check
-from synthesis.runner.kernel import Kernel
-
-CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
+from synthesis.runner.evaluator import Evaluator
 
 
 class Assessment(NamedTuple):
@@ -26,11 +25,13 @@ class Assessment(NamedTuple):
 class Assessor:
     """Assesses replies and conversations with one set of checks."""
 
-    def __init__(self, checks: Sequence[str] = CHECKS, *, lang: str | None = None, profile: str = "default") -> None:
+    def __init__(
+        self, checks: Sequence[str] = DEFAULT_CHECKS, *, lang: str | None = None, profile: str = DEFAULT_PROFILE
+    ) -> None:
         self.checks = tuple(get_check(name).name for name in checks)
         self._lang = lang
-        self._kernel = Kernel(profile=profile)
-        self._glossary = glossary_of(self._kernel.rules)
+        self._evaluator = Evaluator(profile=profile)
+        self._glossary = glossary_of(self._evaluator.rules)
 
     def reply(self, user: str, assistant: str) -> Assessment:
         return self._assess(Case("", self.checks, user, assistant, lang=self._lang))
@@ -40,7 +41,7 @@ class Assessor:
         return self._assess(Case("", self.checks, messages=turns, lang=self._lang))
 
     def _assess(self, case: Case) -> Assessment:
-        result = self._kernel.evaluate([case])[0]
+        result = self._evaluator.evaluate([case])[0]
         reasons = {name: self._reason(result, name) for name in result.checks}
         verdicts = [check.outcome for check in result.checks.values() if check.outcome in {PASS, FAIL}]
         score = verdicts.count(PASS) / len(verdicts) if verdicts else None

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
-from synthesis.integrations.assessment import CHECKS, Assessor
+from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.integrations.assessment import Assessor
 
 
 class SynthesisMetric(BaseMetric):
@@ -14,7 +15,7 @@ class SynthesisMetric(BaseMetric):
 
     _required_params: ClassVar[list[Any]] = []
 
-    def __init__(self, checks: Sequence[str] = CHECKS, threshold: float = 1.0, lang: str | None = None) -> None:
+    def __init__(self, checks: Sequence[str] = DEFAULT_CHECKS, threshold: float = 1.0, lang: str | None = None) -> None:
         self.threshold = threshold
         self.include_reason = True
         self._assessor = Assessor(checks, lang=lang)

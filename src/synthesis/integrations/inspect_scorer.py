@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from synthesis.integrations.assessment import CHECKS, Assessor
+from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.integrations.assessment import Assessor
 from synthesis.model.result import FAIL, PASS
 
 _VALUES = {PASS: 1.0, FAIL: 0.0}
 
 
 @scorer(metrics={"*": [mean(), stderr()]})
-def synthesis_scorer(checks: Sequence[str] = CHECKS, lang: str | None = None) -> Scorer:
+def synthesis_scorer(checks: Sequence[str] = DEFAULT_CHECKS, lang: str | None = None) -> Scorer:
     """One value per check: 1 passed, 0 failed; a check that gave no verdict is left unscored (NaN)."""
     assessor = Assessor(checks, lang=lang)
 

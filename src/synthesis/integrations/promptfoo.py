@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from synthesis.integrations.assessment import CHECKS, Assessment, Assessor
+from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.integrations.assessment import Assessment, Assessor
 from synthesis.model.result import FAIL
 
 
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """A grading result: all checks that apply must pass; each is a component with its reason."""
     config = context.get("config") or {}
-    found = _assessor(tuple(config.get("checks") or CHECKS), config.get("lang")).reply(_user(context, config), output)
+    found = _assessor(tuple(config.get("checks") or DEFAULT_CHECKS), config.get("lang")).reply(
+        _user(context, config), output
+    )
     return {
         "pass": found.result.passed is True,
         "score": 1.0 if found.score is None else found.score,

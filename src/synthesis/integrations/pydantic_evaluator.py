@@ -6,7 +6,8 @@ from functools import cached_property
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 
-from synthesis.integrations.assessment import CHECKS, Assessor
+from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.integrations.assessment import Assessor
 from synthesis.model.result import FAIL, PASS
 
 
@@ -14,7 +15,7 @@ from synthesis.model.result import FAIL, PASS
 class SynthesisEvaluator(Evaluator[str, str, object]):
     """One assertion per check, with its reason; a check that gave no verdict asserts nothing."""
 
-    checks: Sequence[str] = CHECKS
+    checks: Sequence[str] = DEFAULT_CHECKS
     lang: str | None = None
 
     @cached_property

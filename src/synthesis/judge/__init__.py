@@ -11,17 +11,15 @@ if TYPE_CHECKING:
     from synthesis.judge.clients import Judge, JudgeSettings, create_judge
     from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
     from synthesis.judge.estimate import Estimate, estimate_evaluation
-    from synthesis.judge.journal import read_ledger
+    from synthesis.judge.journal import SharedPlace, read_ledger
     from synthesis.judge.metrics import iteration_metrics
     from synthesis.judge.model import Rubric, TestCase, Verdict
     from synthesis.judge.offline import OfflineJudge
-    from synthesis.judge.results import Results, derive
+    from synthesis.judge.records import make_record
+    from synthesis.judge.results import Results, derive, write_results
     from synthesis.judge.rubric import load_rubric
     from synthesis.judge.run import run_evaluation
-    from synthesis.judge.shared import SharedPlace
-    from synthesis.judge.store import write_results
     from synthesis.judge.testset import join_files, load_test_set
-    from synthesis.judge.work import make_record
 
 _HOMES = {
     "Estimate": "estimate",
@@ -33,7 +31,7 @@ _HOMES = {
     "Progress": "config",
     "Results": "results",
     "Rubric": "model",
-    "SharedPlace": "shared",
+    "SharedPlace": "journal",
     "TestCase": "model",
     "Verdict": "model",
     "calibrate": "calibration",
@@ -46,10 +44,10 @@ _HOMES = {
     "load_labels": "calibration",
     "load_rubric": "rubric",
     "load_test_set": "testset",
-    "make_record": "work",
+    "make_record": "records",
     "read_ledger": "journal",
     "run_evaluation": "run",
-    "write_results": "store",
+    "write_results": "results",
 }
 
 __all__ = [

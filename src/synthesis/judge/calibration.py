@@ -7,15 +7,9 @@ from typing import Any
 
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
-from synthesis.judge.statistics import (
-    bootstrap_interval,
-    mean_of_counts,
-    quadratic_weighted_kappa,
-    wilson_interval,
-)
-from synthesis.judge.testset.problems import Problems, kind_of, named
-from synthesis.judge.testset.reading import read_json
-from synthesis.judge.verdicts import SCORES, score_of
+from synthesis.judge.records import SCORES, score_of
+from synthesis.judge.statistics import bootstrap_interval, mean_of_counts, quadratic_weighted_kappa, rate
+from synthesis.judge.testset.files import Problems, kind_of, named, read_json
 
 Labels = Mapping[str, Mapping[str, int]]  # queryLogId -> axis -> score
 Pair = tuple[int, int]  # human score, judge score
@@ -38,7 +32,7 @@ def load_labels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
         elif not isinstance(name, str) or not name.strip():
             problems.add(position, "has no queryLogId")
         elif name in seen:
-            problems.add(named(position, name), f"the same queryLogId stands at {seen[name]}")
+            problems.add(named(position, name), f"the same queryLogId appears at {seen[name]}")
         else:
             seen[name] = position
             labels[name] = _scores(entry, named(position, name), problems)
@@ -49,7 +43,7 @@ def load_labels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
 
 
 def _entries(value: object, file: str) -> list[tuple[str, object, object]]:
-    """Where each label stands, its id and its content."""
+    """The position of each label, its id and its content."""
     if isinstance(value, dict):
         return [(f"label {number}", name, entry) for number, (name, entry) in enumerate(value.items(), 1)]
     if isinstance(value, list):
@@ -106,8 +100,8 @@ def _axis(pairs: Sequence[Pair], axis: Axis) -> dict[str, Any]:
             "interval": bootstrap_interval(pairs, quadratic_weighted_kappa),
         },
         "bias": _bias(pairs),
-        "exactAgreement": _rate(sum(human == judge for human, judge in pairs), len(pairs)),
-        "passAgreement": _rate(
+        "exactAgreement": rate(sum(human == judge for human, judge in pairs), len(pairs)),
+        "passAgreement": rate(
             sum((human >= axis.pass_at) == (judge >= axis.pass_at) for human, judge in pairs), len(pairs)
         ),
         "confusion": {
@@ -122,7 +116,7 @@ def _axis(pairs: Sequence[Pair], axis: Axis) -> dict[str, Any]:
 def _undefined(n: int) -> str:
     if not n:
         return "no sample has both a verdict and a label on this axis"
-    return "judge and people gave one and the same score throughout: agreement cannot be told from chance"
+    return "judge and people gave the same score throughout: agreement cannot be distinguished from chance"
 
 
 def _bias(pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -132,13 +126,4 @@ def _bias(pairs: Sequence[Pair]) -> dict[str, Any]:
         "value": mean_of_counts(Counter(differences)),
         "interval": bootstrap_interval(differences, mean_of_counts),
         "description": "Mean of judge score minus human score",
-    }
-
-
-def _rate(count: int, total: int) -> dict[str, Any]:
-    return {
-        "value": count / total if total else None,
-        "numerator": count,
-        "denominator": total,
-        "interval": wilson_interval(count, total),
     }

@@ -4,15 +4,14 @@ import asyncio
 from types import TracebackType
 
 from synthesis.errors import JudgeError
-from synthesis.judge.cost import Budget, NoFurtherCallError
-from synthesis.judge.journals import Journal, Work
-from synthesis.judge.lines import LostLine, ReplyLine, now
+from synthesis.judge.journal.base import Journal, Work
+from synthesis.judge.journal.lines import LostLine, ReplyLine, now
+from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
-from synthesis.judge.pacing import Pacer
 
 
 class CallFailedError(JudgeError):
-    """One call brought no reply. `answered`: it was refused or never got out, so it cost nothing."""
+    """One call got no reply. `answered`: it was refused or never sent, so it cost nothing."""
 
     def __init__(
         self,
@@ -34,8 +33,8 @@ class RunStopError(JudgeError):
     """No further call can succeed: the key is refused, the model unknown, the account empty."""
 
 
-class Desk:
-    """What all calls of a run share."""
+class CallContext:
+    """What all calls of a run share: journal, budget and pace."""
 
     def __init__(self, journal: Journal, budget: Budget, pacer: Pacer) -> None:
         self.journal = journal
@@ -44,7 +43,7 @@ class Desk:
         self.closed = False
 
     async def admit(self, worst: TokenUsage) -> float:
-        """Wait for room and a place; returns what was reserved. A closed desk admits nobody."""
+        """Wait for room and a place; returns what was reserved. After `closed` is set no call is admitted."""
         reserved = await self.budget.reserve(worst)
         try:
             await self.pacer.enter()
@@ -57,7 +56,7 @@ class Desk:
         return reserved
 
     def dismiss(self, reserved: float) -> None:
-        """Room and place of a call that is not sent are free again."""
+        """Free the room and place of a call that is not sent."""
         self.pacer.leave(answered=False)
         self.budget.settle(reserved, ())
 
@@ -65,8 +64,8 @@ class Desk:
 class Calls:
     """The calls for one sample; `last` is the number of the one that was answered with a verdict."""
 
-    def __init__(self, desk: Desk, work: Work) -> None:
-        self.desk = desk
+    def __init__(self, context: CallContext, work: Work) -> None:
+        self.context = context
         self.work = work
         self.iteration = work.iteration
         self.last: int | None = None
@@ -77,11 +76,11 @@ class Calls:
 
 
 class PaidCall:
-    """One request. Leaves a note of how it ended, except for a verdict, whose own line says it."""
+    """One request. Records how it ended, except for a verdict, which has a line of its own."""
 
     def __init__(self, calls: Calls, worst: TokenUsage) -> None:
         self._calls = calls
-        self._desk = calls.desk
+        self._context = calls.context
         self._worst = worst
         self._usage: tuple[TokenUsage, ...] = ()
         self._metered = True
@@ -89,11 +88,12 @@ class PaidCall:
         self._reserved = 0.0
 
     def billed(self, usage: TokenUsage) -> None:
-        """A reply has come, and this is what it cost; servers that do not count tell nothing."""
+        """Record what a reply cost; some servers do not count tokens."""
         self._usage = (usage,)
         self._metered = usage.input_tokens > 0
 
     async def __aenter__(self) -> "PaidCall":
+        # A call that was withdrawn waits for room again; `reserve` ends the loop when there is none left.
         while not await self._has_begun():
             pass
         return self
@@ -102,33 +102,35 @@ class PaidCall:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         lost = isinstance(error, asyncio.CancelledError) or (isinstance(error, CallFailedError) and not error.answered)
-        self._desk.pacer.leave(answered=error is None)
+        self._context.pacer.leave(answered=error is None)
         if lost or not self._metered:
-            self._desk.budget.write_off(self._reserved)
+            self._context.budget.write_off(self._reserved)
         else:
-            self._desk.budget.settle(self._reserved, self._usage)
+            self._context.budget.settle(self._reserved, self._usage)
         await self._note(error, lost)
 
     async def _has_begun(self) -> bool:
         """Other processes may have used up the cap meanwhile; then the call is withdrawn before it is sent."""
-        self._reserved = await self._desk.admit(self._worst)
+        self._reserved = await self._context.admit(self._worst)
         try:
-            self._number = await self._desk.journal.begin(self._calls.work, self._worst)
-            if not self._desk.budget.is_overdrawn():
+            self._number = await self._context.journal.begin(self._calls.work, self._worst)
+            if not self._context.budget.is_overdrawn():
                 return True
-            await self._desk.journal.note(
+            await self._context.journal.note(
                 ReplyLine(self._number, now(), (), "not sent: there was no room under the cap")
             )
         except BaseException:
-            self._desk.dismiss(self._reserved)
+            self._context.dismiss(self._reserved)
             raise
-        self._desk.dismiss(self._reserved)
+        self._context.dismiss(self._reserved)
         return False
 
     async def _note(self, error: BaseException | None, lost: bool) -> None:
         if error is None:
             self._calls.last = self._number
         elif lost:
-            await self._desk.journal.note(LostLine(self._number, now(), str(error) or "given up at a stop"))
+            await self._context.journal.note(
+                LostLine(self._number, now(), str(error) or "abandoned when the run was stopped")
+            )
         else:
-            await self._desk.journal.note(ReplyLine(self._number, now(), self._usage, str(error)))
+            await self._context.journal.note(ReplyLine(self._number, now(), self._usage, str(error)))

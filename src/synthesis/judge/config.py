@@ -2,26 +2,25 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from synthesis.errors import OptionError
-from synthesis.judge.lines import RunLine
+from synthesis.judge.journal.lines import RunLine
+from synthesis.judge.journal.opening import OnChange
+from synthesis.judge.journal.shared.connection import SharedPlace
 from synthesis.judge.model import Rubric
-from synthesis.judge.results import Record, Results
-from synthesis.judge.retry import Patience
-from synthesis.judge.shared.place import SharedPlace
-from synthesis.judge.store import DEFAULT_ROOT
-
-OnChange = Literal["keep", "rejudge", "error"]
+from synthesis.judge.records import Record
+from synthesis.judge.replies import Patience
+from synthesis.judge.results import DEFAULT_ROOT, Results
 
 
 class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to judge a test set. Only `output_dir`, the name of the run's folder, has no default.
 
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
-    and counts all that this run has cost so far. `journal` None keeps the journal in the run's folder.
+    and counts everything this run has cost so far. `journal` None keeps the journal in the run's folder.
     """
 
     output_dir: str
@@ -45,18 +44,18 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
 
     def check(self) -> None:
-        """Refuse numbers that make no sense."""
+        """Refuse values out of range."""
         positive = ("iterations", "concurrency", "timeout", "max_cost", "max_output_tokens")
         for name in positive:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise OptionError(f"--{name.replace('_', '-')} must be greater than 0, not {value:g}")
         if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise OptionError(f"--temperature must lie between 0 and 2, not {self.temperature:g}")
+            raise OptionError(f"--temperature must be between 0 and 2, not {self.temperature:g}")
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How a run stands: samples over all iterations, and the cost so far (None: not known)."""
+    """The progress of a run: samples over all iterations, and the cost so far (None: not known)."""
 
     total: int
     done: int
@@ -66,7 +65,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class EvaluationResult(msgspec.Struct, frozen=True):
-    """What a run says. `stopped` is why it ended early, if it did."""
+    """The outcome of a run. `stopped` is why it ended early, if it did."""
 
     folder: Path
     run: RunLine

@@ -1,20 +1,20 @@
-"""What a run costs: prices per model, the budget that no call may break, and what is simply not known."""
+"""What a run costs: prices per model, every token that was paid for, and the calls whose cost is not known."""
 
-import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from synthesis.errors import JudgeError, Place, TestSetError
+from synthesis.errors import Place, TestSetError
 from synthesis.judge import documents
-from synthesis.judge.lines import Price
+from synthesis.judge.journal.ledger import Call, IterationLedger, Ledger
+from synthesis.judge.journal.lines import Price, RunLine
 from synthesis.judge.model import TokenUsage
 
 _HINT = "A price file maps model names to USD per million tokens: {gpt-4o-mini: {input: 0.15, output: 0.60}}."
 _MILLION = 1_000_000
-_ROUNDING = 1e-12  # sums of the same amounts in another order
 
 
 class FilePrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,10 +22,6 @@ class FilePrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     input: float
     output: float
-
-
-class NoFurtherCallError(JudgeError):
-    """No call may be sent any more: the cap is reached or the run was stopped. No outcome of the sample."""
 
 
 def find_price(model: str, provider: str, price_file: Path | None = None) -> Price | None:
@@ -51,73 +47,6 @@ def total(price: Price | None, usage: tuple[TokenUsage, ...] | list[TokenUsage])
         return None
     spent = price.of(sum(u.input_tokens for u in usage), sum(u.output_tokens for u in usage))
     return round(spent, 10)
-
-
-class Budget:
-    """Room under a cap. Before a call its worst case is reserved; afterwards its real cost is booked."""
-
-    def __init__(
-        self, cap: float | None, price: Price | None, spent: float, elsewhere: Mapping[int, float] | None = None
-    ) -> None:
-        """`spent` counts calls without an answer at their worst; `elsewhere` are those that may yet be answered."""
-        self._elsewhere = dict(elsewhere or {})
-        self._cap = math.inf if cap is None else cap
-        self._price = price
-        self.spent = spent
-        self._reserved = 0.0
-        self._settled = asyncio.Event()
-
-    def known_spending(self) -> float | None:
-        """What the run has cost so far; None where the price is not known."""
-        return None if self._price is None else self.spent
-
-    async def reserve(self, worst: TokenUsage) -> float:
-        """Take room for the worst case; wait while calls under way may still free some."""
-        if self._cap == math.inf:
-            return 0.0
-        amount = self._cost(worst)
-        while self.spent + self._reserved + amount > self._cap:
-            if self._reserved == 0.0:
-                raise NoFurtherCallError(
-                    f"the cap of {self._cap:g} USD is reached: {self.spent:.6f} USD are spent, "
-                    f"and the next call could cost up to {amount:.6f} USD"
-                )
-            self._settled.clear()
-            await self._settled.wait()
-        self._reserved += amount
-        return amount
-
-    def settle(self, reserved: float, usage: tuple[TokenUsage, ...]) -> None:
-        """Book what a call cost and give back the rest of its room."""
-        self._release(reserved, sum(self._cost(used) for used in usage))
-
-    def write_off(self, reserved: float) -> None:
-        """A call whose cost nobody knows counts as its worst case."""
-        self._release(reserved, reserved)
-
-    def is_overdrawn(self) -> bool:
-        """More is spent and reserved than the cap allows; only other processes can bring that about."""
-        return self.spent + self._reserved > self._cap + _ROUNDING
-
-    def begun_elsewhere(self, call: int, worst: TokenUsage) -> None:
-        """Another process sends a call; until it is answered it counts at its worst."""
-        self._elsewhere[call] = self._cost(worst)
-        self.spent += self._elsewhere[call]
-
-    def answered_elsewhere(self, call: int, usage: tuple[TokenUsage, ...]) -> None:
-        """Another process's call was answered, and this is what it cost."""
-        worst = self._elsewhere.pop(call, 0.0)
-        if all(used.input_tokens > 0 for used in usage):
-            self.spent += sum(self._cost(used) for used in usage) - worst
-        self._settled.set()
-
-    def _release(self, reserved: float, spent: float) -> None:
-        self._reserved = max(0.0, self._reserved - reserved) if self._reserved - reserved > 1e-15 else 0.0
-        self.spent += spent
-        self._settled.set()
-
-    def _cost(self, usage: TokenUsage) -> float:
-        return self._price.of(usage.input_tokens, usage.output_tokens) if self._price else 0.0
 
 
 def _read_prices(path: Path) -> dict[str, FilePrice]:
@@ -151,3 +80,106 @@ def _rate(model: str, provider: str, kind: str) -> float:
     tokens = 1_000
     calculation = genai_prices.calc_price(genai_prices.Usage(**{kind: tokens}), model, provider_id=provider)
     return float(calculation.total_price * (_MILLION // tokens))
+
+
+def iteration_cost(ledger: Ledger, run: RunLine, number: int, judged: int, timestamp: str) -> dict[str, Any]:
+    """The cost file of one iteration."""
+    work = ledger.iteration(number)
+    usage = _usage(ledger, work)
+    unmetered = sum(used.input_tokens == 0 for used in usage)
+    return {
+        "iteration": number,
+        "timestamp": timestamp,
+        "testSetName": run.test_set_name,
+        "judgeModel": run.judge.model,
+        "judgeProvider": run.judge.provider,
+        "samples": judged,
+        "totalTokens": _tokens(usage),
+        "totalCost": None if unmetered else total(run.price, usage),
+        "tokenUsage": msgspec.to_builtins(usage),
+        "price": msgspec.to_builtins(run.price),
+        "callsWithoutUsage": unmetered,
+        "unaccountedCalls": [_unaccounted(ledger, call) for call in work.unaccounted()],
+        **({"note": _unknown(run, unmetered)} if usage and (unmetered or run.price is None) else {}),
+    }
+
+
+def final_cost(costs: Sequence[dict[str, Any]], run: RunLine, timestamp: str) -> dict[str, Any]:
+    """The cost file over all iterations."""
+    samples = sum(cost["samples"] for cost in costs)
+    known = [cost["totalCost"] for cost in costs if cost["totalCost"] is not None]
+    spent = round(sum(known), 10) if len(known) == len(costs) else None
+    return {
+        "iterations": len(costs),
+        "timestamp": timestamp,
+        "testSetName": run.test_set_name,
+        "judgeModel": run.judge.model,
+        "judgeProvider": run.judge.provider,
+        "aggregateStats": {
+            "totalSamples": samples,
+            "totalTokens": {
+                kind: sum(cost["totalTokens"][kind] for cost in costs) for kind in ("input", "output", "total")
+            },
+            "totalCost": spent,
+            "averageCostPerSample": None if spent is None or not samples else round(spent / samples, 10),
+            "unaccountedCalls": sum(len(cost["unaccountedCalls"]) for cost in costs),
+        },
+        "perIterationCosts": list(costs),
+    }
+
+
+def spent_so_far(ledger: Ledger, run: RunLine) -> float:
+    """What counts against a cap: all that was billed to this judge here, unknown costs at their worst."""
+    if run.price is None:
+        return 0.0
+    spent = 0.0
+    for number in ledger.worked_iterations():
+        work = ledger.iteration(number)
+        spent += total(run.price, _usage(ledger, work)) or 0.0
+        spent += sum(run.price.of(*call.begun.worst) for call in work.unaccounted())
+    return spent
+
+
+def open_calls(ledger: Ledger, run: RunLine) -> dict[int, float]:
+    """Calls that may still be answered, with what they may cost."""
+    if run.price is None:
+        return {}
+    found = [
+        call.begun
+        for number in ledger.worked_iterations()
+        for call in ledger.iteration(number).unaccounted()
+        if call.lost is None
+    ]
+    return {begun.n: run.price.of(*begun.worst) for begun in found}
+
+
+def _usage(ledger: Ledger, work: IterationLedger) -> list[TokenUsage]:
+    """In the order of the set; then what was paid for texts and samples that are no longer in it."""
+    now = [(sample.hash, sample.fingerprint) for sample in ledger.samples]
+    known = set(now)
+    texts = {(call.begun.h, call.begun.f): None for call in work.calls.values()}
+    texts |= {(hash_, print_): None for hash_, lines in work.verdicts.items() for print_ in lines}
+    return [usage for text in (*now, *(t for t in texts if t not in known)) for usage in work.usage(*text)]
+
+
+def _tokens(usage: Sequence[TokenUsage]) -> dict[str, int]:
+    counts = {
+        "input": sum(used.input_tokens for used in usage),
+        "output": sum(used.output_tokens for used in usage),
+    }
+    return {**counts, "total": counts["input"] + counts["output"]}
+
+
+def _unaccounted(ledger: Ledger, call: Call) -> dict[str, Any]:
+    return {
+        "queryLogId": ledger.query_log_id(call.begun.h),
+        "hash": call.begun.h,
+        "startedAt": call.begun.at,
+        "reason": call.lost or "the process ended before the reply",
+    }
+
+
+def _unknown(run: RunLine, unmetered: int) -> str:
+    if run.price is None:
+        return f"The price of {run.judge.model} is not known; add it with --price-file."
+    return f"{unmetered} calls came back without a count of tokens, so the cost is not known."

@@ -1,4 +1,4 @@
-"""YAML documents that become typed values; every complaint names file, line and column."""
+"""YAML documents decoded into typed values; every error names file, line and column."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def complaint(
 
 
 def compose(path: Path, hint: str) -> yaml.Node:
-    """The document's nodes, for complaints that only the caller can make."""
+    """The document's nodes, for errors that only the caller can detect."""
     return _compose(path, _read(path, hint), hint)
 
 
@@ -65,7 +65,7 @@ def _compose(path: Path, text: str, hint: str) -> yaml.Node:
 
 
 def _plain(node: yaml.Node, path: Path, hint: str) -> Any:
-    """Plain values; unlike PyYAML's own constructor it refuses a key that stands twice."""
+    """Plain values; unlike PyYAML's own constructor it refuses a key that appears twice."""
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, path, hint) for item in node.value]
     if not isinstance(node, yaml.MappingNode):
@@ -73,7 +73,7 @@ def _plain(node: yaml.Node, path: Path, hint: str) -> Any:
     values: dict[str, Any] = {}
     for key, value in node.value:
         if key.value in values:
-            raise complaint(path, key, [], f"the key '{key.value}' stands twice", hint)
+            raise complaint(path, key, [], f"the key '{key.value}' appears twice", hint)
         values[key.value] = _plain(value, path, hint)
     return values
 

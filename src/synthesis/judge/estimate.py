@@ -6,14 +6,14 @@ import msgspec
 
 from synthesis.judge.clients import create_judge
 from synthesis.judge.config import EvaluationConfig
-from synthesis.judge.journal import JOURNAL, read_ledger
-from synthesis.judge.ledger import Ledger
-from synthesis.judge.lines import Price, RunLine, SetLine, fingerprint
+from synthesis.judge.journal.file import JOURNAL, read_ledger
+from synthesis.judge.journal.ledger import Ledger
+from synthesis.judge.journal.lines import Price, RunLine, SetLine, fingerprint
+from synthesis.judge.journal.shared.journal import find_shared_ledger
 from synthesis.judge.model import TestCase
+from synthesis.judge.results import run_folder
 from synthesis.judge.rubric import default_rubric
 from synthesis.judge.run import judge_settings, open_line, pending_work, price_of
-from synthesis.judge.shared.journal import find_shared_ledger
-from synthesis.judge.store import run_folder
 
 BYTES_PER_TOKEN = 4  # of English text; other scripts take more tokens, the worst case covers them
 LIKELY_OUTPUT = 300  # a few sentences of reasoning per axis

@@ -9,7 +9,7 @@ from synthesis.errors import OutputError, Place
 
 OWNER_ONLY_FILE = 0o600
 OWNER_ONLY_FOLDER = 0o700
-BYTES_AS_THEY_ARE = getattr(os, "O_BINARY", 0)  # Windows would write a line's end as two characters
+BYTES_AS_THEY_ARE = getattr(os, "O_BINARY", 0)  # Windows would write a line break as two characters
 
 
 def make_private_folder(folder: Path) -> None:
@@ -42,7 +42,7 @@ def refused_writes(path: Path) -> Iterator[None]:
         raise OutputError(
             f"cannot be written: {error.strerror or error}",
             place=Place(str(path)),
-            hint="Make room or choose another --root. The journal is safe: the same command goes on.",
+            hint="Make room or choose another --root. The journal is safe: the same command resumes.",
         ) from error
 
 

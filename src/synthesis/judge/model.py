@@ -1,4 +1,4 @@
-"""The words of the judge half: what is judged, by which rubric, and what came of it. Frozen, no I/O.
+"""The types of judged evaluation: what is judged, by which rubric, and the verdict. Frozen, no I/O.
 
 Field names in files are camelCase, as the contract says; `rename="camel"` does it.
 """

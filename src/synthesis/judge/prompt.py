@@ -1,4 +1,4 @@
-"""The blind prompt: what a judge sees of a sample, fenced so that no text can pose as another part.
+"""The blind prompt: what a judge sees of a sample, fenced so that no text can imitate another part.
 
 Relevance scores, ids, model and prompt names are not in it: a `TestCase` context does not hold them, and
 `query_log_id` and `meta` are never read here.
@@ -77,6 +77,7 @@ def correction_text(prompt: Prompt, problem: str) -> str:
 
 def fence(*texts: str) -> str:
     """A code that occurs in none of the texts, and is the same whenever the texts are."""
+    # Derived from the texts, not random: the same sample always makes the same prompt.
     digest = hashlib.sha256("\x00".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
     while any(digest[:FENCE_LENGTH] in text.lower() for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()

@@ -1,19 +1,25 @@
-"""A judge's reply becomes a verdict where its meaning is certain, and a complaint where it is not."""
+"""A judge is asked until its reply holds a verdict whose meaning is certain, or until the attempts are used up."""
 
+import asyncio
 import json
+import random
 import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
+
 from synthesis.errors import JudgeError, shorten
-from synthesis.judge.model import AxisVerdict, Rubric
-from synthesis.judge.verdicts import SCORES
+from synthesis.judge.calls import CallFailedError, Calls
+from synthesis.judge.model import AxisVerdict, Rubric, TokenUsage, Verdict
+from synthesis.judge.records import SCORES
 
 _WHOLE_SCORE = re.compile(r"\s*([1-5])(?:\.0+)?\s*")
 _OUT_OF_FIVE = re.compile(r"\s*([1-5])(?:\.0+)?\s*(?:/|out of)\s*5(?:\.0+)?\s*", re.IGNORECASE)
 
 
 class UnusableReplyError(JudgeError):
-    """A reply that holds no certain verdict; the message says why, in words that the judge can act on."""
+    """A reply without a certain verdict; the message says why, in words that the judge can act on."""
 
 
 def read_reply(text: str, rubric: Rubric) -> dict[str, AxisVerdict]:
@@ -58,7 +64,7 @@ def _score(name: str, value: Any) -> int:
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 
@@ -67,7 +73,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_without_doubles)
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """The outermost JSON objects in a text, whatever stands around them: prose, a code fence, reasoning."""
+    """The outermost JSON objects in a text, whatever surrounds them: prose, a code fence, reasoning."""
     found, position = [], text.find("{")
     while position >= 0:
         try:
@@ -91,3 +97,78 @@ def _names_an_axis(value: dict[str, Any], rubric: Rubric) -> bool:
 
 def _scores(verdict: dict[str, AxisVerdict]) -> list[int]:
     return [axis.score for axis in verdict.values()]
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What came back from one call."""
+
+    text: str
+    usage: TokenUsage
+    cut_off: bool = False
+
+
+class Correction(msgspec.Struct, frozen=True):
+    """An unusable reply and what was wrong with it, to be shown to the judge."""
+
+    reply: str
+    problem: str
+
+
+class Patience(msgspec.Struct, frozen=True):
+    """How long to try: attempts per sample, and seconds of waiting between them."""
+
+    attempts: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+    longest_retry_after: float = 300.0
+
+    def wait(self, attempt: int, chance: random.Random) -> float:
+        """Doubles with each attempt; the jitter keeps many callers from retrying together."""
+        longest = min(self.longest_wait, self.first_wait * 2.0**attempt)
+        return longest * chance.uniform(0.5, 1.0)
+
+
+class Asker:
+    """Asks until there is a verdict, or a reason for having none."""
+
+    def __init__(self, patience: Patience, seed: int | None) -> None:
+        self._patience = patience
+        self._chance = random.Random(seed)
+
+    async def ask(
+        self,
+        calls: Calls,
+        send: Callable[[Correction | None], Awaitable[Reply]],
+        read: Callable[[Reply], dict[str, AxisVerdict]],
+        worst: Callable[[Correction | None], TokenUsage],
+    ) -> Verdict:
+        """`send` makes one request, `read` makes a verdict of the reply, `worst` is what it may cost."""
+        correction: Correction | None = None
+        problem: JudgeError = JudgeError("was not asked")
+        for attempt in range(self._patience.attempts):
+            reply: Reply | None = None
+            try:
+                async with calls.begin(worst(correction)) as call:
+                    reply = await send(correction)
+                    call.billed(reply.usage)
+                    axes = read(reply)
+                return Verdict(axes, token_usage=(reply.usage,))
+            except UnusableReplyError as error:
+                problem, correction = error, Correction(reply.text if reply else "", error.message)
+            except CallFailedError as error:
+                problem = error
+                await self._wait(calls, error, attempt)
+        raise JudgeError(f"no verdict after {self._patience.attempts} calls; the last: {problem.message}")
+
+    async def _wait(self, calls: Calls, error: CallFailedError, attempt: int) -> None:
+        if not error.retry:
+            raise error
+        if (error.retry_after or 0.0) > self._patience.longest_retry_after:
+            raise JudgeError(f"{error.message}; it asks for a wait of {error.retry_after:g} s, which is too long")
+        pause = self._patience.wait(attempt, self._chance)
+        if error.retry_after is not None:
+            pause = error.retry_after + pause * 0.1
+        if error.overloaded:
+            calls.context.pacer.slow_down(pause)
+        if attempt + 1 < self._patience.attempts:
+            await asyncio.sleep(pause)

@@ -1,17 +1,24 @@
-"""Everything a run says, computed from its ledger alone: the same ledger gives the same results."""
+"""Everything a run says, computed from its ledger alone, and the files it is written to."""
 
+import re
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from synthesis.errors import OptionError, RunFolderError
 from synthesis.judge.analysis import failure_analysis
-from synthesis.judge.billing import final_cost, iteration_cost
-from synthesis.judge.ledger import IterationLedger, Ledger, Sample, State
-from synthesis.judge.lines import RunLine, VerdictLine
+from synthesis.judge.cost import final_cost, iteration_cost
+from synthesis.judge.files import replace_file
+from synthesis.judge.journal.file import read_ledger
+from synthesis.judge.journal.ledger import IterationLedger, Ledger, Sample, State
+from synthesis.judge.journal.lines import RunLine, VerdictLine
+from synthesis.judge.journal.progress import ProgressView, progress_path
 from synthesis.judge.metrics import final_metrics, iteration_metrics
-
-Record = dict[str, Any]
+from synthesis.judge.records import Record
+from synthesis.report.judged.run import Iteration, JudgedRun
 
 
 class IterationResults(msgspec.Struct, frozen=True):
@@ -53,7 +60,7 @@ def derive(ledger: Ledger) -> Results:
 
 
 def states(ledger: Ledger, number: int) -> Counter[State]:
-    """How many samples stand where, in one iteration."""
+    """How many samples are in each state, in one iteration."""
     iteration = ledger.iteration(number)
     return Counter(iteration.state(sample) for sample in ledger.samples)
 
@@ -120,3 +127,71 @@ def _error(work: IterationLedger, sample: Sample) -> Record:
         "failedAt": line.at,
         "tokenUsage": msgspec.to_builtins(list(work.usage(sample.hash, sample.fingerprint))),
     }
+
+
+DEFAULT_ROOT = Path("data/evaluation/answer-synthesis")
+
+
+def run_folder(root: Path, name: str) -> Path:
+    """The folder of a run; a name cannot lead out of the root."""
+    folder = root / name
+    plain = bool(re.fullmatch(r"[^/\\\x00-\x1f]+", name)) and name.strip(". ") != ""
+    if not plain or folder.resolve().parent != root.resolve():
+        raise OptionError(
+            f"'{name}' is not a valid folder name: it would leave {root}",
+            hint="Use a plain name without slashes; --root says where runs are kept.",
+        )
+    return folder
+
+
+def write_results(folder: Path, ledger: Ledger) -> Results:
+    """Derive everything from the ledger and put it into the folder's files."""
+    results = derive(ledger)
+    for iteration in results.iterations:
+        _write_iteration(folder, ledger, iteration)
+    count = len(results.iterations)
+    if results.final_metrics is not None:
+        _write(folder / "final-metrics" / f"final-metrics-{count}.json", results.final_metrics)
+        _write(folder / "final-cost" / f"final-cost-{count}.json", results.final_cost)
+    return results
+
+
+def write_calibration(folder: Path, iteration: int, calibration: Mapping[str, Any]) -> Path:
+    """Put a comparison with human labels beside the results."""
+    path = folder / "calibration" / f"calibration-iteration-{iteration}.json"
+    _write(path, calibration)
+    return path
+
+
+def _write_iteration(folder: Path, ledger: Ledger, iteration: IterationResults) -> None:
+    number = iteration.number
+    replace_file(progress_path(folder, number), ProgressView(ledger, number).content())
+    _write(folder / "records" / f"records-iteration-{number}.json", iteration.records)
+    _write(folder / "records" / f"errors-iteration-{number}.json", iteration.errors)
+    _write(folder / "metrics" / f"metrics-iteration-{number}.json", iteration.metrics)
+    _write(folder / "cost" / f"cost-iteration-{number}.json", iteration.cost)
+    _write(folder / "low-faithfulness" / f"low-faithfulness-iteration-{number}.json", iteration.analysis)
+
+
+def _write(path: Path, value: Any) -> None:
+    replace_file(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def read_run(folder: Path) -> JudgedRun:
+    """The run in a folder, with its figures computed again from the journal."""
+    return judged_run(read_ledger(folder))
+
+
+def judged_run(ledger: Ledger) -> JudgedRun:
+    run, results = ledger.present_run(), derive(ledger)
+    if not results.iterations:
+        raise RunFolderError(f"the run {run.test_set_name} has no verdict yet", hint="Run `synthesis judge run` first.")
+    return JudgedRun(
+        name=run.test_set_name,
+        judge=f"{run.judge.provider} ({run.judge.model})",
+        rubric=run.rubric.name,
+        axes=tuple((axis.name, axis.pass_at) for axis in run.rubric.axes),
+        iterations=msgspec.convert(msgspec.to_builtins(results.iterations), tuple[Iteration, ...]),
+        final_metrics=results.final_metrics,
+        final_cost=results.final_cost,
+    )

@@ -10,7 +10,7 @@ import msgspec
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.judge import documents
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
-from synthesis.judge.verdicts import SCORES
+from synthesis.judge.records import SCORES
 
 FOLDER = Path(__file__).parent / "rubrics"
 
@@ -39,7 +39,7 @@ def rubric_hash(rubric: Rubric) -> str:
 
 
 def bundled_rubrics() -> tuple[str, ...]:
-    """The names of the rubrics that travel with the package."""
+    """The names of the rubrics that ship with the package."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
@@ -53,24 +53,24 @@ def _find(name_or_path: str | Path) -> Path:
 
 
 def _problems(rubric: Rubric) -> Iterator[tuple[list[str | int], str]]:
-    """What the types cannot say, with the way to the place in the document."""
+    """What the types cannot express, with the path to the place in the document."""
     if not rubric.axes:
         yield ["axes"], "a rubric needs at least one axis"
     names = [axis.name for axis in rubric.axes]
     for index, axis in enumerate(rubric.axes):
         if axis.name in names[:index]:
-            yield ["axes", index, "name"], f"the axis '{axis.name}' stands twice"
+            yield ["axes", index, "name"], f"the axis '{axis.name}' appears twice"
         yield from (([*("axes", index), *steps], message) for steps, message in _axis_problems(axis))
 
 
 def _axis_problems(axis: Axis) -> Iterator[tuple[list[str | int], str]]:
     if not _NAME.fullmatch(axis.name):
-        yield ["name"], f"'{axis.name}' is no axis name: a lower-case letter, then letters and digits"
+        yield ["name"], f"'{axis.name}' is not an axis name: use a lower-case letter, then letters and digits"
     if axis.pass_at not in SCORES:
-        yield ["passAt"], f"a pass begins at a score from 1 to 5, not at {axis.pass_at}"
+        yield ["passAt"], f"must be a score from 1 to 5, not {axis.pass_at}"
     scores = [level.score for level in axis.levels]
     if sorted(scores) != list(SCORES):
-        yield ["levels"], f"each score from 1 to 5 needs one level; here are {scores}"
+        yield ["levels"], f"each score from 1 to 5 needs one level; found {scores}"
     keys = [level.key for level in axis.levels if level.key is not None]
     if len(set(keys)) != len(keys):
         yield ["levels"], "two levels have the same key"

@@ -1,23 +1,21 @@
-"""A judged run: opens the folder, judges what is not yet judged, writes down what came of it."""
+"""A judged run: opens the folder, judges what is left, and writes the results."""
 
 from collections.abc import Callable, Sequence
 
 from synthesis.errors import OptionError, TestSetError
-from synthesis.judge.billing import open_calls, spent_so_far
-from synthesis.judge.calls import Desk
+from synthesis.judge.calls import CallContext
 from synthesis.judge.clients import Judge, JudgeSettings, create_judge
 from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
-from synthesis.judge.cost import Budget, find_price
-from synthesis.judge.journals import Journal, Work
-from synthesis.judge.ledger import Ledger, State
-from synthesis.judge.lines import FORMAT, Identity, Price, RunLine, fingerprint, now
+from synthesis.judge.cost import find_price, open_calls, spent_so_far
+from synthesis.judge.journal.base import Journal, Work
+from synthesis.judge.journal.ledger import Ledger, State
+from synthesis.judge.journal.lines import FORMAT, Identity, Price, RunLine, fingerprint, now
+from synthesis.judge.journal.opening import missing_lines, open_journal
+from synthesis.judge.limits import Budget, Pacer
 from synthesis.judge.model import Rubric, TestCase
-from synthesis.judge.opening import missing_lines, open_journal
-from synthesis.judge.pacing import Pacer
-from synthesis.judge.results import gate_rate
+from synthesis.judge.results import gate_rate, run_folder, write_results
 from synthesis.judge.rubric import default_rubric, rubric_hash
-from synthesis.judge.store import run_folder, write_results
-from synthesis.judge.work import Workers
+from synthesis.judge.workers import Workers
 
 Observer = Callable[[Progress], None]
 
@@ -27,8 +25,8 @@ async def run_evaluation(
 ) -> EvaluationResult:
     """Judge a test set and return records, metrics and final metrics.
 
-    What the run folder already holds is not judged again. A cancelled run lets calls under way finish for a
-    moment, writes its files and can be gone on with.
+    What the run folder already holds is not judged again. A cancelled run gives calls under way a
+    moment to finish, writes its files and can be resumed.
     """
     config.check()
     _check_cases(test_cases)
@@ -66,12 +64,12 @@ def judge_settings(config: EvaluationConfig, rubric: Rubric) -> JudgeSettings:
 
 
 def price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
-    """What the judge's model costs; None where nobody says."""
+    """What the judge's model costs; None where it is not known."""
     return find_price(judge.model, config.judge_provider, config.price_file)
 
 
 def open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
-    """The line that opens a journal: whose verdicts follow, at which price."""
+    """The line that opens a journal: which judge, at which price."""
     rubric_id = f"{rubric.name}:{rubric_hash(rubric)[:12]}"
     identity = Identity(config.judge_provider, judge.model, judge.prompt, rubric_id)
     return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric)
@@ -99,10 +97,10 @@ async def _run(
 ) -> EvaluationResult:
     run = open_line(config, judge, rubric, price)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
-    await journal.open(lambda ledger: missing_lines(ledger, run, samples, config, journal.shown))
+    await journal.open(lambda ledger: missing_lines(ledger, run, samples, config.on_change, journal.shown))
     ledger = journal.ledger
     budget = Budget(config.max_cost, price, spent_so_far(ledger, run), open_calls(ledger, run))
-    workers = Workers(judge, cases, rubric, Desk(journal, budget, Pacer(config.concurrency)), config, observer)
+    workers = Workers(judge, cases, rubric, CallContext(journal, budget, Pacer(config.concurrency)), config, observer)
     try:
         stopped = await workers.run(pending_work(ledger, config))
     finally:
@@ -130,15 +128,15 @@ def _check_cases(cases: Sequence[TestCase]) -> None:
         first = seen.setdefault(case.query_log_id, position)
         if first != position:
             raise TestSetError(
-                f"the queryLogId '{case.query_log_id}' stands twice: cases {first} and {position}",
-                hint="A sample is known by its queryLogId; give each its own.",
+                f"the queryLogId '{case.query_log_id}' appears twice: cases {first} and {position}",
+                hint="A sample is identified by its queryLogId; give each its own.",
             )
 
 
 def _check_cap(config: EvaluationConfig, judge: Judge, price: Price | None) -> None:
     if config.max_cost is not None and price is None and config.judge_provider not in ("offline", "replay"):
         raise OptionError(
-            f"--max-cost can not be kept: the price of '{judge.model}' is not known",
+            f"--max-cost cannot be enforced: the price of '{judge.model}' is not known",
             hint="Give its price with --price-file, or leave --max-cost out.",
         )
 

@@ -7,7 +7,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Interval = list[float]  # low, high; a list, as JSON has it
 Value = TypeVar("Value", int, float, tuple[int, int])
@@ -28,6 +28,20 @@ def wilson_interval(successes: int, total: int) -> Interval | None:
     low = 0.0 if successes == 0 else (centre - margin) / scale
     high = 1.0 if successes == total else (centre + margin) / scale
     return [low, high]
+
+
+def rate(count: int, total: int) -> dict[str, Any]:
+    """A share with its base and its interval, as the files of a run show it."""
+    return {
+        "value": share(count, total),
+        "numerator": count,
+        "denominator": total,
+        "interval": wilson_interval(count, total),
+    }
+
+
+def share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def mean_of_counts(counts: Mapping[int, int] | Mapping[float, int]) -> float | None:

@@ -1,13 +1,22 @@
 """The report of a run: what was evaluated, under which conditions, and what came of it."""
 
+import sys
 from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from synthesis.model.result import FAIL, CaseResult
+from synthesis.model.result import CaseResult
 
 FORMAT_VERSION = 2  # 1 did not record role, counted and missing
+
+
+def percent(part: int, whole: int) -> float:
+    """A rate as every output shows it: with one decimal, as a whole number where the decimal is zero."""
+    value = round(100 * part / whole, 1) if whole else 0.0
+    return int(value) if value == int(value) else value
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -19,13 +28,11 @@ class Failure(msgspec.Struct, frozen=True):
     expected_failure: bool
 
 
-def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Failure | None:
-    """A failed case in short, None for any other. `names` says, by check, what its evidence is called there.
+def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Failure:
+    """A failed case in short. `names` says, by check, what its evidence is called there.
 
     Runs, converted reports and histories all ask here, so that the keys are the same however a report came about.
     """
-    if result.outcome != FAIL:
-        return None
     evidence: dict[str, Any] = {}
     for name in result.failed_checks:
         fields = result.checks[name].to_dict()
@@ -35,13 +42,22 @@ def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Fa
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Everything a run produced. `conditions` say what was in force: tool, rules, input, options."""
+    """Everything a run produced. `conditions` say what was in force: tool, rules, input, options.
+
+    A run that wrote its report to a file names it in `file` and leaves `failures` and `results` there.
+    """
 
     conditions: dict[str, Any]
     summary: dict[str, Any]
     failures: tuple[Failure, ...]
     results: tuple[CaseResult, ...]
     warnings: tuple[str, ...] = ()
+    file: Path | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every case has a verdict and none failed unexpectedly."""
+        return not self.summary["unexpected_failures"] and not self.summary["errors"]
 
     def header(self) -> dict[str, Any]:
         """The report without its long lists."""
@@ -55,3 +71,21 @@ class Report(msgspec.Struct, frozen=True):
             "failures": msgspec.to_builtins(self.failures),
             "results": [result.to_dict() for result in self.results],
         }
+
+    def to_html(self) -> str:
+        """The report as an HTML page of its own."""
+        return self._drawn("html")
+
+    def print(self) -> None:
+        """Print the figures and the failures."""
+        sys.stdout.write(self._drawn("markdown"))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page in a frame, so that its styles do not reach the notebook."""
+        page = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe srcdoc="{page}" sandbox style="width: 100%; height: 32em; border: 0"></iframe>'
+
+    def _drawn(self, form: str) -> str:
+        # By name: drawing needs the rules in force, and these are above the model in the order of imports.
+        drawn: str = import_module("synthesis.api").draw_report(self, form)
+        return drawn

@@ -11,6 +11,7 @@ import msgspec
 from synthesis.errors import OutputError, Place
 from synthesis.model import CaseResult
 from synthesis.model.report import Failure, Report, failure_of
+from synthesis.model.result import FAIL
 from synthesis.report.glossary import Glossary
 from synthesis.report.reading import StoredReport
 
@@ -26,8 +27,9 @@ def write_report(report: Report, path: str | Path) -> None:
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """A stored report as JSON again: to share a redacted one, or to bring results back into one file."""
     header = {key: value for key, value in report.header.items() if key != "results_file"}
-    failures = (failure_of(result, glossary.failure_evidence) for result in report.results())
-    pieces = _pieces(header | {"summary": report.summary}, filter(None, failures), report.results())
+    failed = (result for result in report.results() if result.outcome == FAIL)
+    failures = (failure_of(result, glossary.failure_evidence) for result in failed)
+    pieces = _pieces(header | {"summary": report.summary}, failures, report.results())
     return (piece.decode() for piece in pieces)
 
 

@@ -1,4 +1,4 @@
-"""Text and figures made fit to show: nothing in a text may act on a terminal, a parser or the direction of writing."""
+"""Evaluated text made safe to show: nothing in it may act on a terminal, a parser or the direction of writing."""
 
 import unicodedata
 
@@ -23,12 +23,6 @@ def visible(text: str, keep: str = "") -> str:
 
 def _spelled(char: str) -> str:
     return _ESCAPES.get(char) or (f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
-
-
-def percent(part: int, whole: int) -> float:
-    """In percent with one decimal; a whole number where there is nothing behind the point."""
-    value = round(100 * part / whole, 1) if whole else 0.0
-    return int(value) if value == int(value) else value
 
 
 def count(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""In how many ways a pattern can match at one place: the bound on what a backtracking engine may try there.
+"""In how many ways a pattern can match at one place: the bound on what a backtracking engine tries there.
 
 Two alternatives, or a repetition and what follows it, compete only if they can begin with the same character.
 `(really )?(can|will)` has one way through any text; `.{0,30} you` has thirty-one.
@@ -7,7 +7,7 @@ Two alternatives, or a repetition and what follows it, compete only if they can 
 from itertools import pairwise
 from math import prod
 
-from synthesis.rules.syntax import Char, Choice, Edge, Node, Repeat, Run
+from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, Repeat
 
 ANY = "any"
 WORD = "\\w"
@@ -20,7 +20,7 @@ def ways(node: Node, follow: Firsts = frozenset({ANY})) -> int:
     match node:
         case Char() | Edge():
             return 1
-        case Run(parts):
+        case Concat(parts):
             return _of_sequence(parts, follow)
         case Choice(options):
             return _of_choice(options, follow)
@@ -83,7 +83,7 @@ def firsts(node: Node) -> tuple[Firsts, bool]:
             return frozenset(members) or frozenset({source if source in {WORD, " "} else ANY}), False
         case Edge():
             return frozenset(), True
-        case Run(parts):
+        case Concat(parts):
             return _firsts_of_sequence(parts)
         case Choice(options):
             each = [firsts(option) for option in options]

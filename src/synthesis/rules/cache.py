@@ -1,7 +1,8 @@
-"""Packs made ready once and kept: reading them again takes milliseconds in place of seconds.
+"""Prepared packs are cached: loading them takes milliseconds instead of seconds.
 
-A pack is kept under a name made of everything it depends on: its files, the pack below it, and the code that reads
-it. What cannot be read or written is no error: the pack is then simply made again.
+A pack is stored under a key made of everything it depends on: its files, the packs below it, and the code that reads
+it, so an entry is never out of date. A cache that cannot be read or written is not an error: the pack is then prepared
+again.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from synthesis.rules.loader import MANIFEST, pack_files
 from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
 
-MOST_KEPT = 128
+MOST_KEPT = 128  # files: sixteen for the bundled packs, the rest for user packs and other versions
 _packs = msgspec.msgpack.Decoder(Pack)
 _patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
 _encode = msgspec.msgpack.Encoder().encode
@@ -60,7 +61,7 @@ def _key(folder: Path, below: str, signals: Iterable[str]) -> str:
 
 @cache
 def _code() -> str:
-    """The code that makes packs ready; a change there makes the kept ones useless."""
+    """A digest of the code that prepares packs, so that an upgrade does not read what an older version wrote."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
@@ -80,6 +81,7 @@ def _folder() -> Path | None:
 
 def _keep(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Written beside and moved, so that another process never reads half a file.
     beside = path.with_suffix(f".{os.getpid()}.part")
     beside.write_bytes(content)
     beside.replace(path)

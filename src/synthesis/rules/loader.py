@@ -3,7 +3,7 @@
     pack.yaml       the manifest: language, name, version, licence, sources
     *.yaml          lists, guards, defaults per signal, and rules, each with its proof
 
-What a pack may say is checked in full before anything is evaluated.
+A pack is checked in full before anything is evaluated.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from synthesis.errors import Place, RuleError, did_you_mean
 from synthesis.rules.pattern import checked
-from synthesis.rules.schema import FORMS, SEVERITIES, Guard, Pack, Rule, Sentence, Signal
+from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.yaml_reader import Field, read_yaml
 
@@ -26,15 +26,14 @@ _RULE_FIELDS = (
     *("guards", "unless", "match", "miss", "severity"),
 )
 T = TypeVar("T")
-Lists = dict[str, tuple[str, ...]]
 
 
 def load_pack(
     folder: Path, signals: Mapping[str, Signal], below: Mapping[str, Pack] | None = None, *, trusted: bool = False
 ) -> Pack:
-    """The pack in one language folder; the pack of its language in `below` lends it lists and guards.
+    """The pack in one language folder; it may use the lists and guards of the pack of its language in `below`.
 
-    The patterns of a pack that is `trusted`, because tests prove it, are not looked at before they are needed.
+    The patterns of a `trusted` pack, which tests prove, are not checked until they are needed: that takes seconds.
     """
     manifest = _manifest(folder)
     language = manifest["language"].text()
@@ -44,22 +43,22 @@ def load_pack(
     ]
     lists = dict(inherited.lists) if inherited else {}
     for section, _ in sections:
-        lists.update(_read_lists(section))
-    desk = _PatternDesk(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
+        lists.update((name, words.texts()) for name, words in _entries(section, "lists"))
+    checker = _PatternChecker(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
     guards = dict(inherited.guards) if inherited else {}
     for section, _ in sections:
-        guards.update(_read_guards(section, desk))
-    reader = _RuleReader(language, signals, guards, desk)
+        guards.update((name, _guard(field, name, checker)) for name, field in _entries(section, "guards"))
+    reader = _RuleReader(language, signals, guards, checker)
     return Pack(
         language=language,
         name=manifest["name"].text(),
         version=manifest["version"].text(),
         licence=manifest["licence"].text(),
-        sources=manifest["sources"].texts() if "sources" in manifest else (),
+        sources=_optional(manifest, "sources", Field.texts, ()),
         rules=tuple(rule for section, file in sections for rule in reader.rules(section, file)),
         guards=guards,
         lists=lists,
-        absent=_absent(manifest),
+        absent={concept: reason.text() for concept, reason in _entries(manifest, "absent")},
     )
 
 
@@ -77,35 +76,22 @@ def _manifest(folder: Path) -> dict[str, Field]:
     return manifest
 
 
-def _absent(manifest: Mapping[str, Field]) -> dict[str, str]:
-    if "absent" not in manifest:
-        return {}
-    return {concept: reason.text() for concept, reason in manifest["absent"].mapping().items()}
+def _entries(section: Mapping[str, Field], key: str) -> Iterable[tuple[str, Field]]:
+    """The names and values of a mapping that may be absent."""
+    return section[key].mapping().items() if key in section else ()
 
 
-def _read_lists(section: Mapping[str, Field]) -> Lists:
-    if "lists" not in section:
-        return {}
-    return {name: words.texts() for name, words in section["lists"].mapping().items()}
-
-
-def _read_guards(section: Mapping[str, Field], desk: "_PatternDesk") -> dict[str, Guard]:
-    if "guards" not in section:
-        return {}
-    return {name: _guard(field, name, desk) for name, field in section["guards"].mapping().items()}
-
-
-def _guard(field: Field, name: str, desk: "_PatternDesk") -> Guard:
+def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
     entries = field.mapping(("why", *_GUARD_PATTERNS, "quoted"))
-    patterns = {key: desk.take(entries[key]) for key in _GUARD_PATTERNS if key in entries}
+    patterns = {key: checker.take(entries[key]) for key in _GUARD_PATTERNS if key in entries}
     quoted = "quoted" in entries and entries["quoted"].boolean()
     if not patterns and not quoted:
         field.fail("a guard needs at least one of: before, after, sentence, quoted")
-    return Guard(name=name, why=entries["why"].text() if "why" in entries else "", quoted=quoted, **patterns)
+    return GuardRule(name=name, why=_optional(entries, "why", Field.text, ""), quoted=quoted, **patterns)
 
 
-class _PatternDesk:
-    """Looks at every pattern once, and reports a bad one where it stands."""
+class _PatternChecker:
+    """Checks every pattern once, and reports a bad one at its place in the file."""
 
     def __init__(self, lists: WordLists, seen: Iterable[str], *, trusted: bool) -> None:
         self._lists = lists
@@ -133,12 +119,12 @@ class _RuleReader:
     """Reads the rules of one language, with the signals, guards and lists that they may name."""
 
     def __init__(
-        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, Guard], desk: _PatternDesk
+        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, GuardRule], checker: _PatternChecker
     ) -> None:
         self.language = language
         self._signals = signals
         self._guards = guards
-        self._desk = desk
+        self._checker = checker
         self._seen: dict[str, str] = {}
 
     def rules(self, section: Mapping[str, Field], file: str) -> list[Rule]:
@@ -169,7 +155,7 @@ class _RuleReader:
             if required not in entries:
                 field.fail(f"a rule needs '{required}'")
         rule_id = self._id(entries["id"], file)
-        signal = ".".join(rule_id.split(".")[:2])
+        signal = signal_of(rule_id)
         patterns, sentence = self._what(field, entries)
         own = self._guard_names(entries["guards"]) if "guards" in entries else ()
         return Rule(
@@ -181,9 +167,9 @@ class _RuleReader:
             patterns=patterns,
             sentence=sentence,
             list_items=_optional(entries, "list_items", Field.whole_number, 0),
-            label=entries["label"].text() if "label" in entries else "",
+            label=_optional(entries, "label", Field.text, ""),
             guards=tuple(dict.fromkeys((*defaults.get(signal, ()), *own))),
-            unless=_guard(entries["unless"], rule_id, self._desk) if "unless" in entries else None,
+            unless=_guard(entries["unless"], rule_id, self._checker) if "unless" in entries else None,
             match=_optional(entries, "match", Field.texts, ()),
             miss=_optional(entries, "miss", Field.texts, ()),
             severity=_optional(entries, "severity", lambda value: value.one_of(SEVERITIES), "fail"),
@@ -194,19 +180,21 @@ class _RuleReader:
     def _id(self, field: Field, file: str) -> str:
         rule_id = field.text()
         if not _ID.fullmatch(rule_id):
-            field.fail(f"'{rule_id}' is no rule id", hint="An id reads check.signal.name: agency.negative.you-should")
-        signal = ".".join(rule_id.split(".")[:2])
+            field.fail(
+                f"'{rule_id}' is not a rule id", hint="An id reads check.signal.name: agency.negative.you-should"
+            )
+        signal = signal_of(rule_id)
         if signal not in self._signals:
             field.fail(f"no check knows the signal '{signal}'", hint=did_you_mean(signal, self._signals))
         here = f"{file}:{field.line}"
         if rule_id in self._seen:
-            field.fail(f"the id '{rule_id}' stands twice; first at {self._seen[rule_id]}")
+            field.fail(f"the id '{rule_id}' appears twice; first at {self._seen[rule_id]}")
         self._seen[rule_id] = here
         return rule_id
 
-    def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], Sentence | None]:
+    def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], SentenceRule | None]:
         patterns = tuple(
-            source for key in ("pattern", "patterns") if key in entries for source in self._desk.take(entries[key])
+            source for key in ("pattern", "patterns") if key in entries for source in self._checker.take(entries[key])
         )
         sentence = self._sentence(entries["sentence"]) if "sentence" in entries else None
         if not patterns and sentence is None and "list_items" not in entries:
@@ -215,13 +203,13 @@ class _RuleReader:
             field.fail("a rule without patterns needs a 'label': its one-line form, as in 'question: to the user'")
         return patterns, sentence
 
-    def _sentence(self, field: Field) -> Sentence:
+    def _sentence(self, field: Field) -> SentenceRule:
         entries = field.mapping(("form", *_SENTENCE_PATTERNS))
         form = entries["form"].one_of(FORMS) if "form" in entries else "any"
-        patterns = {key: self._desk.take(entries[key]) for key in _SENTENCE_PATTERNS if key in entries}
+        patterns = {key: self._checker.take(entries[key]) for key in _SENTENCE_PATTERNS if key in entries}
         if not patterns.get("starts") and not patterns.get("has"):
             field.fail("a sentence rule needs 'starts' or 'has': a form alone says too little")
-        return Sentence(form=form, **patterns)
+        return SentenceRule(form=form, **patterns)
 
 
 def _texts_by_language(field: Field) -> dict[str, str]:
@@ -240,13 +228,15 @@ def _optional(entries: Mapping[str, Field], key: str, read: Callable[[Field], T]
 def language_folders(root: Path) -> list[Path]:
     """The language folders of a directory of packs; a directory with a manifest is one itself."""
     if not root.is_dir():
-        raise RuleError("is no folder of rules", place=Place(str(root)), hint="Give a folder with a pack.yaml in it.")
+        raise RuleError(
+            "is not a folder of rules", place=Place(str(root)), hint="Give a folder with a pack.yaml in it."
+        )
     if (root / MANIFEST).is_file():
         return [root]
     folders = sorted(path.parent for path in root.glob(f"*/{MANIFEST}"))
     if not folders:
         raise RuleError(
-            "holds no pack",
+            "contains no pack",
             place=Place(str(root)),
             hint=f"A pack is a folder with a {MANIFEST} (language, name, ...).",
         )

@@ -1,23 +1,23 @@
 """Text in, hits out: all rules of one language over one message, in time that grows with the text alone.
 
-The words of a line tell which patterns it can match; only these are tried, and only where a pattern matches are the
-guards of its rule asked.
+A line's words select the patterns worth trying, and only where a pattern matches are the guards of its rule asked.
+docs/design/matcher.md says why.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from synthesis.rules.guards import ReadyGuard
-from synthesis.rules.index import Line, PatternIndex, members
+from synthesis.rules.conditions import PreparedGuard, PreparedSentence
+from synthesis.rules.index import NormalLine, PatternIndex, members
 from synthesis.rules.pattern import PreparedPattern
-from synthesis.rules.schema import Guard, Rule
-from synthesis.rules.sentences import ReadySentence
+from synthesis.rules.reading import Hit
+from synthesis.rules.schema import GuardRule, Rule
 from synthesis.rules.text import Text
 
 
-class Hit(NamedTuple):
-    """A rule that fired, at a place of the normal form, by one of its wordings."""
+class _Match(NamedTuple):
+    """A match of a rule at a place of the normal form; leaves this module as a Hit in the original."""
 
     rule: Rule
     start: int
@@ -25,13 +25,13 @@ class Hit(NamedTuple):
     source: str
 
 
-class _Ready(NamedTuple):
+class _PreparedRule(NamedTuple):
     """A rule with its patterns by number, and its guards."""
 
     rule: Rule
     patterns: list[int]
-    sentence: ReadySentence | None
-    guards: list[ReadyGuard]
+    sentence: PreparedSentence | None
+    guards: list[PreparedGuard]
 
 
 class Matcher:
@@ -40,20 +40,20 @@ class Matcher:
     def __init__(
         self,
         rules: Iterable[Rule],
-        guards: Mapping[str, Guard],
+        guards: Mapping[str, GuardRule],
         prepared: Mapping[str, PreparedPattern],
         *,
         spaced: bool = True,
     ) -> None:
         self._index = PatternIndex(prepared, spaced=spaced)
-        self._guards: dict[Guard, ReadyGuard] = {}
-        self._rules = [self._ready(rule, guards) for rule in rules]
-        self._list_rules = [ready for ready in self._rules if ready.rule.list_items]
-        self._owners: dict[int, list[_Ready]] = defaultdict(list)
-        for ready in self._rules:
-            for number in dict.fromkeys(ready.patterns):
-                self._owners[number].append(ready)
-        self._sentences = {ready.sentence.number: ready for ready in self._rules if ready.sentence}
+        self._guards: dict[GuardRule, PreparedGuard] = {}
+        self._rules = [self._prepared(rule, guards) for rule in rules]
+        self._list_rules = [prepared for prepared in self._rules if prepared.rule.list_items]
+        self._owners: dict[int, list[_PreparedRule]] = defaultdict(list)
+        for rule in self._rules:
+            for number in dict.fromkeys(rule.patterns):
+                self._owners[number].append(rule)
+        self._sentences = {rule.sentence.number: rule for rule in self._rules if rule.sentence}
         self._wordings = sum(1 << number for number in self._owners)
         self._sentence_forms = sum(1 << number for number in self._sentences)
 
@@ -63,31 +63,31 @@ class Matcher:
         self._try_wordings([line for its_lines in lines for line in its_lines])
         return [self._hits_in(text, its_lines) for text, its_lines in zip(texts, lines, strict=True)]
 
-    def _ready(self, rule: Rule, guards: Mapping[str, Guard]) -> _Ready:
+    def _prepared(self, rule: Rule, guards: Mapping[str, GuardRule]) -> _PreparedRule:
         asked = [guards[name] for name in rule.guards]
         asked += [rule.unless] if rule.unless else []
-        sentence = ReadySentence(rule.sentence, self._index) if rule.sentence else None
-        return _Ready(rule, self._index.numbers(rule.patterns), sentence, list(map(self._guard, asked)))
+        sentence = PreparedSentence(rule.sentence, self._index) if rule.sentence else None
+        return _PreparedRule(rule, self._index.numbers(rule.patterns), sentence, list(map(self._guard, asked)))
 
-    def _guard(self, guard: Guard) -> ReadyGuard:
+    def _guard(self, guard: GuardRule) -> PreparedGuard:
         """A guard that many rules share is made once."""
         if guard not in self._guards:
-            self._guards[guard] = ReadyGuard(guard, self._index)
+            self._guards[guard] = PreparedGuard(guard, self._index)
         return self._guards[guard]
 
-    def _lines(self, text: Text) -> list[Line]:
-        vocabulary = self._index.vocabulary
-        lines: list[Line] = []
+    def _lines(self, text: Text) -> list[NormalLine]:
+        prefilter = self._index.prefilter
+        lines: list[NormalLine] = []
         start = 0
         for words in text.normal.split("\n"):
             if words:
-                lines.append(Line(text, start, words, vocabulary))
+                lines.append(NormalLine(text, start, words, prefilter))
             start += len(words) + 1
         return lines
 
-    def _try_wordings(self, lines: list[Line]) -> None:
-        """One pattern after the other over all lines that it can match: a large expression is fetched once."""
-        waiting: dict[int, list[Line]] = defaultdict(list)
+    def _try_wordings(self, lines: list[NormalLine]) -> None:
+        """Search pattern by pattern, not line by line: a large expression then stays in the processor's cache."""
+        waiting: dict[int, list[NormalLine]] = defaultdict(list)
         for line in lines:
             for number in members(line.possible & self._wordings):
                 waiting[number].append(line)
@@ -97,54 +97,58 @@ class Matcher:
                 if found := spans(line.text.normal, line.start, line.end):
                     line.spans[number] = found
 
-    def _hits_in(self, text: Text, lines: list[Line]) -> list[Hit]:
-        hits = [hit for line in lines for ready in self._awake(line) for hit in self._hits(ready, line)]
-        hits += [hit for ready in self._list_rules for hit in self._in_list(ready, text)]
-        hits.sort(key=lambda hit: (hit.start, -hit.end, hit.rule.id))
-        return hits
+    def _hits_in(self, text: Text, lines: list[NormalLine]) -> list[Hit]:
+        matches = [match for line in lines for rule in self._rules_for(line) for match in self._matches(rule, line)]
+        matches += [match for rule in self._list_rules for match in self._in_list(rule, text)]
+        matches.sort(key=lambda match: (match.start, -match.end, match.rule.id))
+        return [_hit(match, text) for match in matches]
 
-    def _awake(self, line: Line) -> Iterable[_Ready]:
-        """The rules of which a line may hold a hit."""
-        awake = {ready.rule.id: ready for number in line.spans for ready in self._owners[number]}
+    def _rules_for(self, line: NormalLine) -> Iterable[_PreparedRule]:
+        """The rules that may have a match in a line."""
+        found = {rule.rule.id: rule for number in line.spans for rule in self._owners[number]}
         for number in members(line.possible & self._sentence_forms):
-            awake[self._sentences[number].rule.id] = self._sentences[number]
-        return awake.values()
+            found[self._sentences[number].rule.id] = self._sentences[number]
+        return found.values()
 
-    def _hits(self, ready: _Ready, line: Line) -> list[Hit]:
-        hits = [
-            Hit(ready.rule, start, end, self._index.patterns[number].source)
-            for number in ready.patterns
+    def _matches(self, rule: _PreparedRule, line: NormalLine) -> list[_Match]:
+        matches = [
+            _Match(rule.rule, start, end, self._index.patterns[number].source)
+            for number in rule.patterns
             if number in line.spans
             for start, end in line.spans[number]
         ]
-        if ready.sentence:
-            hits += [Hit(ready.rule, start, end, ready.rule.source) for start, end in ready.sentence.found(line)]
-        return _outermost(_free(hits, ready, line)) if hits else hits
+        if rule.sentence:
+            matches += [_Match(rule.rule, start, end, rule.rule.source) for start, end in rule.sentence.found(line)]
+        return _outermost(_unguarded(matches, rule, line)) if matches else matches
 
-    def _in_list(self, ready: _Ready, text: Text) -> list[Hit]:
+    def _in_list(self, rule: _PreparedRule, text: Text) -> list[_Match]:
         """The list as a whole, if it has as many items as the rule says."""
         items = text.list_items
-        if len(items) < ready.rule.list_items:
+        if len(items) < rule.rule.list_items:
             return []
         start, end = items[0]
-        line = Line(text, start, text.normal[start:end], self._index.vocabulary)
-        return _free([Hit(ready.rule, start, items[-1][1], ready.rule.source)], ready, line)
+        line = NormalLine(text, start, text.normal[start:end], self._index.prefilter)
+        return _unguarded([_Match(rule.rule, start, items[-1][1], rule.rule.source)], rule, line)
 
 
-def _free(hits: list[Hit], ready: _Ready, line: Line) -> list[Hit]:
-    """The hits that no guard takes away."""
-    guards = [guard for guard in ready.guards if guard.may_hold_in(line)]
-    return (
-        [hit for hit in hits if not any(guard.holds(line, hit.start, hit.end) for guard in guards)] if guards else hits
-    )
+def _hit(match: _Match, text: Text) -> Hit:
+    start, end = text.span(match.start, match.end)
+    return Hit(match.rule, match.source, start, end, text.original[start:end])
 
 
-def _outermost(hits: list[Hit]) -> list[Hit]:
-    """Without the hits that lie inside another hit of the same rule."""
-    if len(hits) < 2:
-        return hits
-    kept: list[Hit] = []
-    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
-        if not kept or hit.end > kept[-1].end:
-            kept.append(hit)
+def _unguarded(matches: list[_Match], rule: _PreparedRule, line: NormalLine) -> list[_Match]:
+    guards = [guard for guard in rule.guards if guard.may_hold_in(line)]
+    if not guards:
+        return matches
+    return [match for match in matches if not any(guard.holds(line, match.start, match.end) for guard in guards)]
+
+
+def _outermost(matches: list[_Match]) -> list[_Match]:
+    """Without the matches that lie inside another match of the same rule."""
+    if len(matches) < 2:
+        return matches
+    kept: list[_Match] = []
+    for match in sorted(matches, key=lambda match: (match.start, -match.end)):
+        if not kept or match.end > kept[-1].end:
+            kept.append(match)
     return kept

@@ -11,21 +11,30 @@ import msgspec
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.cache import cached_pack, cached_patterns
-from synthesis.rules.language import language_of
+from synthesis.rules.language import UNDETERMINED, all_common_words, detect, language_of, primary
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
-from synthesis.rules.pattern import PreparedPattern, needs_finder, prepare
-from synthesis.rules.schema import Pack, Rule, Signal
+from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
+from synthesis.rules.reading import Hit, Message, Reading
+from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
+from synthesis.rules.text import Text
 
 
 class RuleSet:
     """Rules by language, ready to be matched against either side of a conversation."""
 
-    def __init__(self, packs: Sequence[Pack], signals: Mapping[str, Signal], patterns: "PatternStore") -> None:
+    def __init__(
+        self,
+        packs: Sequence[Pack],
+        signals: Mapping[str, Signal],
+        patterns: "PatternStore",
+        also: Mapping[str, object] | None = None,
+    ) -> None:
         self.packs = {pack.language: pack for pack in packs}
         self._signals = signals
         self._patterns = patterns
+        self._also = also or {}  # what checks decide by beside rules, such as thresholds: part of the hash
         self._matchers: dict[tuple[str, str, frozenset[str] | None], Matcher] = {}
 
     @property
@@ -33,7 +42,7 @@ class RuleSet:
         return sorted(self.packs)
 
     def with_signals(self, names: Collection[str]) -> "RuleSet":
-        """Only the rules of these signals: quicker, where nothing else is read."""
+        """Only the rules of these signals: faster, where nothing else is read."""
         return RuleSet(
             [
                 msgspec.structs.replace(pack, rules=tuple(rule for rule in pack.rules if rule.signal in names))
@@ -41,6 +50,7 @@ class RuleSet:
             ],
             self._signals,
             self._patterns,
+            self._also,
         )
 
     @cached_property
@@ -62,31 +72,43 @@ class RuleSet:
             self._matchers[key] = Matcher(rules, pack.guards, self.patterns(language), spaced=spaced)
         return self._matchers[key]
 
+    def read(self, messages: Sequence[Message]) -> list[Reading]:
+        """The reading of each message; one whose language has no rules has no hits."""
+        texts = [self._text(message) for message in messages]
+        hits: list[Sequence[Hit]] = [()] * len(texts)
+        waiting: dict[tuple[str, str, frozenset[str] | None], list[int]] = defaultdict(list)
+        for number, (message, text) in enumerate(zip(messages, texts, strict=True)):
+            if text.normal and text.language.code != UNDETERMINED:
+                waiting[text.language.code, message.where, message.signals].append(number)
+        for key, numbers in waiting.items():
+            found = self.matcher(*key).scan([texts[number] for number in numbers])
+            for number, its_hits in zip(numbers, found, strict=True):
+                hits[number] = its_hits
+        return list(map(Reading, texts, hits))
+
+    def _text(self, message: Message) -> Text:
+        code, how = (primary(message.language), "declared") if message.language else detect(message.text)
+        return Text(message.text, language_of(code if code in self.packs else UNDETERMINED), how)
+
     def _is_wanted(self, rule: Rule, where: str, signals: frozenset[str] | None) -> bool:
         return self._signals[rule.signal].where == where and (signals is None or rule.signal in signals)
 
     @cached_property
     def hash(self) -> str:
         """Changes when, and only when, something changes that can change a verdict."""
-        content = [
-            (
-                pack.language,
-                sorted(pack.lists.items()),
-                sorted(pack.guards.items()),
-                sorted(map(_essence, pack.rules)),
-            )
-            for _, pack in sorted(self.packs.items())
-        ]
-        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
-
-
-def _essence(rule: Rule) -> tuple[str, bytes]:
-    parts = (rule.patterns, rule.sentence, rule.label, rule.guards, rule.unless, rule.severity)
-    return rule.id, msgspec.json.encode(parts)
+        in_use = {rule.signal for rule in self.rules}
+        content = (
+            {language: deciding_part(pack) for language, pack in self.packs.items()},
+            {name: deciding_part(self._signals[name]) for name in in_use},
+            {language: self._patterns.lists_below(language) for language in self.packs},
+            all_common_words(),
+            self._also,
+        )
+        return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
 
 
 class PatternStore:
-    """The patterns of all packs, made ready for a language when its first text is met."""
+    """The patterns of all packs, prepared for a language when its first text is read."""
 
     def __init__(self, signals: Mapping[str, Signal]) -> None:
         self._signals = signals
@@ -96,8 +118,12 @@ class PatternStore:
     def add(self, pack: Pack, key: str, folder: Path) -> None:
         self._layers[pack.language].append((pack, key, folder))
 
+    def lists_below(self, language: str) -> list[dict[str, tuple[str, ...]]]:
+        """The word lists of every pack under the topmost one: a list that is replaced still serves the rules below."""
+        return [pack.lists for pack, _, _ in self._layers[language][:-1]]
+
     def of(self, language: str) -> Mapping[str, PreparedPattern]:
-        """Every pattern of a language by its source; a pack keeps what those below it have made of a pattern."""
+        """Every pattern of a language by its source; one that a lower pack has too keeps that pack's word lists."""
         if language not in self._ready:
             ready: dict[str, PreparedPattern] = {}
             for pack, key, folder in self._layers[language]:
@@ -108,7 +134,7 @@ class PatternStore:
 
     def _prepared(self, pack: Pack, folder: Path, known: frozenset[str]) -> dict[str, PreparedPattern]:
         language, lists = language_of(pack.language), WordLists(pack.lists)
-        finder = needs_finder(language)
+        finder = required_words_finder(language)
         try:
             return {
                 source: prepare(source, language, lists, finder)
@@ -116,14 +142,20 @@ class PatternStore:
                 if source not in known
             }
         except PatternError:
-            load_pack(folder, self._signals)  # a trusted pack that does not deserve it; says where the pattern stands
+            load_pack(folder, self._signals)  # a trusted pack with a bad pattern after all: says where it is
             raise
 
 
 def load_rules(
-    signals: Mapping[str, Signal], folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()
+    signals: Mapping[str, Signal],
+    folders: Iterable[str | Path] = (),
+    disabled: Iterable[str] = (),
+    also: Mapping[str, object] | None = None,
 ) -> RuleSet:
-    """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`."""
+    """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`.
+
+    `also` holds what checks decide by beside the rules; it becomes part of the hash.
+    """
     packs: dict[str, Pack] = {}
     patterns = PatternStore(signals)
     key = ""
@@ -135,11 +167,11 @@ def load_rules(
             packs[pack.language] = _on_top(packs.get(pack.language), pack)
             patterns.add(pack, own_key, folder)
             key = hashlib.sha256(f"{key}{own_key}".encode()).hexdigest()
-    return RuleSet(_without(list(packs.values()), set(disabled)), signals, patterns)
+    return RuleSet(_without(list(packs.values()), set(disabled)), signals, patterns, also)
 
 
 def bundled_languages() -> list[str]:
-    """The languages that packs travel with the package for."""
+    """The languages of the packs that are bundled with the package."""
     return [folder.name for folder in language_folders(bundled.PACKS)]
 
 

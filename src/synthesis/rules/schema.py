@@ -1,6 +1,7 @@
 """A rule, as the packs say it: what to look for, where not to count it, why, and what would be better."""
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -9,6 +10,8 @@ from synthesis.model.result import AGAINST, CONTEXT
 
 class Signal(msgspec.Struct, frozen=True):
     """Something that rules can find and checks decide by: `agency.negative` in the assistant's words."""
+
+    explaining: ClassVar[tuple[str, ...]] = ("title",)
 
     name: str
     where: str  # user | assistant
@@ -22,8 +25,10 @@ class Signal(msgspec.Struct, frozen=True):
             msgspec.structs.force_setattr(self, "role", CONTEXT)
 
 
-class Guard(msgspec.Struct, frozen=True):
+class GuardRule(msgspec.Struct, frozen=True):
     """Where a hit does not count: after or before certain words, in certain sentences, inside quotation marks."""
+
+    explaining: ClassVar[tuple[str, ...]] = ("why",)
 
     name: str = ""
     why: str = ""
@@ -37,7 +42,7 @@ class Guard(msgspec.Struct, frozen=True):
         return (*self.before, *self.after, *self.sentence)
 
 
-class Sentence(msgspec.Struct, frozen=True):
+class SentenceRule(msgspec.Struct, frozen=True):
     """A sentence by its form and its words: has one of `has` and one of `also`, and none of `lacks`."""
 
     form: str = "any"  # any | question | statement
@@ -54,30 +59,32 @@ class Sentence(msgspec.Struct, frozen=True):
 class Rule(msgspec.Struct, frozen=True):
     """One rule of one pack. `why` and `instead` are texts by language; English is always there."""
 
+    explaining: ClassVar[tuple[str, ...]] = ("why", "instead", "match", "miss", "file", "line")
+
     id: str
     language: str
     group: str
     why: dict[str, str]
     instead: dict[str, str]
     patterns: tuple[str, ...] = ()
-    sentence: Sentence | None = None
+    sentence: SentenceRule | None = None
     list_items: int = 0  # at least so many items of a list, each on a line of its own
     label: str = ""
     guards: tuple[str, ...] = ()
-    unless: Guard | None = None
+    unless: GuardRule | None = None
     match: tuple[str, ...] = ()
     miss: tuple[str, ...] = ()
     severity: str = "fail"  # fail | warning
     file: str = ""
     line: int = 0
-    signal: str = ""  # the first two parts of the id: `agency.negative.you-should` belongs to `agency.negative`
+    signal: str = ""  # from the id: `agency.negative.you-should` belongs to `agency.negative`
 
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "signal", ".".join(self.id.split(".")[:2]))
+        msgspec.structs.force_setattr(self, "signal", signal_of(self.id))
 
     @property
     def source(self) -> str:
-        """The rule in one line, for a rule that is no regular expression."""
+        """The rule in one line: its label, or its first pattern."""
         return self.label or (self.patterns[0] if self.patterns else self.id)
 
     def text(self, field: str, language: str = "en") -> str:
@@ -89,13 +96,15 @@ class Rule(msgspec.Struct, frozen=True):
 class Pack(msgspec.Struct, frozen=True):
     """The rules of one language from one folder, with what they share."""
 
+    explaining: ClassVar[tuple[str, ...]] = ("name", "version", "licence", "sources", "absent")
+
     language: str
     name: str
     version: str
     licence: str
     sources: tuple[str, ...]
     rules: tuple[Rule, ...]
-    guards: dict[str, Guard] = {}
+    guards: dict[str, GuardRule] = {}
     lists: dict[str, tuple[str, ...]] = {}
     absent: dict[str, str] = {}  # concepts that the language has no words for: signal/group -> why
 
@@ -107,6 +116,28 @@ class Pack(msgspec.Struct, frozen=True):
             yield from rule.patterns
             yield from rule.sentence.patterns if rule.sentence else ()
             yield from rule.unless.patterns if rule.unless else ()
+
+
+def signal_of(rule_id: str) -> str:
+    """The signal that a rule belongs to: the first two parts of its id."""
+    return ".".join(rule_id.split(".")[:2])
+
+
+def deciding_part(value: Signal | GuardRule | Rule | Pack) -> dict[str, Any]:
+    """What can change a verdict: every field that is not listed as `explaining`.
+
+    A field counts unless it is excluded, so that a new one cannot be forgotten.
+    """
+    fields = msgspec.structs.asdict(value)
+    for name in value.explaining:
+        del fields[name]
+    if isinstance(value, Rule) and value.unless:
+        fields["unless"] = deciding_part(value.unless)
+    if isinstance(value, Pack):
+        # The order of the rules decides nothing: hits are sorted by place and id.
+        fields["rules"] = [deciding_part(rule) for rule in sorted(value.rules, key=lambda rule: rule.id)]
+        fields["guards"] = {name: deciding_part(guard) for name, guard in value.guards.items()}
+    return fields
 
 
 SEVERITIES = ("fail", "warning")

@@ -1,6 +1,6 @@
-"""The pattern language: the part of regular expressions that takes linear time, and nothing else.
+"""The pattern language: the part of regular expressions that is sure to take linear time, and nothing else.
 
-    word phrase     letters and spaces stand for themselves, in any case and with any kind of apostrophe
+    word phrase     letters and spaces match themselves, in any case and with any kind of apostrophe
     a|b  (?:a|b)    one of several
     x?  x{0,3}      optional, repeated; always with an upper bound
     .{0,30}         a gap inside one sentence
@@ -8,8 +8,8 @@
     <name>          one of the words of a list in the pack
     \\b              a word boundary; both ends of every pattern are bounded without it
 
-A pattern has a bounded length and a bounded number of ways to match at one place, so the time to look for it
-grows with the length of the text and with nothing else. What could take longer is refused here.
+A pattern has a bounded length and a bounded number of ways to match at one place, so the time to search for it
+grows with the length of the text and with nothing else. Anything that could take longer is refused here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from synthesis.rules.text import normalise_pattern
 
-MOST_REPEATS = 200
+MOST_REPEATS = 200  # a longer gap joins words that have little to do with each other
 _DIGITS = "0123456789"
 _CLASSES = {"w": (r"\w", ""), "d": (f"[{_DIGITS}]", _DIGITS), "s": (" ", "")}
 
@@ -34,7 +34,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Char:
-    """Characters that stand for themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
+    """Characters that match themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
 
     literal: str | None
     source: str = ""
@@ -51,7 +51,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Concat:
     parts: tuple["Node", ...]
 
 
@@ -67,7 +67,7 @@ class Repeat:
     high: int
 
 
-Node = Char | Edge | Run | Choice | Repeat
+Node = Char | Edge | Concat | Choice | Repeat
 
 
 class WordLists:
@@ -92,7 +92,7 @@ def parse(source: str, lists: WordLists | None = None) -> Node:
     node = _Parser(normalise_pattern(source), lists or WordLists()).whole()
     shortest, _ = width(node)
     if shortest == 0:
-        raise PatternError("can match nothing at all", 1)
+        raise PatternError("can match the empty text", 1)
     return node
 
 
@@ -103,7 +103,7 @@ def width(node: Node) -> tuple[int, int]:
             return (len(literal), len(literal)) if literal else (1, 1)
         case Edge():
             return 0, 0
-        case Run(parts):
+        case Concat(parts):
             widths = [width(part) for part in parts]
             return sum(low for low, _ in widths), sum(high for _, high in widths)
         case Choice(options):
@@ -154,14 +154,14 @@ class _Parser:
                 parts[-1] = Char(before.literal + part.literal)
             else:
                 parts.append(part)
-        return parts[0] if len(parts) == 1 else Run(tuple(parts))
+        return parts[0] if len(parts) == 1 else Concat(tuple(parts))
 
     def repeat(self, node: Node) -> Node:
         if self.peek() == "?":
             self.take()
             return self.unrepeated(Repeat(node, 0, 1))
         if self.peek() in {"*", "+"}:
-            self.fail("unbounded repetition takes no bounded time: write {0,30} with a limit in its place")
+            self.fail("unbounded repetition is not supported, since its time has no bound: write a limit, as in {0,30}")
         if self.peek() != "{":
             return node
         return self.unrepeated(Repeat(node, *self.bounds()))
@@ -196,7 +196,7 @@ class _Parser:
         if char == ".":
             return Char(None, ".")
         if char in "^$":
-            self.fail(f"'{char}' is not supported: use `scope` or a `sentence` rule", 1)
+            self.fail(f"'{char}' is not supported: use a `sentence` rule", 1)
         if char in "?*+{":
             self.fail(f"'{char}' has nothing to repeat", 1)
         return Char(char)
@@ -218,7 +218,7 @@ class _Parser:
         if char in _CLASSES:
             return Char(None, *_CLASSES[char])
         if char.isdigit():
-            self.fail("back-references are not supported: their time is not bounded", 2)
+            self.fail("back-references are not supported: their time has no bound", 2)
         if char == "" or char.isalnum():
             self.fail(f"unknown escape '\\{char}'", 2)
         return Char(char)
@@ -233,14 +233,14 @@ class _Parser:
         self.at = end + 1
         negated = body.startswith("^")
         shown = f"^\\n{body[1:]}" if negated else body
-        is_range = "-" in body[1:-1]  # at either end it stands for itself
+        is_range = "-" in body[1:-1]  # at either end it matches itself
         return Char(None, f"[{shown}]", "" if negated or is_range else body)
 
     def named_list(self) -> Node:
         end = self.source.find(">", self.at)
         name = self.source[self.at : end] if end >= 0 else ""
         if name not in self.lists:
-            self.fail(f"no list is called '<{name}>'", 1)
+            self.fail(f"there is no list '<{name}>'", 1)
         if name in self.within:
             self.fail(f"the list '<{name}>' contains itself", 1)
         self.at = end + 1

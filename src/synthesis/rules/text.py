@@ -1,7 +1,7 @@
-"""Text as the rules see it, and the way back to the text as it was written.
+"""Text as the matcher sees it, and the way back to the text as it was written.
 
 Rules match a normal form: lower case, plain quotes, one space between words, no emphasis marks and no invisible
-characters. In it a line feed stands where a sentence ends, and nowhere else, so a phrase can never run across
+characters. In it a line feed marks the end of a sentence and nothing else, so a phrase can never run across
 a sentence end. Every position of the normal form leads back to a position of the original.
 """
 
@@ -11,6 +11,8 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 
 from synthesis.rules.language import Language
+
+Span = tuple[int, int]
 
 _TYPOGRAPHIC = {
     **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
@@ -22,7 +24,7 @@ _is_full_width = re.compile("[\uff01-\uff5e]").search
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 _COMBINING = "\u0300-\u036f\u3099\u309a"
 _CLOSERS = "\"'”’»」』)]*_"
-# Every alternative begins with a character or a class, so that `re` passes over most of a text at once.
+# Every alternative begins with a character or a class, so that `re` skips most of a text at once.
 _SPACE_OR_MARK = rf"(?P<space>\s(?<=[.!?…。！？।{re.escape(_CLOSERS)}]\s)\s*|\s\s+|[^\S ])|(?P<mark>\*\**|__*|~~)"
 _EDIT = re.compile(_SPACE_OR_MARK)
 _EDIT_RARE = re.compile(
@@ -91,8 +93,8 @@ class Text:
         self._normal_at.append(normal)
         self._original_at.append(original)
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where in the original the characters `start` to `end` of the normal form stand."""
+    def span(self, start: int, end: int) -> Span:
+        """The place in the original of the characters `start` to `end` of the normal form."""
         if not self._normal_at:
             return start, end
         if start >= end:
@@ -112,17 +114,17 @@ class Text:
         return self.original[first:last]
 
     @cached_property
-    def sentences(self) -> list[tuple[int, int]]:
+    def sentences(self) -> list[Span]:
         """Start and end of each sentence in the normal form, its end mark included."""
         found = _SENTENCE[self.language.spaced].finditer(self.normal)
         return [_stripped(self.normal, *match.span()) for match in found if not match.group().isspace()]
 
-    def sentence_at(self, index: int) -> tuple[int, int]:
+    def sentence_at(self, index: int) -> Span:
         """The sentence in which a position of the normal form lies."""
         position = bisect_right(self.sentences, (index, len(self.normal) + 1)) - 1
         return self.sentences[position] if position >= 0 else (0, len(self.normal))
 
-    def sentences_in(self, start: int, end: int) -> list[tuple[int, int]]:
+    def sentences_in(self, start: int, end: int) -> list[Span]:
         """The sentences that begin in a part of the normal form."""
         return self.sentences[bisect_left(self.sentences, (start, 0)) : bisect_left(self.sentences, (end, 0))]
 
@@ -137,12 +139,12 @@ class Text:
         return self.sentences[:2][-1][1] if self.sentences else 0
 
     @cached_property
-    def list_items(self) -> list[tuple[int, int]]:
+    def list_items(self) -> list[Span]:
         """The first sentence of each item of a bulleted or numbered list."""
         return [match.span() for match in _LIST_ITEM.finditer(self.normal)]
 
     @cached_property
-    def quotations(self) -> list[tuple[int, int]]:
+    def quotations(self) -> list[Span]:
         """Spans inside quotation marks; a reply that is quoted as a whole quotes nobody."""
         whole = len(self.normal.strip()) - 2
         spans = (match.span() for match in _QUOTED.finditer(self.normal))
@@ -208,7 +210,7 @@ def _plain(text: str) -> str:
     return text.translate(_FULL_WIDTH) if _is_full_width(text) else text
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _stripped(text: str, start: int, end: int) -> Span:
     """Without white space, and without a list mark or an opening quote in front."""
     opening = _OPENING.match(text, start, end)
     if opening and opening.end() < end:

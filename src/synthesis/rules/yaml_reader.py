@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import yaml
 
@@ -12,7 +12,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Field:
-    """One value of a YAML file: what it is, where it stands, and how to read it strictly."""
+    """One value of a YAML file: what it is, where it is, and how to read it strictly."""
 
     def __init__(self, node: yaml.Node, file: str, lines: list[str]) -> None:
         self._node = node
@@ -33,7 +33,7 @@ class Field:
         return Field(node, self._file, self._lines)
 
     def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, "Field"]:
-        """The entries by key; a key that is not allowed, or stands twice, is an error."""
+        """The entries by key; a key that is not allowed, or appears twice, is an error."""
         if not isinstance(self._node, yaml.MappingNode):
             self.fail("expected a mapping (key: value)")
         entries: dict[str, Field] = {}
@@ -43,7 +43,7 @@ class Field:
             if known is not None and key not in known:
                 self._wrap(key_node).fail(f"unknown field '{key}'", hint=did_you_mean(key, known))
             if key in entries:
-                self._wrap(key_node).fail(f"the field '{key}' stands twice")
+                self._wrap(key_node).fail(f"the field '{key}' appears twice")
             entries[key] = self._wrap(value_node)
         return entries
 
@@ -54,14 +54,14 @@ class Field:
 
     def text(self) -> str:
         if not isinstance(self._node, yaml.ScalarNode) or not self._node.value.strip():
-            self.fail("expected a text that is not empty")
+            self.fail("expected text that is not empty")
         return str(self._node.value).strip() if self._node.style in {"|", ">"} else str(self._node.value)
 
     def one_of(self, allowed: Iterable[str]) -> str:
         value = self.text()
         names = list(allowed)
         if value not in names:
-            self.fail(f"'{value}' is not possible here", hint=did_you_mean(value, names))
+            self.fail(f"'{value}' is not allowed here", hint=did_you_mean(value, names))
         return value
 
     def boolean(self) -> bool:
@@ -70,7 +70,7 @@ class Field:
     def whole_number(self) -> int:
         value = self.text()
         if not value.isdigit():
-            self.fail(f"'{value}' is no whole number")
+            self.fail(f"'{value}' is not a whole number")
         return int(value)
 
     def texts(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Field:
 
     @property
     def quote_width(self) -> int:
-        """How many characters of quoting stand before the text itself."""
+        """How many characters of quoting come before the text itself."""
         return 1 if getattr(self._node, "style", None) in {'"', "'"} else 0
 
     def is_list(self) -> bool:
@@ -89,6 +89,11 @@ class Field:
 
     def is_mapping(self) -> bool:
         return isinstance(self._node, yaml.MappingNode)
+
+
+def load_yaml(path: Path) -> Any:
+    """The values of a YAML file that travels with the package, read as fast as the installed parser can."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
 
 
 def read_yaml(path: Path) -> Field:
@@ -105,7 +110,7 @@ def read_yaml(path: Path) -> Field:
     except yaml.MarkedYAMLError as error:
         raise _malformed(error, path, content) from None
     except yaml.YAMLError as error:
-        raise RuleError(f"is no valid YAML: {error}", place=Place(str(path))) from None
+        raise RuleError(f"is not valid YAML: {error}", place=Place(str(path))) from None
     if node is None:
         raise RuleError("is empty", place=Place(str(path)), hint="A pack file holds `rules`, `lists` or `guards`.")
     return Field(node, str(path), content.splitlines())
@@ -114,9 +119,9 @@ def read_yaml(path: Path) -> Field:
 def _malformed(error: yaml.MarkedYAMLError, path: Path, content: str) -> RuleError:
     mark = error.problem_mark
     if mark is None:
-        return RuleError(f"is no valid YAML: {error.problem}", place=Place(str(path)))
+        return RuleError(f"is not valid YAML: {error.problem}", place=Place(str(path)))
     lines = content.splitlines()
     excerpt = lines[mark.line] if mark.line < len(lines) else None
     return RuleError(
-        f"is no valid YAML: {error.problem}", place=Place(str(path), mark.line + 1, mark.column + 1, excerpt)
+        f"is not valid YAML: {error.problem}", place=Place(str(path), mark.line + 1, mark.column + 1, excerpt)
     )

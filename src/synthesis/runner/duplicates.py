@@ -12,20 +12,20 @@ SHARES = 16
 
 
 class DuplicateIds:
-    """Takes the ids of part after part and finds those that stand twice."""
+    """Takes the ids of block after block and finds those that appear twice."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._hashes = array("q")
         self._lines = array("q")
-        self._parts: list[tuple[int, int]] = []  # where the ids of a part begin, and its number
+        self._blocks: list[tuple[int, int]] = []  # where the ids of a block begin, and its number
 
     @property
     def count(self) -> int:
         return len(self._hashes)
 
     def add(self, number: int, hashes: "array[int]", lines: "array[int]") -> None:
-        self._parts.append((len(self._hashes), number))
+        self._blocks.append((len(self._hashes), number))
         self._hashes += hashes
         self._lines += lines
 
@@ -45,7 +45,7 @@ class DuplicateIds:
         return pairs
 
     def _repeated(self) -> set[int]:
-        """The hashes that stand more than once; looked for in shares, so that no set of all of them is needed."""
+        """The hashes that appear more than once; looked for in shares, so that no set of all of them is needed."""
         repeated: set[int] = set()
         for share in range(SHARES):
             seen: set[int] = set()
@@ -55,6 +55,6 @@ class DuplicateIds:
         return repeated
 
     def _id(self, position: int) -> str:
-        begin, number = self._parts[bisect_right(self._parts, (position, 1 << 62)) - 1]
+        begin, number = self._blocks[bisect_right(self._blocks, (position, 1 << 62)) - 1]
         ids = (self._folder / f"{number}.ids").read_text(encoding="utf-8").split("\n")
         return ids[position - begin]

@@ -1,16 +1,17 @@
-"""What is finished of a table of verdicts, so that a run that was cut short goes on where it stopped.
+"""What is finished of a table of verdicts, so that a run that was cut short resumes where it stopped.
 
     verdicts/part-<file>-<number>.parquet       rows, in folders like `date=2026-01-01` where the input had such
     verdicts/_synthesis/run.json                rules and options of the run
-    verdicts/_synthesis/parts/part-….json       one record per finished part, written after it by whoever worked on it
+    verdicts/_synthesis/parts/part-….json       one record per finished part, written after it by the same worker
     verdicts/_SUCCESS                           everything is there
 
-A part and its record appear whole or not at all, and twice the same work gives twice the same bytes: neither a worker
-that is killed nor one that does a part again leaves a row out or doubles one.
+A part and its record appear whole or not at all, and the same work gives the same bytes: no row is lost or doubled if
+a worker is killed, or if two workers do the same part.
 """
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,16 +19,17 @@ from typing import Any
 
 import msgspec
 
+from synthesis.engines.base import Engine
 from synthesis.errors import InputError, OutputError, Place
 from synthesis.model import CaseResult
 from synthesis.report.files import replaced
-from synthesis.runner.work import Part, Task
+from synthesis.runner.block import BlockResult, BlockTask
 
 OURS = "_synthesis"
 DONE = "_SUCCESS"
 _PARTITION = re.compile(r"[^=/]+=[^/]*")
 _PART = re.compile(r"part-[0-9a-f]{16}-[0-9]{6,}\.parquet")
-_HINT = "Give --fresh to begin anew, or choose another --out-table."
+_HINT = "Start over with --fresh, or choose another --out-table."
 
 
 class PartRecord(msgspec.Struct, frozen=True):
@@ -46,12 +48,12 @@ class PartRecord(msgspec.Struct, frozen=True):
     warnings: list[str] = []
     examples: list[CaseResult] = []
 
-    def to_part(self, number: int) -> Part:
-        part = Part(number, self.size)
-        part.seen, part.warned = self.seen, self.warned
-        part.tally.add_counts(self.tally)
-        part.warnings, part.examples = list(self.warnings), list(self.examples)
-        return part
+    def to_result(self, number: int) -> BlockResult:
+        block = BlockResult(number, self.size)
+        block.seen, block.warned = self.seen, self.warned
+        block.tally.add_counts(self.tally)
+        block.warnings, block.examples = list(self.warnings), list(self.examples)
+        return block
 
 
 _decode_record = msgspec.json.Decoder(PartRecord).decode
@@ -104,19 +106,19 @@ class Manifest:
             self._require_same_run()
             self._left = {path.stem for path in (self._table / OURS / "parts").glob("part-*.json")}
         elif self._table.is_dir() and any(path.name != OURS for path in self._table.iterdir()):
-            raise self._refusal("holds something that is no table of ours", "Choose another --out-table.")
+            raise self._refusal("is not a table that synthesis wrote", "Choose another --out-table.")
         known = {_stem(file) for file in files}
         for name in sorted(self._left):
             if name.rpartition("-")[0] not in known:
                 raise self._refusal(
-                    f"holds verdicts on {self._record(name).file}, which is not among the input now", _HINT
+                    f"holds verdicts on {self._record(name).file}, which is not among the inputs", _HINT
                 )
         with replaced(self._table / OURS / "run.json") as file:
             file.write(msgspec.json.format(msgspec.json.encode(self._conditions, order="sorted"), indent=2))
         with self._changing():
             (self._table / DONE).unlink(missing_ok=True)
 
-    def find(self, task: Task) -> Part | None:
+    def find(self, task: BlockTask) -> BlockResult | None:
         """What came of a task earlier, if it is finished and whole."""
         name = Path(part_name(task.unit.file, task.index)).stem
         if name not in self._left:
@@ -128,7 +130,7 @@ class Manifest:
         part = self._table / record.part
         if record.run != self.run or not part.is_file() or file_hash(part) != record.sha256:
             return None
-        return record.to_part(task.number)
+        return record.to_result(task.number)
 
     def finish(self) -> None:
         """All is done: nothing is left over from input that has become shorter, no half-written file remains."""
@@ -145,7 +147,7 @@ class Manifest:
         try:
             return _decode_record(path.read_bytes())
         except (OSError, msgspec.DecodeError) as error:
-            raise InputError(f"is no record of a part: {error}", place=Place(str(path)), hint=_HINT) from None
+            raise InputError(f"is not a valid record of a part: {error}", place=Place(str(path)), hint=_HINT) from None
 
     def _require_same_run(self) -> None:
         path = self._table / OURS / "run.json"
@@ -154,17 +156,19 @@ class Manifest:
         except (OSError, msgspec.DecodeError) as error:
             raise InputError(f"cannot be read: {error}", place=Place(str(path)), hint=_HINT) from None
         present = msgspec.json.decode(msgspec.json.encode(self._conditions))
-        other = [name for name in sorted(earlier.keys() | present.keys()) if earlier.get(name) != present.get(name)]
+        if earlier.keys() != present.keys():
+            raise self._refusal("was written by another version of synthesis and cannot be resumed", _HINT)
+        other = [name.replace("_", " ") for name in sorted(present) if earlier[name] != present[name]]
         if other:
-            raise self._refusal(f"holds verdicts of a run with other {' and '.join(other)}", _HINT)
+            raise self._refusal(f"holds verdicts of a run that differs in: {', '.join(other)}", _HINT)
 
     def _clear(self) -> None:
-        """Take away a table of ours, and nothing else."""
+        """Remove a table that synthesis wrote, and nothing else."""
         if not (self._table / OURS / "run.json").exists():
             return
         parts = [path for path in self._table.rglob("part-*.parquet") if _PART.fullmatch(path.name)]
         records = (self._table / OURS / "parts").glob("*.json")
-        last = self._table / OURS / "run.json"  # by which the rest is known as ours, should this be cut short
+        last = self._table / OURS / "run.json"  # marks the rest as ours, should this be cut short
         for path in [*parts, *self._table.rglob(".*.part"), *records, self._table / DONE, last]:
             path.unlink(missing_ok=True)
         for folder in sorted((path for path in self._table.rglob("*") if path.is_dir()), reverse=True):
@@ -181,3 +185,27 @@ class Manifest:
 
     def _refusal(self, message: str, hint: str) -> InputError:
         return InputError(message, place=Place(str(self._table)), hint=hint)
+
+
+class ResumingEngine:
+    """Takes finished parts from the manifest and passes only the other tasks on; the order of the tasks is kept."""
+
+    def __init__(self, engine: Engine[BlockTask, BlockResult], manifest: Manifest) -> None:
+        self._engine = engine
+        self._manifest = manifest
+
+    def work(self, tasks: Iterator[BlockTask]) -> Iterator[BlockResult]:
+        places: deque[BlockResult | None] = deque()  # None: a result that the engine will bring
+
+        def unfinished() -> Iterator[BlockTask]:
+            for task in tasks:
+                found = self._manifest.find(task)
+                places.append(found)
+                if found is None:
+                    yield task
+
+        for result in self._engine.work(unfinished()):
+            while (earlier := places.popleft()) is not None:
+                yield earlier
+            yield result
+        yield from (result for result in places if result is not None)

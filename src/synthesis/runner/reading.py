@@ -1,25 +1,58 @@
 """What workers are given, and how it becomes cases: a block of lines at once, rows of a table batch by batch."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from synthesis.cases.blocks import Block
+import msgspec
+
+from synthesis.cases.blocks import CHUNK, Block, Seen, blocks, input_size
 from synthesis.cases.jsonl import parse_block
 from synthesis.cases.logs.conversion import Converter
-from synthesis.cases.logs.options import ERROR, STOP, LogOptions, RowOptions
-from synthesis.cases.logs.parquet import RowRange, batch_rows, read_range
-from synthesis.cases.logs.rows import error_case, with_errors
-from synthesis.cases.schema import CaseValidator
-from synthesis.checks.registry import checks
-from synthesis.errors import Problem
-from synthesis.model import Case
+from synthesis.cases.logs.formats import CASES, PARQUET, format_of, read_rows
+from synthesis.cases.logs.options import ERROR, STOP, LogOptions
+from synthesis.cases.logs.parquet import RowRange, batch_rows, read_range, row_ranges
+from synthesis.errors import InputError, OptionError, Place, Problem
+from synthesis.model import Case, Source
+from synthesis.runner.spec import InputFile, RunSpec
 
 Unit = Block | RowRange
+BLOCK = 2 << 20  # bytes that one worker takes at a time
+LARGE_BLOCK = 16 << 20  # the same for a part of a table, from a file that is large enough for many of them
+ROWS = 1000  # of a log in one block
+_encode = msgspec.json.Encoder().encode
+
+
+def file_units(
+    file: InputFile, spec: RunSpec, seen: Seen = lambda _: None, block_size: int | None = None
+) -> Iterator[Unit | Problem]:
+    """The blocks of a file of cases, or of what a log gives; for a table of verdicts, the row groups of Parquet."""
+    kind = format_of(file.path, mapped=spec.is_mapped)
+    if spec.keep and kind != PARQUET:
+        raise OptionError(f"--keep names columns, and {file.name} is not a Parquet file", hint="Leave out --keep.")
+    if kind == CASES:
+        size = _size_for_table(file) if spec.table else block_size or BLOCK
+        found = blocks(file.path, file.name, size=size, most_line=spec.max_line, seen=seen)
+        return _errors_as_blocks(found, spec.log_options(any_id=False), file.name) if _keeps_errors(spec) else found
+    options = spec.log_options(any_id=spec.table is not None)
+    if kind == PARQUET and spec.table:
+        return row_ranges(file.path, file.name, options, spec.keep, seen)
+    return _log_blocks(file, options, stop=spec.on_bad_row == STOP, seen=seen)
+
+
+def _keeps_errors(spec: RunSpec) -> bool:
+    return spec.on_bad_row == ERROR
+
+
+def _size_for_table(file: InputFile) -> int:
+    """Large files make large parts of a table; how large depends on the file alone, so that a run can be resumed."""
+    return min(max(BLOCK, input_size(file.path) // 64), LARGE_BLOCK)
 
 
 class Reading(NamedTuple):
-    """Cases, what is wrong with the rows that are none, and the record batch that they were read from."""
+    """Cases, what is wrong with rows that cannot be cases, and the record batch that they were read from."""
 
     cases: list[Case]
     problems: list[Problem]
@@ -28,39 +61,91 @@ class Reading(NamedTuple):
 
 
 class Reader:
-    """Reads units as the options say; a bad row is a problem or a case that will end in error."""
+    """Reads units; a bad row is a problem, or a case that will end in error."""
 
-    def __init__(self, rows: RowOptions, schema: str = "", keep: tuple[str, ...] = ()) -> None:
-        self._rows = rows
+    def __init__(self, options: LogOptions, on_bad_row: str | None, keep: tuple[str, ...] = ()) -> None:
+        self.options = options
+        self._on_bad_row = on_bad_row
         self._keep = keep
-        self._validator = CaseValidator(checks(), Path(schema) if schema else None)
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> "Reader":
+        return cls(spec.log_options(any_id=True), spec.on_bad_row, spec.keep)
 
     def read(self, unit: Unit) -> Iterator[Reading]:
         if isinstance(unit, Block):
             yield self._block(unit)
             return
         line = unit.first_line
-        for batch in read_range(unit, self.log_options, self._keep):
+        for batch in read_range(unit, self.options, self._keep):
             yield self.batch(batch, line, unit.file)
             line += batch.num_rows
 
     def batch(self, batch: Any, first_line: int, file: str) -> Reading:
         """The cases of an Arrow record batch."""
-        converter = Converter(self.log_options, file)
+        converter = Converter(self.options, file)
         rows = [row if isinstance(row, Problem) else converter.case(row) for row in batch_rows(batch, first_line)]
         problems = [row for row in rows if isinstance(row, Problem)]
-        if self._rows.on_bad_row == STOP:
+        if self._on_bad_row == STOP:
             return Reading([row for row in rows if isinstance(row, Case)], problems, batch, first_line)
-        asked = self.log_options.checks
-        cases = [row if isinstance(row, Case) else error_case(row, asked, file) for row in rows]
+        cases = [row if isinstance(row, Case) else _error_case(row, self.options, file) for row in rows]
         return Reading(cases, [], batch, first_line)
 
-    @property
-    def log_options(self) -> LogOptions:
-        return self._rows.for_logs(self._validator, any_id=True)
-
     def _block(self, block: Block) -> Reading:
-        cases, problems = parse_block(block, self._validator)
-        if self._rows.on_bad_row == ERROR:
-            return Reading(with_errors(cases, problems, self._rows, block.file), [])
+        cases, problems = parse_block(block, self.options.validator)
+        if self._on_bad_row == ERROR:
+            return Reading(_with_errors(cases, problems, self.options, block.file), [])
         return Reading(cases, problems)
+
+
+def _log_blocks(file: InputFile, options: LogOptions, *, stop: bool, seen: Seen) -> Iterator[Block | Problem]:
+    """The rows of a log as blocks of ready cases; a bad row is a problem (`stop`) or a case that will end in error."""
+    _show_bytes(file.path, seen)
+    rows = read_rows(file.path, options, file.name)
+    while batch := list(islice(rows, ROWS)):
+        problems = [row for row in batch if isinstance(row, Problem)]
+        cases = [row for row in batch if isinstance(row, Case)]
+        if stop:
+            yield from problems
+        else:
+            cases = [row if isinstance(row, Case) else _error_case(row, options, file.name) for row in batch]
+        yield _ready(cases, file.name)
+
+
+def _errors_as_blocks(found: Iterable[Block | Problem], options: LogOptions, name: str) -> Iterator[Block]:
+    """The blocks of a case file, with lines that no block could hold as cases that will end in error."""
+    for one in found:
+        yield one if isinstance(one, Block) else _ready([_error_case(one, options, name)], name)
+
+
+def _with_errors(cases: list[Case], problems: Iterable[Problem], options: LogOptions, name: str) -> list[Case]:
+    """The cases, and a case that will end in error for each bad line, in the order of the file."""
+    wrong: dict[int, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        wrong[problem.line].append(problem)
+    errors = [_error_case(_together(of_line), options, name) for of_line in wrong.values()]
+    return sorted([*cases, *errors], key=lambda case: case.source.line if case.source else 0) if errors else cases
+
+
+def _together(problems: list[Problem]) -> Problem:
+    first = problems[0]
+    return Problem(first.line, first.kind, "; ".join(problem.message for problem in problems), first.case_id)
+
+
+def _error_case(problem: Problem, options: LogOptions, name: str) -> Case:
+    case_id = problem.case_id or f"ROW-{problem.line}"
+    return Case(case_id, options.checks, source=Source(name, problem.line), problem=problem.message)
+
+
+def _ready(cases: list[Case], name: str) -> Block:
+    return Block(name, 1, 0, content=_encode(cases), ready=True)
+
+
+def _show_bytes(path: Path, seen: Seen) -> None:
+    """Lets the hash of the input see a file that is not read through blocks."""
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                seen(chunk)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", place=Place(str(path)), hint="Check the path.") from None

@@ -9,27 +9,28 @@ from synthesis.checks.registry import get_check
 from synthesis.checks.similarity import adapter_name
 from synthesis.model import Case, CaseResult, report
 from synthesis.model.report import Failure, Report
+from synthesis.model.result import FAIL
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.kernel import Kernel
+from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.tally import Tally
 
 BATCH = 256
 
 
-def run_cases(cases: Iterable[Case], kernel: Kernel, conditions: dict[str, Any] | None = None) -> Report:
+def run_cases(cases: Iterable[Case], evaluator: Evaluator, conditions: dict[str, Any] | None = None) -> Report:
     """Evaluate all cases, in order and in batches, and count what came of them."""
     tally = Tally()
     results: list[CaseResult] = []
     warnings: list[str] = []
     for batch in batches(cases, BATCH):
         warnings += [warning for case in batch for warning in label_warnings(case)]
-        results += kernel.evaluate(batch)
+        results += evaluator.evaluate(batch)
     for result in results:
         tally.add(result)
     return Report(
-        conditions=run_conditions(kernel.rules, kernel.profile) | (conditions or {}),
+        conditions=run_conditions(evaluator.rules, evaluator.profile) | (conditions or {}),
         summary=tally.to_dict(),
-        failures=tuple(filter(None, map(failure_of, results))),
+        failures=failures_of(results),
         results=tuple(results),
         warnings=tuple(warnings),
     )
@@ -55,7 +56,11 @@ def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
     }
 
 
-def failure_of(result: CaseResult) -> Failure | None:
+def failures_of(results: Iterable[CaseResult]) -> tuple[Failure, ...]:
+    return tuple(failure_of(result) for result in results if result.outcome == FAIL)
+
+
+def failure_of(result: CaseResult) -> Failure:
     """The failed case in short, under the names that its checks give their evidence."""
     return report.failure_of(result, {name: get_check(name).failure_evidence for name in result.failed_checks})
 

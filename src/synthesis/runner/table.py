@@ -12,71 +12,68 @@ from msgspec.structs import replace
 from synthesis.checks.registry import checks
 from synthesis.errors import OutputError, Place
 from synthesis.model import CaseResult
-from synthesis.model.result import ERROR, FAIL
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.block import BlockResult, BlockTask, ReportWorker, RunPlan, Worker
 from synthesis.runner.manifest import PartRecord, file_hash, part_name, write_record
 from synthesis.runner.reading import Reader, Reading
-from synthesis.runner.work import Part, ReportWorker, Task, Worker, WorkOrder, make_kernel
 
 ROW_GROUP = 10_000
 
 
-def make_worker(order: WorkOrder, rules: RuleSet | None = None) -> Worker:
-    """Who does the tasks of an order."""
-    return TableWorker(order, rules) if order.table else ReportWorker(order, rules)
+def make_worker(plan: RunPlan, rules: RuleSet | None = None) -> Worker:
+    """Who does the tasks of a run."""
+    return TableWorker(plan, rules) if plan.spec.table else ReportWorker(plan, rules)
 
 
 class TableWorker:
     """Writes verdicts as one Parquet file per task, then the record that it is finished."""
 
-    def __init__(self, order: WorkOrder, rules: RuleSet | None = None) -> None:
-        self._order = order
-        self._kernel = make_kernel(order, rules)
-        self._reader = Reader(order.rows, order.schema, order.keep)
+    def __init__(self, plan: RunPlan, rules: RuleSet | None = None) -> None:
+        self._plan = plan
+        self._spec = plan.spec
+        self._table = plan.spec.table or Path()
+        self._evaluator = plan.evaluator(rules)
+        self._selection = plan.selection()
+        self._reader = Reader.of(plan.spec)
 
-    def work(self, task: Task) -> Part:
-        """Evaluate the cases of a unit and write their verdicts; with problems, only tell these."""
-        part = Part(task.number, task.unit.size)
+    def work(self, task: BlockTask) -> BlockResult:
+        """Evaluate the cases of a unit and write their verdicts; with problems, only report these."""
+        block = BlockResult(task.number, task.unit.size)
         name = part_name(task.unit.file, task.index)
-        with _PartTable(Path(self._order.table) / name) as table:
+        with _PartFile(self._table / name) as file:
             for reading in self._reader.read(task.unit):
-                part.seen += len(reading.cases)
-                part.add_problems(reading.problems)
-                wanted = self._order.filters.wanted(reading.cases)
-                results = list(part.evaluate(wanted, self._kernel))
-                shown = [result for result in results if self._shows(result)]
-                table.write(to_batch(shown, reading, self._order.keep, [result.id for result in shown], placed=True))
-            if not part.kinds:
-                table.put_in_place()
-        if not part.kinds:
-            self._record(task, part, name)
-        return part
+                block.seen += len(reading.cases)
+                block.add_problems(reading.problems)
+                wanted = self._selection.wanted(reading.cases)
+                shown = [result for result in block.evaluate(wanted, self._evaluator) if self._spec.shows(result)]
+                file.write(to_batch(shown, reading, self._spec.keep, [result.id for result in shown], placed=True))
+            if not block.kinds:
+                file.put_in_place()
+        if not block.kinds:
+            self._record(task, block, name)
+        return block
 
-    def _shows(self, result: CaseResult) -> bool:
-        return not self._order.failures_only or result.outcome in {FAIL, ERROR}
-
-    def _record(self, task: Task, part: Part, name: str) -> None:
-        table = Path(self._order.table)
+    def _record(self, task: BlockTask, block: BlockResult, name: str) -> None:
         record = PartRecord(
             file=task.unit.file,
             index=task.index,
             fingerprint=task.fingerprint,
-            run=self._order.run,
+            run=self._plan.run,
             part=name,
-            sha256=file_hash(table / name),
-            size=part.size,
-            seen=part.seen,
-            tally=part.tally.counts(),
-            warned=part.warned,
-            warnings=part.warnings,
-            examples=[_without_evidence(example) for example in part.examples],
+            sha256=file_hash(self._table / name),
+            size=block.size,
+            seen=block.seen,
+            tally=block.tally.counts(),
+            warned=block.warned,
+            warnings=block.warnings,
+            examples=[_without_evidence(example) for example in block.examples],
         )
-        write_record(table, record)
+        write_record(self._table, record)
 
 
 def _without_evidence(result: CaseResult) -> CaseResult:
-    """An example as the console shows it: what the evidence holds of the texts does not lie beside the table."""
+    """An example as the console shows it: no text that the evidence quotes is kept beside the table."""
     bare = {name: replace(check, evidence={}, turns=()) for name, check in result.checks.items()}
     return replace(result, checks=bare)
 
@@ -99,7 +96,7 @@ def to_batch(
     return verdict_batch(results, schema, ids, kept)
 
 
-class _PartTable:
+class _PartFile:
     """A Parquet file that is written beside its place and put there when it is whole."""
 
     def __init__(self, path: Path) -> None:
@@ -130,7 +127,7 @@ class _PartTable:
         self._writer.write_table(pa.Table.from_batches(self._held))
         self._held = []
 
-    def __enter__(self) -> "_PartTable":
+    def __enter__(self) -> "_PartFile":
         return self
 
     def __exit__(

@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 from synthesis.model import CaseResult
+from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.report.plain import percent
 
 _KEYS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not_applicable", ERROR: "errors"}
 

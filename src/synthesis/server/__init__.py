@@ -5,8 +5,9 @@
 
     app = create_app(ServerSettings())
 
-The layers, from outside in: `observation` counts and catches, `gate` lets in and puts headers on, the routes answer.
-What all routes share (rules, kernel, limits, settings) is the `Workbench`: `workbench_of(request)`.
+The layers, from outside in: `MetricsMiddleware` counts and catches, `SecurityMiddleware` refuses and adds headers, the
+routes answer. What all routes share (rules, evaluator, history, limits, settings) is the `ServerState`, which
+`server_state(request)` returns.
 
 A route of the API. In `api/noun.py`:
 
@@ -15,16 +16,17 @@ A route of the API. In `api/noun.py`:
     @router.post("/noun", **described(Answer, takes=Question))  # msgspec structs; they become the OpenAPI schema
     async def make(request: Request) -> Response:
         \"\"\"What it does, in one sentence: the reference shows it.\"\"\"
-        body = await read_body(request, ...)                    # never request.body(): that knows no limits
-        return Json(Answer(...))
+        body = await read_body(request, ...)                    # never request.body(): it has no limits
+        return JsonResponse(Answer(...))
 
-and a line in `API_ROUTERS` (`api/__init__.py`). Parameters of path and query are declared as FastAPI has them. What
-cannot be answered is raised as `ApiError(status, code, message, hint)` or as any `SynthesisError`. What computes takes
-a place first (`with workbench.slots.one()`) and leaves the event loop free (`in_thread`). With `--workers` the next
-request may come to another process: what outlives a request lies in `settings.folder` or in the history, not in memory.
+and a line in `API_ROUTERS` (`api/__init__.py`). Declare parameters of path and query as FastAPI does. If a request
+cannot be answered, raise `ApiError(status, code, message, hint)` or any `SynthesisError`. A route that computes takes a
+slot first (`with server.slots.one()`) and leaves the event loop free (`await server.in_thread(...)`). With `--workers`
+the next request may reach another process, so what outlives a request goes to `settings.folder` or to the history.
 
 What takes longer than a request is a job (`jobs.py`): it has a folder of its own, waits for a process beside the
-server, and is followed by `events.follow`. The history is asked by `await workbench.from_history(lambda history: ...)`.
+server, and clients follow it by `api.events.follow`. `await server.from_history(lambda history: ...)` asks the
+history.
 
 A page. In `pages/noun.py`:
 
@@ -35,8 +37,8 @@ A page. In `pages/noun.py`:
         return page(request, "noun.html", title="Noun", things=things)
 
 with `templates/noun.html` that extends `base.html` (blocks `main` and `script`), a line in `PAGE_ROUTERS`
-(`pages/__init__.py`) and one in `NAVIGATION` (`pages/frame.py`). Forms are read with `read_form`. Styles go to
+(`pages/__init__.py`) and one in `NAVIGATION` (`pages/layout.py`). Read forms with `read_form`. Styles go to
 `static/pages.css`, on top of the report's own style sheet; scripts are files in `static/`, named in the template by
-`asset("noun.js")`. There is no inline style and no inline script: the policy forbids both. Texts that people wrote are
-marked with `report.html.marks.Marks`, as in the report. A page works without its script wherever it can.
+`asset("noun.js")`. There is no inline style and no inline script: the content security policy forbids both. Draw texts
+that people wrote with `pages.case_view`, as the report does. A page works without its script wherever it can.
 """

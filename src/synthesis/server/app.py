@@ -1,4 +1,4 @@
-"""The application: layers outside, routes inside. `create_app(settings)` is all that a host needs."""
+"""The application: middleware outside, routes inside. `create_app(settings)` is all that a host needs."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,25 +15,24 @@ from starlette.routing import Route
 
 from synthesis._version import __version__
 from synthesis.errors import SynthesisError
-from synthesis.server.api import API_ROUTERS, PREFIX
+from synthesis.server.api import API_ROUTERS
+from synthesis.server.api.routing import PREFIX, complete_schema
 from synthesis.server.errors import ApiError, answer
-from synthesis.server.gate import Gate
-from synthesis.server.metrics import Metrics
-from synthesis.server.observation import Observation
+from synthesis.server.metrics import Metrics, MetricsMiddleware
 from synthesis.server.pages import PAGE_ROUTERS
-from synthesis.server.schema import complete_schema
+from synthesis.server.security import SecurityMiddleware
 from synthesis.server.settings import ServerSettings
-from synthesis.server.workbench import Workbench
+from synthesis.server.state import ServerState
 
 DESCRIPTION = """Checks of what an assistant says to people, without a model in the loop: the same input gives the same
-verdict, with the very words behind it.
+verdict, with the words behind it.
 
-Markers in language only: a pass is no evidence of safety, empathy or clinical quality.
+Markers in language only: a pass is not evidence of safety, empathy or clinical quality.
 
-Errors are always `{"error": {"code", "message", "hint"}}`. Where the server was started with a token, send it as
+Errors are always `{"error": {"code", "message", "hint"}}`. If the server was started with a token, send it as
 `Authorization: Bearer TOKEN`."""
 
-# FastAPI can send traces, bodies among them, to whatever the environment names. Nothing leaves this server.
+# FastAPI can send traces, with bodies, to a collector that the environment names. Nothing leaves this server.
 NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
     "metrics": False,
@@ -66,22 +65,23 @@ def create_app(settings: ServerSettings) -> FastAPI:
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
     app.state.routes = _routes(app)
     metrics = Metrics(Path(settings.folder), [route.path for route in app.state.routes])
-    app.state.workbench = Workbench(settings, metrics)
-    app.add_middleware(Gate, settings=settings)
-    app.add_middleware(Observation, metrics=metrics, log=settings.access_log)  # added last, so it stands outermost
+    app.state.server = ServerState(settings, metrics)
+    app.add_middleware(SecurityMiddleware, settings=settings)
+    # Added last, so it is the outermost: it also counts what the layer inside refuses.
+    app.add_middleware(MetricsMiddleware, metrics=metrics, log=settings.access_log)
     return app
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    workbench: Workbench = app.state.workbench
-    assert workbench.is_ready
+    server: ServerState = app.state.server
+    assert server.is_ready
     yield
-    workbench.close()
+    server.close()
 
 
 def _routes(app: FastAPI) -> list[Route]:
-    """Every route there is, that of the schema among them."""
+    """Every route, including that of the schema."""
     every = [*app.routes, *(route for router in (*API_ROUTERS, *PAGE_ROUTERS) for route in router.routes)]
     return [route for route in every if isinstance(route, Route)]
 

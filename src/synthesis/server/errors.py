@@ -1,6 +1,6 @@
 """Errors as a client sees them: always `{"error": {"code", "message", "hint"}}`, or a page that says the same.
 
-Nothing of what a user wrote goes into a log: of an unforeseen error only its kind and its place in the code do.
+Nothing that a user wrote goes into a log: an unexpected error is logged as its class and its place in the code.
 """
 
 import logging
@@ -29,7 +29,7 @@ class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """The body of every answer with a status from 400 on."""
+    """The body of every answer with a status of 400 or more."""
 
     error: ErrorDetail
 
@@ -55,7 +55,7 @@ def busy(message: str) -> ApiError:
 
 
 def as_api_error(error: Exception) -> ApiError:
-    """Any exception as what the client is told; what was not foreseen stays without details."""
+    """Any exception as the client sees it; an unexpected one without details, since they may quote a text."""
     match error:
         case ApiError():
             return error
@@ -68,13 +68,13 @@ def as_api_error(error: Exception) -> ApiError:
         case NotInHistoryError():
             return not_found(f"{error.message[0].upper()}{error.message[1:]}.", "The runs are listed at /api/v1/runs.")
         case HistoryError():
-            return ApiError(503, "no_history", "The history of runs cannot be used.", error.message)
+            return ApiError(503, "no_history", "The history of runs is not available.", error.message)
         case InputError():
             return ApiError(422, "invalid_input", error.message, error.hint or "")
         case SynthesisError():
             return ApiError(500, "failed", error.message, error.hint or "")
-    log.error("unforeseen %s at %s", type(error).__name__, _place(error))
-    return ApiError(500, "unforeseen", "Something went wrong here; it is not your fault.", "Please report it.")
+    log.error("unexpected %s at %s", type(error).__name__, _place(error))
+    return ApiError(500, "unforeseen", "Something went wrong on the server.", "Please report it.")
 
 
 def json_response(error: ApiError) -> Response:
@@ -83,33 +83,33 @@ def json_response(error: ApiError) -> Response:
 
 
 async def answer(request: Request, error: Exception) -> Response:
-    """The handler of all exceptions: a page for people, JSON for programs."""
+    """The handler of all exceptions: a page for browsers, JSON for programs."""
     known = as_api_error(error)
     if known.status == 405:
         known.headers["Allow"] = ", ".join(sorted(_methods(request)))
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return json_response(known)
-    from synthesis.server.pages.frame import error_page
+    from synthesis.server.pages.layout import error_page  # pages import this module
 
     return error_page(request, known)
 
 
 def _methods(request: Request) -> set[str]:
-    """What can be done at a path; each route knows only its own method."""
+    """The methods of a path; each route knows only its own."""
     path = request.url.path
     return {method for route in request.app.state.routes if route.path_regex.match(path) for method in route.methods}
 
 
 def _of_http(error: HTTPException) -> ApiError:
     phrase = HTTPStatus(error.status_code).phrase
-    messages = {404: "There is nothing here.", 405: "This cannot be done here."}
+    messages = {404: "There is nothing here.", 405: "This method is not allowed here."}
     hint = "The reference at /docs lists all paths." if error.status_code in messages else ""
     message = messages.get(error.status_code, phrase)
     return ApiError(error.status_code, phrase.lower().replace(" ", "_"), message, hint, error.headers)
 
 
 def _parameters(error: RequestValidationError) -> str:
-    """Which parameters are wrong and why, without the values."""
+    """Which parameters are wrong and why; without the values, which a log could keep."""
     return "; ".join(f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors())
 
 

@@ -1,5 +1,8 @@
-"""Work that goes on beside the server: each job in a folder of its own, its state in a small file, so that any worker
-of the server can answer for it. Jobs wait in a queue for a process that does one after the other."""
+"""Jobs: work that takes longer than a request, done one by one in a process beside the server.
+
+Each job has a folder of its own with its state in a small file, because the next request about it may reach another
+worker process of the server. The file is replaced as a whole, so a reader never sees half of it.
+"""
 
 import asyncio
 import multiprocessing
@@ -22,7 +25,7 @@ from synthesis.report.files import replaced
 from synthesis.server.errors import ApiError, ErrorDetail, not_found
 from synthesis.server.limits import Slots
 
-KEPT = 20  # jobs that are over; older ones are removed
+KEPT = 20  # finished jobs; older ones are removed
 WAITING: Final = "waiting"
 RUNNING: Final = "running"
 DONE: Final = "done"
@@ -32,7 +35,7 @@ OVER = {DONE, FAILED, CANCELLED}
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _CANCEL = "cancel"
-_DIED = ErrorDetail("died", "The process that worked on this died.", "It may have run out of memory.")
+_DIED = ErrorDetail("died", "The process that ran this job died.", "It may have run out of memory.")
 
 
 class Job(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,16 +48,19 @@ class Job(msgspec.Struct, frozen=True, omit_defaults=True):
 J = TypeVar("J", bound=Job)
 
 
-def attend(orders: Connection, perform: Callable[[Path, Any], None]) -> None:
-    """The life of the process beside the server: do what comes through the pipe, and answer when each is over."""
+def run_jobs(jobs: Connection, run: Callable[[Path, Any], None]) -> None:
+    """The loop of the process beside the server: run each job that comes through the pipe, and answer when it is over.
+
+    It ends when the server closes the pipe, also by dying.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
     while True:
         try:
-            path, order = orders.recv()
+            path, options = jobs.recv()
         except EOFError:
             return
-        perform(Path(path), order)
-        orders.send(None)
+        run(Path(path), options)
+        jobs.send(None)
 
 
 def no_such_job(noun: str) -> ApiError:
@@ -97,14 +103,14 @@ class JobFolder(Generic[J]):
         shutil.rmtree(self.path, ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove what is not needed once the job is over."""
+        """Remove the files that a finished job does not need."""
 
 
 F = TypeVar("F", bound=JobFolder[Any])
 
 
 class JobStore(Generic[F]):
-    """All jobs of one kind. Ids are drawn here; a request's id is looked up only if it looks like one."""
+    """All jobs of one kind. An id from a request becomes part of a path, so it must look like one of ours."""
 
     def __init__(self, root: Path, kind: type[F]) -> None:
         self._root = root / f"{kind.noun}s"
@@ -127,7 +133,7 @@ class JobStore(Generic[F]):
         return self._kind(self._root / name)
 
     def _make_room(self) -> None:
-        with suppress(OSError, ApiError):  # another worker may be at it too
+        with suppress(OSError, ApiError):  # another worker may be removing it too
             states = sorted(self._root.glob("*/state.json"), key=lambda path: path.stat().st_mtime, reverse=True)
             for path in states[KEPT - 1 :]:
                 folder = self._kind(path.parent)
@@ -136,50 +142,50 @@ class JobStore(Generic[F]):
 
 
 class JobQueue:
-    """Hands jobs, one after the other, to a process that is started when the first one comes."""
+    """Runs jobs one by one in a process of its own, which starts with the first job."""
 
-    def __init__(self, most: int, what: str, work: Callable[[Connection], None]) -> None:
+    def __init__(self, most: int, what: str, target: Callable[[Connection], None]) -> None:
         self.slots = Slots(most, what)
-        self._work = work
+        self._target = target
         self._thread = ThreadPoolExecutor(1, "jobs")
         self._process: BaseProcess | None = None
-        self._orders: Connection | None = None
+        self._pipe: Connection | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def add(self, folder: JobFolder[Any], order: object) -> None:
-        """Have a job done when its turn comes; 429 where too many wait."""
+    def add(self, folder: JobFolder[Any], options: object) -> None:
+        """Run a job when its turn comes; 429 if too many wait."""
         self.slots.take()
-        task = asyncio.get_running_loop().create_task(self._wait_for(folder, order))
+        task = asyncio.get_running_loop().create_task(self._wait(folder, options))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _wait_for(self, folder: JobFolder[Any], order: object) -> None:
+    async def _wait(self, folder: JobFolder[Any], options: object) -> None:
         try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._hand_over, folder, order)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._run, folder, options)
         finally:
             self.slots.free()
 
-    def _hand_over(self, folder: JobFolder[Any], order: object) -> None:
-        """Blocks until the job is over; a process that dies takes only this one job with it."""
+    def _run(self, folder: JobFolder[Any], options: object) -> None:
+        """Block until the job is over. If the process dies, only this job fails; the next one starts a new process."""
         try:
-            orders = self._started()
-            orders.send((str(folder.path), order))
-            orders.recv()
+            pipe = self._started()
+            pipe.send((str(folder.path), options))
+            pipe.recv()
         except (EOFError, OSError):
             self._process = None
-            with suppress(SynthesisError, ApiError, OSError):  # its folder may be gone, with the server's own
+            with suppress(SynthesisError, ApiError, OSError):  # at shutdown the folder may be gone already
                 folder.clear()
                 folder.change(state=FAILED, error=_DIED)
 
     def _started(self) -> Connection:
-        if self._process is None or self._orders is None or not self._process.is_alive():
-            # Spawned, not forked: there are threads and sockets here that it must not have.
+        if self._process is None or self._pipe is None or not self._process.is_alive():
+            # Spawned, not forked: a fork would inherit locks held by threads, and the listening socket.
             context = multiprocessing.get_context("spawn")
-            self._orders, theirs = context.Pipe()
-            self._process = context.Process(target=self._work, args=(theirs,), daemon=True, name="synthesis jobs")
+            self._pipe, theirs = context.Pipe()
+            self._process = context.Process(target=self._target, args=(theirs,), daemon=True, name="synthesis jobs")
             self._process.start()
             theirs.close()
-        return self._orders
+        return self._pipe
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)

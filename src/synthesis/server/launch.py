@@ -1,4 +1,4 @@
-"""Starting the server: the socket first, so that its address is known, then one process or several."""
+"""Starting the server: bind the socket first, so that the address is known, then run one process or several."""
 
 import logging
 import signal
@@ -14,22 +14,22 @@ from uvicorn.supervisors import Multiprocess
 
 from synthesis.errors import OptionError
 from synthesis.server.app import create_app
-from synthesis.server.loading import loaded_rules
+from synthesis.server.rulebook import loaded_rules
 from synthesis.server.settings import ServerSettings
 
-GRACE = 5  # seconds for running requests when the server is asked to end
+GRACE = 5  # seconds that running requests get when the server is asked to end
 KEEP_ALIVE = 30
 BACKLOG = 2048
 
 
-class ServerEnded(Exception):  # noqa: N818 - no error, but the way out
+class ServerEnded(Exception):  # noqa: N818 - not an error, but the way out
     """The server was asked to end, and has ended."""
 
 
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until interrupted (KeyboardInterrupt) or asked to end (ServerEnded)."""
     settings.require_safe()
-    loaded_rules(settings.folders, settings.disabled)  # what is wrong with them is told before anything is served
+    loaded_rules(settings.folders, settings.disabled)  # a broken pack stops the start, not the first request
     bound = bind(settings)
     signal.signal(signal.SIGTERM, _end)
     with bound, TemporaryDirectory(prefix="synthesis-serve-", ignore_cleanup_errors=True) as folder:
@@ -39,7 +39,7 @@ def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
         if settings.workers == 1:
             uvicorn.Server(config).run(sockets=[bound])
         else:
-            _serve_by_several(config, bound)
+            _serve_with_workers(config, bound)
 
 
 def address(settings: ServerSettings) -> str:
@@ -54,7 +54,7 @@ def _config(settings: ServerSettings) -> uvicorn.Config:
         workers=settings.workers,
         log_config=None,
         log_level=logging.WARNING,
-        access_log=False,  # ours names routes only; this one would write down what people search for
+        access_log=False,  # ours names routes only; uvicorn's would log what people search for
         server_header=False,
         date_header=False,
         timeout_keep_alive=KEEP_ALIVE,
@@ -70,7 +70,7 @@ def _application(settings: ServerSettings) -> object:
     return create_app(settings)
 
 
-def _serve_by_several(config: uvicorn.Config, bound: socket.socket) -> None:
+def _serve_with_workers(config: uvicorn.Config, bound: socket.socket) -> None:
     supervisor = Multiprocess(config, sockets=[bound])
     asked: list[int] = []
 
@@ -87,7 +87,7 @@ def _serve_by_several(config: uvicorn.Config, bound: socket.socket) -> None:
 
 
 def bind(settings: ServerSettings) -> socket.socket:
-    """A socket that listens; OptionError where that cannot be."""
+    """A listening socket; OptionError if the address cannot be used."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -95,7 +95,7 @@ def bind(settings: ServerSettings) -> socket.socket:
         bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(place)
-        bound.listen(BACKLOG)  # so that whoever comes early waits, and is not turned away
+        bound.listen(BACKLOG)  # clients that connect before the workers are ready wait instead of being refused
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise OptionError(

@@ -1,29 +1,39 @@
-"""Counts for Prometheus: requests by route and status, how long they took, cases by outcome. No text, no ids.
+"""Counts for Prometheus, an access log, and the outermost layer that fills both. No text and no id is in either.
 
-The counts of each worker process lie in a small file of its own, mapped into memory; whoever is asked for `/metrics`
-adds up the files of all. Their layout is fixed when the server starts, so counting is adding to a number in memory.
+Each worker process keeps its counts in a small memory-mapped file; the one that is asked for `/metrics` adds up all
+files. The layout is fixed when the server starts, so counting is one addition in memory: no lock, no message between
+processes, and the counts of a worker that died are still there.
 """
 
+import logging
 import mmap
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import perf_counter
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis._version import __version__
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.server.errors import as_api_error, json_response
+from synthesis.server.security import HEADERS
+
+access = logging.getLogger("synthesis.server.access")
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 STATUSES = (200, 202, 204, 303, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 501, 503)
 OUTCOMES = (PASS, FAIL, NOT_APPLICABLE, ERROR)
 NO_ROUTE = "none"
-_OTHER = 1  # a place for statuses that are not in the list
+_OTHER = 1  # one more counter for statuses that are not in the list
 _SECONDS = len(STATUSES) + _OTHER  # where the histogram of a route begins: its sum, then its buckets
 _PER_ROUTE = _SECONDS + 1 + len(BUCKETS) + 1
 _PREFIX = "counts-"
 
 
 class Metrics:
-    """Counts of one process, and the sum over all of a server."""
+    """The counts of one process, and the sum over all processes of a server."""
 
     def __init__(self, folder: Path, routes: Sequence[str]) -> None:
         self._folder = folder
@@ -91,3 +101,46 @@ def _histogram(route: str, counts: Sequence[float]) -> Iterator[str]:
         yield f'{name}_bucket{{route="{route}",le="{limit}"}} {running:.0f}'
     yield f'{name}_sum{{route="{route}"}} {seconds:.6f}'
     yield f'{name}_count{{route="{route}"}} {running:.0f}'
+
+
+class MetricsMiddleware:
+    """The outermost layer: counts each request, logs it if asked to, and lets no exception out."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, *, log: bool) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":  # answered as GET; uvicorn leaves the body out
+            scope = {**scope, "method": "GET"}
+        status, begun = 0, perf_counter()
+
+        async def noting_status(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting_status)
+        except ClientDisconnect:
+            pass  # there is nobody left to answer
+        except Exception as error:
+            known = as_api_error(error)
+            if not status:
+                response = json_response(known)
+                response.headers.update(HEADERS)
+                await response(scope, receive, noting_status)
+        finally:
+            self._count(scope, status, perf_counter() - begun)
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        # The route, not the path: nothing that a request carries gets into a log.
+        route = getattr(scope.get("route"), "path", NO_ROUTE)
+        self._metrics.count_request(route, status, seconds)
+        if self._log:
+            access.info("%s %s %d %.1f ms", scope["method"], route, status, seconds * 1000)

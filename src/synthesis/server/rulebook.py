@@ -1,4 +1,4 @@
-"""The rules in force, to be browsed and searched."""
+"""The rules in force: loaded once per process, browsed and searched."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from synthesis.checks.registry import checks
+from synthesis.checks.registry import checks, rules_in_force
 from synthesis.glossary import explain_rule
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
@@ -17,8 +17,14 @@ from synthesis.server.errors import not_found
 SHARED = "shared"  # for signals that several checks read
 
 
+@cache
+def loaded_rules(folders: tuple[str, ...], disabled: tuple[str, ...]) -> RuleSet:
+    """The rules of these folders; cached, since the server, its uploads and its start each ask for them."""
+    return rules_in_force(folders, disabled)
+
+
 class RuleSummary(msgspec.Struct, frozen=True):
-    """A rule in short."""
+    """A rule in brief."""
 
     id: str
     language: str
@@ -67,13 +73,13 @@ class Rulebook:
         self._by_name = {(rule.language, rule.id): rule for rule in rules.rules}
 
     def find(self, language: str = "", check: str = "", words: str = "") -> list[Rule]:
-        """The rules that fit all that is given, by language and id."""
+        """The rules that match every given filter, by language and id."""
         return [
             rule
             for rule in self._rules.rules
             if (not language or rule.language == language)
             and (not check or self.check_of(rule) == check)
-            and (not words or _holds(rule, words))
+            and (not words or _contains(rule, words))
         ]
 
     def rule(self, language: str, rule_id: str) -> Rule:
@@ -83,7 +89,7 @@ class Rulebook:
         return found
 
     def languages_of(self, rule_id: str) -> list[str]:
-        """The languages that have a rule of this name."""
+        """The languages that have a rule with this id."""
         return [language for language in self._rules.languages if (language, rule_id) in self._by_name]
 
     def check_of(self, rule: Rule) -> str:
@@ -116,12 +122,12 @@ def _figures() -> dict[str, dict[str, list[int]]]:
 
 
 def measured(rule: Rule) -> Measured | None:
-    """What is known of a rule's precision; None where no labelled text held it."""
+    """The measured precision of a rule; None if it fired in no labelled text."""
     figures = _figures().get(rule.language, {}).get(rule.id)
     return Measured(*figures) if figures else None
 
 
-def _holds(rule: Rule, words: str) -> bool:
+def _contains(rule: Rule, words: str) -> bool:
     wanted = words.casefold().split()
     return all(any(word in text.casefold() for text in _texts(rule)) for word in wanted)
 

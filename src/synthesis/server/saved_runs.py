@@ -1,82 +1,100 @@
-"""Runs of the history as the API gives them, and what both API and pages ask of them."""
+"""Saved runs: the server's handle on the history, the shapes of the API, and what API and pages both ask."""
 
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from synthesis.errors import InputError
-from synthesis.history import Figures, Provenance, Run
-from synthesis.history.model import CHECKS, JUDGE
+from synthesis.errors import InputError, NotInHistoryError
+from synthesis.history import Figures, Provenance, SavedRun, open_history
+from synthesis.history.model import CHECKS, JUDGE, RunFields
 from synthesis.report.compare import Comparison, compare_reports
 from synthesis.report.judged.compare import JudgedComparison, compare_runs
 from synthesis.report.reading import open_report
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import DONE
-from synthesis.server.uploads.store import UploadFolder
+from synthesis.server.uploads import UploadFolder
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
 
-Name = Annotated[str, msgspec.Meta(max_length=200, description="What the run is called, in place of the file's name.")]
+Name = Annotated[str, msgspec.Meta(max_length=200, description="Name of the run, instead of the file's name.")]
 
 
-class RunSummary(msgspec.Struct, frozen=True):
-    """A saved run of the checks or of the judge: what was in force, and its figures."""
+class HistoryHandle:
+    """Opens the history on first use and keeps it open. Only saving creates one: looking at pages writes nothing."""
 
-    id: str
-    kind: str
-    name: str
-    started: str
-    tool_version: str
-    rules_hash: str | None
-    input_hash: str | None
-    revision: str | None
-    with_text: Annotated[bool, msgspec.Meta(description="Whether what was said was saved as well.")]
+    def __init__(self, place: str | None) -> None:
+        self._place = place
+        self._lock = Lock()
+        self._history: History | None = None
+
+    def open(self, *, create: bool = False) -> "History":
+        """The history; NotInHistoryError if there is none, MissingExtraError without the extra."""
+        with self._lock:
+            if self._history is None:
+                self._history = open_history(self._place, create=create)
+            return self._history
+
+    def open_if_present(self) -> "History | None":
+        try:
+            return self.open()
+        except NotInHistoryError:
+            return None
+
+    def close(self) -> None:
+        if self._history is not None:
+            self._history.close()
+
+
+class RunSummary(RunFields, frozen=True):
+    """A saved run of the checks or of the judge: its conditions in brief, and its figures."""
+
     tags: tuple[str, ...]
     figures: Figures
 
 
 class RunDetail(RunSummary, frozen=True):
-    """The same with all conditions, and with the summary as it stands in the report."""
+    """The same with all conditions, and the summary as the report has it."""
 
     conditions: dict[str, Any]
     summary: dict[str, Any]
 
 
-class SaveOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An upload to be saved as a run."""
+class SaveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which upload to save as a run, and how."""
 
-    upload: Annotated[str, msgspec.Meta(description="Id of an upload that is done.")]
+    upload: Annotated[str, msgspec.Meta(description="Id of a finished upload.")]
     name: Name = ""
-    save_text: Annotated[bool, msgspec.Meta(description="Save what was said as well, not only the verdicts.")] = False
+    save_text: Annotated[bool, msgspec.Meta(description="Save the texts too, not only the verdicts.")] = False
     tags: tuple[str, ...] = ()
 
 
 class TagChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tags to put on a run, and tags to take off."""
+    """Tags to add to a run, and tags to remove."""
 
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
 
 
-def summary_of(run: Run) -> RunSummary:
+def summary_of(run: SavedRun) -> RunSummary:
     return RunSummary(**{name: getattr(run, name) for name in RunSummary.__struct_fields__})
 
 
-def detail_of(run: Run) -> RunDetail:
+def detail_of(run: SavedRun) -> RunDetail:
     return RunDetail(**{name: getattr(run, name) for name in RunDetail.__struct_fields__})
 
 
-def save_upload(history: "History", folder: UploadFolder, order: SaveOrder) -> Run:
-    """The run that an upload has become; ApiError while it is not done."""
+def save_upload(history: "History", folder: UploadFolder, asked: SaveRequest) -> SavedRun:
+    """Save a finished upload as a run; ApiError if it is not finished."""
     if folder.load().state != DONE:
-        raise ApiError(409, "not_done", "There is nothing to save: the upload is not done.", "Its state says why.")
-    known = Provenance(with_text=order.save_text, tags=order.tags, name=order.name.strip() or None)
+        raise ApiError(409, "not_done", "There is nothing to save: the upload is not finished.", "Its state says why.")
+    known = Provenance(with_text=asked.save_text, tags=asked.tags, name=asked.name.strip() or None)
     return history.run(history.add_report(open_report(folder.report), known))
 
 
 def compared(history: "History", before: str, after: str) -> Comparison | JudgedComparison:
-    """What changed from one run to the other, as `synthesis compare` tells it."""
+    """What changed from one run to the other, as `synthesis compare` reports it."""
     kinds = {history.run(run_id).kind for run_id in (before, after)}
     if kinds == {CHECKS}:
         return compare_reports(history.report(before), history.report(after))

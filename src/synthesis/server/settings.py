@@ -11,12 +11,12 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 class ServerSettings(msgspec.Struct, frozen=True):
-    """Where to listen, whom to let in, how much to take on."""
+    """Where to listen, who has access, and the limits."""
 
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
-    allowed_hosts: tuple[str, ...] = ()  # names besides those that the address itself gives
+    allowed_hosts: tuple[str, ...] = ()  # host names besides the address itself
     history: str | None = None  # file or URL of the history of runs
     folders: tuple[str, ...] = ()  # rule packs on top
     disabled: tuple[str, ...] = ()  # rules switched off
@@ -25,20 +25,20 @@ class ServerSettings(msgspec.Struct, frozen=True):
     max_upload: int = 100 << 20  # bytes of an uploaded file
     timeout: float = 30.0  # seconds for a body to arrive, and for one evaluation
     concurrency: int = 64  # evaluations at once
-    uploads: int = 8  # uploaded files that wait or are worked on
+    uploads: int = 8  # uploads waiting or running, and as many judged runs
     access_log: bool = False
-    folder: str = ""  # of this run of the server, for uploads and shared counts; only its owner can read it
+    folder: str = ""  # of this server process and its workers, for jobs and counts; private, removed at the end
 
     def require_safe(self) -> None:
-        """OptionError for a server that would be open to the network, or that a short word protects."""
+        """OptionError for a server that is open to the network without a token, or with a short one."""
         if self.token is not None and len(self.token) < LEAST_TOKEN:
             raise OptionError(
-                f"the token has {len(self.token)} characters, and at least {LEAST_TOKEN} are needed",
+                f"the token has {len(self.token)} characters; at least {LEAST_TOKEN} are required",
                 hint='Make one with: python3 -c "import secrets; print(secrets.token_urlsafe())"',
             )
         if self.token is None and not is_loopback(self.host):
             raise OptionError(
-                f"{self.host} can be reached from other machines, so a token is needed",
+                f"{self.host} can be reached from other machines, so a token is required",
                 hint="Set SYNTHESIS_TOKEN, or leave --host out to listen on this machine alone.",
             )
 
@@ -50,7 +50,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host is written as; None for a name."""
+    """The IP address in `host`; None for a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:

@@ -18,7 +18,7 @@ _LISTS = ("checks", "tags")
 _COPIED = ("lang", "notes")
 
 
-class Row(NamedTuple):
+class LogRow(NamedTuple):
     """One record of a log: its number, the line where it starts, and its fields."""
 
     number: int
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 class _UnusableError(Exception):
-    """Why a row is no case; never leaves this module."""
+    """Why a row cannot be a case; never leaves this module."""
 
 
 class Converter:
@@ -38,7 +38,7 @@ class Converter:
         self._file = file
         self._given: dict[str, int] = {}
 
-    def case(self, row: Row) -> Case | Problem:
+    def case(self, row: LogRow) -> Case | Problem:
         name = made = f"{_MADE}{row.number}"
         try:
             name = self._id(row)
@@ -48,7 +48,7 @@ class Converter:
             return Problem(row.line, "unusable row", str(reason), name)
         return msgspec.structs.replace(found, id=name) if self._options.any_id else found
 
-    def _id(self, row: Row) -> str:
+    def _id(self, row: LogRow) -> str:
         """The row's own id where it is one of a case, else one made of its number."""
         given = self._value(row, "id")
         if self._options.any_id:
@@ -56,14 +56,14 @@ class Converter:
         fits = isinstance(given, str) and CASE_ID.fullmatch(given) and not given.startswith(_MADE)
         if not fits:
             if "id" in self._options.columns:
-                raise _UnusableError(f"the id {_shown(given)} is none: capital letters, a hyphen, digits")
+                raise _UnusableError(f"the id {_shown(given)} is not valid: it needs capital letters, a hyphen, digits")
             return f"{_MADE}{row.number}"
         if given in self._given:
-            raise _UnusableError(f"the id {given} stands twice: here and in row {self._given[given]}")
+            raise _UnusableError(f"the id {given} appears twice: here and in row {self._given[given]}")
         self._given[given] = row.number
         return str(given)
 
-    def _fields(self, row: Row) -> dict[str, Any]:
+    def _fields(self, row: LogRow) -> dict[str, Any]:
         fields = self._conversation(row)
         for name in _LISTS:
             value = _names(self._value(row, name))
@@ -78,7 +78,7 @@ class Converter:
             fields["expected"] = labels
         return {"checks": list(self._options.checks), **fields}
 
-    def _conversation(self, row: Row) -> dict[str, Any]:
+    def _conversation(self, row: LogRow) -> dict[str, Any]:
         """`messages`, or `user` and `assistant`: what the map names, else what the row has."""
         columns = self._options.columns
         if "messages" in columns or not ("user" in columns or "assistant" in columns):
@@ -87,22 +87,22 @@ class Converter:
                     return {"messages": _messages(row.fields[name], name)}
         return {side: self._said(row, side) for side in ("user", "assistant")}
 
-    def _said(self, row: Row, side: str) -> str:
+    def _said(self, row: LogRow, side: str) -> str:
         name = self._options.columns.get(side, side)
         if name not in row.fields:
             present = ", ".join(sorted(map(str, row.fields))) or "nothing"
             raise _UnusableError(f"has no '{name}' (--map {side}=NAME names it; the row has: {shorten(present)})")
         text = text_of(row.fields[name])
         if text is None or not is_unicode(text):
-            raise _UnusableError(f"'{name}' is no text")
+            raise _UnusableError(f"'{name}' is not text")
         if not text:
             raise _UnusableError(f"'{name}' is empty")
         return text
 
-    def _value(self, row: Row, field: str) -> Any:
+    def _value(self, row: LogRow, field: str) -> Any:
         return row.fields.get(self._options.columns.get(field, field))
 
-    def _validated(self, fields: dict[str, Any], row: Row) -> Case:
+    def _validated(self, fields: dict[str, Any], row: LogRow) -> Case:
         problems: Sequence[Problem] = list(self._options.validator.problems(fields, row.line))
         built = problems or to_case(fields, row.line, self._file)
         if isinstance(built, Case):
@@ -115,7 +115,7 @@ def _messages(value: Any, name: str) -> list[dict[str, str]]:
     if isinstance(value, str):  # the cell of a table
         value = _parsed(value)
     if not isinstance(value, list):
-        raise _UnusableError(f"'{name}' is no list of messages")
+        raise _UnusableError(f"'{name}' is not a list of messages")
     found = [_message(message, number) for number, message in enumerate(value, start=1)]
     said = [message for message in found if message["content"].strip()]
     if not said:
@@ -132,18 +132,18 @@ def _parsed(text: str) -> Any:
 
 def _message(message: Any, number: int) -> dict[str, str]:
     if not isinstance(message, Mapping):
-        raise _UnusableError(f"message {number} is no object")
+        raise _UnusableError(f"message {number} is not an object")
     role = message.get("role", message.get("from"))
     if not isinstance(role, str) or role.lower() not in ROLES:
         raise _UnusableError(f"message {number}: no role is called {_shown(role)}. {did_you_mean('', ROLES)}")
     content = text_of(message.get("content", message.get("value")))
     if content is None or not is_unicode(content):
-        raise _UnusableError(f"message {number}: its content is no text")
+        raise _UnusableError(f"message {number}: its content is not text")
     return {"role": ROLES[role.lower()], "content": content}
 
 
 def _names(value: Any) -> Any:
-    """A list as it stands; the cell of a table as names with commas between them."""
+    """A list as it is; the cell of a table as names with commas between them."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 

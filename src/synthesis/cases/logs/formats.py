@@ -1,4 +1,10 @@
-"""Which kind of file it is, by its ending and by its first row; each kind has its own reader."""
+"""Which kind of file it is, by its ending and by its first row; each kind has its own reader.
+
+    for row in read_rows(Path("chats.csv"), options):
+        ...  # a Case, or a Problem with its row
+
+Rows are read one at a time, in the order of the file; a bad row does not end the reading.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.logs.conversion import CASE_ID, Row
+from synthesis.cases.logs.conversion import CASE_ID, Converter, LogRow
 from synthesis.cases.logs.options import LogOptions
 from synthesis.compression import open_binary
 from synthesis.errors import InputError, Place, Problem
+from synthesis.model import Case
 
 CASES, LINES, JSON, TABLE, PARQUET, INSPECT = "cases", "lines", "json", "table", "parquet", "inspect"
 _ENDINGS = {
@@ -36,12 +43,26 @@ def format_of(path: Path, *, mapped: bool = False) -> str:
 
 
 def is_log(path: Path, *, mapped: bool = False) -> bool:
-    """Whether a file is a log or a table, and no file of cases."""
+    """Whether a file is a log or a table rather than a file of cases."""
     return format_of(path, mapped=mapped) != CASES
 
 
-def rows_of(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
-    """The rows of a log as they stand in the file."""
+def read_rows(path: Path, options: LogOptions, shown: str | None = None) -> Iterator[Case | Problem]:
+    """The rows of a log, each as a case or as what is wrong with it; InputError if the file itself is unusable.
+
+    `shown` is what the cases call their file, where its path says more about a machine than about the file.
+    """
+    converter = Converter(options, shown or str(path))
+    empty = True
+    for row in _rows(path, options):
+        empty = False
+        yield row if isinstance(row, Problem) else converter.case(row)
+    if empty:
+        raise InputError("holds no rows", place=Place(str(path)), hint="A log has one conversation per row.")
+
+
+def _rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
+    """The rows of a log as they are in the file."""
     kind = _ENDINGS.get(path.suffix.lower(), LINES)
     if kind != LINES and not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "there is no such file"
@@ -52,7 +73,7 @@ def rows_of(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
         raise InputError(f"cannot be read: {error.strerror or error}", place=Place(str(path))) from None
 
 
-def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[Row | Problem]:
+def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
     """Each reader is imported when a file asks for it."""
     if kind == TABLE:
         from synthesis.cases.logs.tables import csv_rows

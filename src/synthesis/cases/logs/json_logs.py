@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from synthesis.cases.blocks import blocks
-from synthesis.cases.logs.conversion import Row
+from synthesis.cases.logs.conversion import LogRow
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -20,7 +20,7 @@ _ZSTD = 93  # the number of this compression in a zip archive
 _NAME_LENGTHS = 26  # where a member's own header says how long its name and its extra field are
 
 
-def line_rows(path: Path) -> Iterator[Row | Problem]:
+def line_rows(path: Path) -> Iterator[LogRow | Problem]:
     """One JSON object per line, blank lines left out; a row's number is that of its line."""
     for block in blocks(path, str(path)):
         if isinstance(block, Problem):
@@ -32,32 +32,32 @@ def line_rows(path: Path) -> Iterator[Row | Problem]:
                 yield _decoded(content, number)
 
 
-def _decoded(content: bytes, number: int, decode: Callable[[str], Any] = msgspec.json.decode) -> Row | Problem:
+def _decoded(content: bytes, number: int, decode: Callable[[str], Any] = msgspec.json.decode) -> LogRow | Problem:
     name = f"ROW-{number}"
     try:
         return _as_row(decode(content.decode()), number)
     except UnicodeDecodeError:
         return Problem(number, "not UTF-8", "is not UTF-8", name)
     except (msgspec.DecodeError, ValueError) as error:
-        return Problem(number, "invalid JSON", f"is no valid JSON: {error}", name)
+        return Problem(number, "invalid JSON", f"is not valid JSON: {error}", name)
     except RecursionError:
         return Problem(number, "invalid JSON", "is nested too deeply", name)
 
 
-def _as_row(value: Any, number: int) -> Row | Problem:
+def _as_row(value: Any, number: int) -> LogRow | Problem:
     if isinstance(value, dict):
-        return Row(number, number, value)
+        return LogRow(number, number, value)
     return Problem(number, "not an object", "expected a JSON object", f"ROW-{number}")
 
 
-def json_rows(path: Path) -> Iterator[Row | Problem]:
+def json_rows(path: Path) -> Iterator[LogRow | Problem]:
     """A list of conversations, or the samples of an Inspect log, from one JSON document."""
     place = Place(str(path))
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8-sig"))  # takes the NaN of Inspect's scores
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"is no valid JSON: {reason}", place=place) from None
+        raise InputError(f"is not valid JSON: {reason}", place=place) from None
     if isinstance(content, dict) and isinstance(content.get("samples"), list) and "eval" in content:
         for number, sample in enumerate(content["samples"], start=1):
             yield _sample(sample, number)
@@ -69,7 +69,7 @@ def json_rows(path: Path) -> Iterator[Row | Problem]:
         raise InputError("is neither a list nor an Inspect log", place=place, hint=hint)
 
 
-def inspect_rows(path: Path) -> Iterator[Row | Problem]:
+def inspect_rows(path: Path) -> Iterator[LogRow | Problem]:
     """The samples of an Inspect log (.eval), one at a time, in the order of the archive."""
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as file:
@@ -78,9 +78,9 @@ def inspect_rows(path: Path) -> Iterator[Row | Problem]:
                 is_zstd = member.compress_type == _ZSTD
                 content = _unpacked(file, member) if is_zstd else archive.read(member)
                 row = _decoded(content, number, json.loads)
-                yield _sample(row.fields, number) if isinstance(row, Row) else row
+                yield _sample(row.fields, number) if isinstance(row, LogRow) else row
     except (zipfile.BadZipFile, EOFError):
-        raise InputError("is no Inspect log", place=Place(str(path)), hint="Give a .eval or .json log.") from None
+        raise InputError("is not an Inspect log", place=Place(str(path)), hint="Give a .eval or .json log.") from None
 
 
 def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
@@ -98,7 +98,7 @@ def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
         raise zipfile.BadZipFile from None
 
 
-def _sample(sample: Any, number: int) -> Row | Problem:
+def _sample(sample: Any, number: int) -> LogRow | Problem:
     """The conversation of a sample; one that broke off has no reply to evaluate."""
     row = _as_row(sample, number)
     if isinstance(row, Problem):
@@ -109,4 +109,4 @@ def _sample(sample: Any, number: int) -> Row | Problem:
         message = f"the sample ended in error: {shorten(str(said))}"
         return Problem(number, "sample in error", message, f"ROW-{number}")
     origin = f"Inspect sample {row.fields.get('id')}, epoch {row.fields.get('epoch')}"
-    return Row(number, number, {"messages": row.fields.get("messages"), "notes": origin})
+    return LogRow(number, number, {"messages": row.fields.get("messages"), "notes": origin})

@@ -1,36 +1,13 @@
 """How the rows of a log become cases."""
 
-from typing import Any
-
 import msgspec
 
 from synthesis.cases.schema import CaseValidator
+from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import OptionError, did_you_mean
 
 STOP, ERROR = "stop", "error"
-DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 FIELDS = ("assistant", "checks", "expected", "id", "lang", "messages", "notes", "tags", "user")
-
-
-class RowOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How rows are to be read, as a user asked for it; empty and None where they did not."""
-
-    columns: dict[str, str] = {}  # field of a case -> its name in the file
-    checks: tuple[str, ...] = ()  # for rows that name none
-    on_bad_row: str | None = None
-
-    @property
-    def asks_for_log(self) -> bool:
-        """Whoever maps fields or names checks has rows that are no whole cases."""
-        return bool(self.columns or self.checks)
-
-    def for_logs(self, validator: CaseValidator, *, any_id: bool = False) -> "LogOptions":
-        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns, any_id)
-
-    def shown(self) -> dict[str, Any]:
-        """What the report says of them: only what was asked for."""
-        asked = {"map": self.columns, "checks": list(self.checks), "on_bad_row": self.on_bad_row}
-        return {name: value for name, value in asked.items() if value}
 
 
 class LogOptions(msgspec.Struct, frozen=True):
@@ -39,7 +16,7 @@ class LogOptions(msgspec.Struct, frozen=True):
     validator: CaseValidator
     checks: tuple[str, ...] = DEFAULT_CHECKS
     columns: dict[str, str] = {}
-    any_id: bool = False  # ids as the rows have them, of any shape, and twice if they stand there twice
+    any_id: bool = False  # ids as the rows have them: of any shape, and repeated if the rows repeat them
 
 
 def parse_map(text: str) -> dict[str, str]:
@@ -55,5 +32,5 @@ def parse_map(text: str) -> dict[str, str]:
             raise OptionError(f"--map names '{field}' twice", hint="Name each field once.")
         columns[field] = name
     if "messages" in columns and ("user" in columns or "assistant" in columns):
-        raise OptionError("--map names both 'messages' and 'user' or 'assistant'", hint="Choose one of the two.")
+        raise OptionError("--map names 'messages' together with 'user' or 'assistant'", hint="Choose one of the two.")
     return columns

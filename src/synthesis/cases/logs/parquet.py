@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from synthesis.cases.blocks import CHUNK, Seen
-from synthesis.cases.logs.conversion import Row
+from synthesis.cases.logs.conversion import LogRow
 from synthesis.cases.logs.options import FIELDS, LogOptions
 from synthesis.cases.logs.tables import require_columns
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
@@ -65,7 +65,7 @@ def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) ->
                 return
 
 
-def parquet_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
+def parquet_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
     """The rows of a whole file, a batch at a time."""
     number = 1
     with _opened(path) as file:
@@ -76,17 +76,17 @@ def parquet_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
             number += batch.num_rows
 
 
-def batch_rows(batch: Any, first: int) -> Iterator[Row | Problem]:
-    """The rows of an Arrow record batch; one whose values cannot be had spoils no other."""
+def batch_rows(batch: Any, first: int) -> Iterator[LogRow | Problem]:
+    """The rows of an Arrow record batch; one whose values cannot be read does not spoil the others."""
     try:
         rows = batch.to_pylist()
-    except ValueError:  # bytes that are no UTF-8 among them
+    except ValueError:  # bytes that are not UTF-8
         rows = [_fields(batch, position) for position in range(batch.num_rows)]
     for number, fields in enumerate(rows, start=first):
         if isinstance(fields, str):
             yield Problem(number, "unreadable row", fields, f"ROW-{number}")
         else:
-            yield Row(number, number, fields)
+            yield LogRow(number, number, fields)
 
 
 def needed_columns(present: Iterable[str], options: LogOptions, keep: Iterable[str] = ()) -> list[str]:
@@ -134,7 +134,7 @@ def _opened(path: Path) -> Iterator[Any]:
             yield file
     except pyarrow.ArrowException as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"is no readable Parquet file: {reason}", place=Place(str(path))) from None
+        raise InputError(f"is not a readable Parquet file: {reason}", place=Place(str(path))) from None
     except FileNotFoundError:
         raise InputError("there is no such file", place=Place(str(path)), hint="Check the path.") from None
     except OSError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from synthesis.cases.logs.conversion import Row
+from synthesis.cases.logs.conversion import LogRow
 from synthesis.cases.logs.options import LogOptions
 from synthesis.cases.messages import is_unicode
 from synthesis.errors import InputError, OptionError, Place, Problem, did_you_mean
@@ -13,10 +13,10 @@ from synthesis.errors import InputError, OptionError, Place, Problem, did_you_me
 _LONGEST_CELL = 2**31 - 1  # Python's own limit of 131,072 characters is less than a long conversation
 
 
-def csv_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
+def csv_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
     """The rows below the header; the separator is the one that the header uses most."""
     csv.field_size_limit(_LONGEST_CELL)
-    # Bytes that are no UTF-8 become lone surrogates, so that one bad row does not end the reading.
+    # Bytes that are not UTF-8 become lone surrogates, so that one bad row does not end the reading.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.reader(file, delimiter=_separator(file), strict=True)
         header = _header(reader, path)
@@ -28,7 +28,7 @@ def csv_rows(path: Path, options: LogOptions) -> Iterator[Row | Problem]:
                 cells = next(reader, None)
             except csv.Error as error:
                 number += 1
-                yield Problem(line, "invalid CSV", f"is no valid CSV: {error}", f"ROW-{number}")
+                yield Problem(line, "invalid CSV", f"is not valid CSV: {error}", f"ROW-{number}")
                 continue
             if cells is None:
                 return
@@ -68,10 +68,10 @@ def require_columns(header: list[str], options: LogOptions, path: Path | str) ->
             raise OptionError(f"{path} has no column '{name}'", hint=hint)
 
 
-def _csv_row(cells: list[str], header: list[str], number: int, line: int) -> Row | Problem:
+def _csv_row(cells: list[str], header: list[str], number: int, line: int) -> LogRow | Problem:
     name = f"ROW-{number}"
     if len(cells) > len(header):
         return Problem(line, "invalid CSV", f"has {len(cells)} cells, the header has {len(header)}", name)
     if not all(map(is_unicode, cells)):
         return Problem(line, "not UTF-8", "is not UTF-8", name)
-    return Row(number, line, dict(zip(header, cells, strict=False)))
+    return LogRow(number, line, dict(zip(header, cells, strict=False)))

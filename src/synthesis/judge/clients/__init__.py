@@ -1,13 +1,61 @@
-"""Who can judge. Built-in judges and those of other packages register in the same way: name -> factory.
+"""Who can judge. Built-in judges and those of other packages register the same way: name -> factory.
 
 A package adds its own with an entry point in the group `synthesis.judges` that names a function from
 `JudgeSettings` to a `Judge`.
 """
 
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.judge.clients.contract import Judge, JudgeSettings
+from synthesis.judge.calls import Calls
+from synthesis.judge.model import Rubric, TestCase, TokenUsage, Verdict
+from synthesis.judge.replies import Patience
+
+
+class JudgeSettings(msgspec.Struct, frozen=True):
+    """What a judge is made from."""
+
+    provider: str
+    rubric: Rubric
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    prompt_version: str = "v1"
+    temperature: float | None = None
+    timeout: float = 60.0
+    max_output_tokens: int | None = None
+    patience: Patience = Patience()
+    seed: int | None = None
+    root: Path = Path()
+    sends_calls: bool = True  # False: the judge is only asked what calls would take, and needs no key
+
+
+class Judge(Protocol):
+    """Gives a verdict on one sample, or raises a `JudgeError` that says why it cannot.
+
+    `model` and `prompt` are part of the judge's identity (`prompt` is None where there is none). A judge
+    whose calls cost money makes each through `calls.begin(...)`, so that it is recorded before it is sent.
+    """
+
+    model: str
+    prompt: str | None
+
+    async def judge(self, case: TestCase, calls: Calls) -> Verdict:
+        """The verdict on one sample."""
+        ...
+
+    def worst_case(self, case: TestCase) -> TokenUsage:
+        """The tokens that a call for this sample takes at most; none where nothing is paid."""
+        ...
+
+    async def close(self) -> None:
+        """Close connections."""
+        ...
+
 
 GROUP = "synthesis.judges"
 _HERE = "synthesis.judge.clients"
@@ -16,7 +64,7 @@ BUILT_IN = (
     EntryPoint("offline", f"{_HERE}.local:offline_judge", GROUP),
     EntryPoint("openai", f"{_HERE}.chat:openai_judge", GROUP),
     EntryPoint("openrouter", f"{_HERE}.chat:openrouter_judge", GROUP),
-    EntryPoint("replay", f"{_HERE}.replay:replay_judge", GROUP),
+    EntryPoint("replay", f"{_HERE}.local:replay_judge", GROUP),
 )
 
 
@@ -32,7 +80,7 @@ def create_judge(settings: JudgeSettings) -> Judge:
         raise OptionError(
             f"there is no judge provider '{settings.provider}'",
             hint=f"{did_you_mean(settings.provider, known)} "
-            "Any OpenAI-compatible server is reached with openai and --base-url.",
+            "Use openai with --base-url for any OpenAI-compatible server.",
         )
     judge: Judge = known[settings.provider].load()(settings)
     return judge

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.judge import prompt as prompts
 from synthesis.judge.calls import Calls
-from synthesis.judge.clients.contract import JudgeSettings
+from synthesis.judge.clients import JudgeSettings
 from synthesis.judge.clients.faults import failed_call
 from synthesis.judge.model import AxisVerdict, TestCase, TokenUsage, Verdict
-from synthesis.judge.replies import UnusableReplyError, read_reply
-from synthesis.judge.retry import Asker, Correction, Reply
+from synthesis.judge.replies import Asker, Correction, Reply, UnusableReplyError, read_reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -30,12 +29,12 @@ KEY_VARIABLE = {
 }
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
 OUTPUT_TOKENS = 1_024
-THINKING_OUTPUT_TOKENS = 8_192  # what a model thinks in silence is output, too
+THINKING_OUTPUT_TOKENS = 8_192  # hidden reasoning is billed as output, too
 FRAMING_TOKENS = 64  # roles, separators and the like that a vendor adds around our bytes
 
 
 class ChatJudge:
-    """Asks a chat model for a verdict in JSON, again where it must."""
+    """Asks a chat model for a verdict in JSON, again if its reply cannot be used."""
 
     def __init__(self, settings: JudgeSettings, model: "Model[Any]", key: str) -> None:
         self.model = model.model_name
@@ -127,7 +126,7 @@ def openai_judge(settings: JudgeSettings) -> ChatJudge:
     client = _openai_client(settings, key, settings.base_url)
     if settings.base_url is None:
         return ChatJudge(settings, OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client)), key)
-    # Small servers know only the older name of the output limit; models that think know only the newer one.
+    # Small servers know only the older name of the output limit; reasoning models know only the newer one.
     newer = bool(openai_model_profile(name).get("openai_supports_reasoning"))
     profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=newer)
     provider = OpenAICompatibleProvider("openai-compatible", openai_client=client)
@@ -143,7 +142,7 @@ def openrouter_judge(settings: JudgeSettings) -> ChatJudge:
     key, name = _key(settings), settings.model or DEFAULT_MODEL["openrouter"]
     if "/" not in name:
         raise OptionError(
-            f"'{name}' is no model name for OpenRouter: its names begin with the vendor",
+            f"'{name}' is not a model name for OpenRouter: its names begin with the vendor",
             hint=f"For example: --judge-model openai/{name}",
         )
     client = _openai_client(settings, key, settings.base_url or OPENROUTER_URL)
@@ -181,7 +180,7 @@ def _key(settings: JudgeSettings) -> str:
         raise OptionError(
             f"the judge '{settings.provider}' needs a key: the environment variable {variable} is not set",
             hint=f"export {variable}=..., or name another variable with --api-key-env. "
-            "A server that asks for no key takes any word.",
+            "A server that needs no key accepts any value.",
         )
     return key
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a call, sorted by what to do about it. No key and no body ever gets out."""
+"""What can go wrong with a call, sorted by what to do about it. No key and no request body is ever shown."""
 
 from synthesis.errors import JudgeError, shorten
 from synthesis.judge.calls import CallFailedError, RunStopError
@@ -19,7 +19,7 @@ def failed_call(error: Exception, timeout: float, key: str) -> JudgeError:
         return CallFailedError(f"{what}: {_said(error, key)}", answered=never_sent)
     if isinstance(error, theirs.ModelHTTPError):
         return _refused(error, key)
-    return CallFailedError(f"the reply is no chat completion: {_said(error, key)}", answered=False)
+    return CallFailedError(f"the reply is not a chat completion: {_said(error, key)}", answered=False)
 
 
 def _refused(error: "theirs.ModelHTTPError", key: str) -> JudgeError:  # type: ignore[name-defined]  # noqa: F821

@@ -1,18 +1,71 @@
-"""A test set from the rows of a query log."""
+"""A query log is read row by row and becomes a test set."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
-from synthesis.errors import Place, TestSetError
-from synthesis.judge.logs.reading import read_log, source_name
-from synthesis.judge.logs.rows import LogHead, LogRow
+from synthesis.errors import OptionError, Place, TestSetError
+from synthesis.judge.logs.rows import LogHead, LogRow, parse_head, parse_row
 from synthesis.judge.logs.selection import Selection, pick
+from synthesis.judge.logs.sources import READERS, Placed, read_table, shown
+from synthesis.judge.logs.values import MalformedValueError
 from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import parse_placed_cases
-from synthesis.judge.testset.problems import Problems, listing, named
+from synthesis.judge.testset.files import Problems, listing, named
+
+ROW_HINT = "docs/testsets.md describes the shape of a log row; --map names columns with other names."
+
+
+def read_log(
+    source: str,
+    wants: Callable[[LogHead], bool],
+    *,
+    table: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Iterator[LogRow]:
+    """The wanted rows of a log; what is wrong with any of them is raised together after the last.
+
+    The contents of an unwanted row are not parsed, so an old broken row does no harm.
+    """
+    problems = Problems(source_name(source), hint=ROW_HINT)
+    for index, (position, raw) in enumerate(_placed(source, table, problems)):
+        try:
+            head = parse_head(raw, index, position, mapping or {})
+            if wants(head):
+                yield parse_row(head, raw, mapping or {})
+        except MalformedValueError as error:
+            problems.add(position, str(error))
+    problems.raise_if_any()
+
+
+def source_name(source: str) -> str:
+    """The source as it may be shown: a database URL without its password."""
+    return shown(source) if _is_url(source) else source
+
+
+def _is_url(source: str) -> bool:
+    return "://" in source
+
+
+def _placed(source: str, table: str | None, problems: Problems) -> Iterator[Placed]:
+    if _is_url(source):
+        if not table:
+            raise OptionError("a database needs --table", hint="Name the table that holds the query logs.")
+        return read_table(source, table)
+    if table:
+        raise OptionError("--table goes with a database URL", hint=f"'{source}' is a file; leave --table out.")
+    reader = READERS.get(PurePath(source).suffix.lower())
+    if reader is None:
+        endings = ", ".join(READERS)
+        raise TestSetError(
+            "unknown kind of log",
+            place=Place(source),
+            hint=f"Known endings: {endings}; or give a database URL.",
+        )
+    return reader(source, problems)
 
 
 class Built(msgspec.Struct, frozen=True):
@@ -50,7 +103,7 @@ def _lacks(row: LogRow) -> str | None:
 
 
 class _Builder:
-    """Counts what passes by, so that no row is left out in silence."""
+    """Counts the rows it sees, so that none is left out silently."""
 
     def __init__(self, name: str, selection: Selection) -> None:
         self.name = name

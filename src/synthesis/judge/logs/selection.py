@@ -57,7 +57,7 @@ def _moment(text: str | None, option: str) -> datetime | None:
     moment = as_moment(text) if "-" in text else None
     if moment is None:
         hint = "Write 2025-01-31 or 2025-01-31T12:00:00Z."
-        raise OptionError(f"{option} '{text}' is no date", hint=hint)
+        raise OptionError(f"{option} '{text}' is not a date", hint=hint)
     return moment
 
 
@@ -71,7 +71,7 @@ def pick(rows: Iterable[LogRow], selection: Selection) -> list[LogRow]:
 
 
 def newest_first(rows: Iterable[LogRow], limit: int) -> list[LogRow]:
-    """The newest rows; where dates are missing or equal, what stands later in the log is newer."""
+    """The newest rows; where dates are missing or equal, the later row is newer."""
     return heapq.nlargest(limit, rows, key=lambda row: (row.created_at or _EARLIEST, row.index))
 
 

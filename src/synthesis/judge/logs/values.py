@@ -14,7 +14,7 @@ _JSON_STARTS = ("[", "{")
 
 
 class MalformedValueError(Exception):
-    """A value is not what its place asks for; whoever knows the place reports it."""
+    """A value has the wrong kind; the caller, who knows its place, reports it."""
 
 
 def from_json(value: Any, what: str) -> Any:

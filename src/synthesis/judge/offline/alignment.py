@@ -1,4 +1,4 @@
-"""How a claim's words lie in the context: in order, in one place, or glued together from several."""
+"""How a claim's words lie in the context: in order, in one place, or pieced together from several."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ NEW_WORD = 1.0
 SKIP_AHEAD = 0.5
 JUMP = 1.0
 MOST_PLACES = 128  # of one word, in the most similar windows first
-JOINED_WINDOWS = 32  # the most similar ones; a claim is not glued from more places than that
+JOINED_WINDOWS = 32  # the most similar ones; a claim is not pieced together from more places than that
 
 
 def wording(stems: Sequence[str], index: ContextIndex, window: Window) -> float:
@@ -36,7 +36,7 @@ def in_order(stems: Sequence[str], window: Window) -> float:
 
 
 def copied_share(stems: Sequence[str], index: ContextIndex) -> float:
-    """The share of the claim's words that stand in runs of six or more copied from the context."""
+    """The share of the claim's words that are in runs of six or more copied from the context."""
     covered = bytearray(len(stems))
     for at in range(len(stems) - COPIED_RUN + 1):
         if tuple(stems[at : at + COPIED_RUN]) in index.runs:
@@ -47,8 +47,8 @@ def copied_share(stems: Sequence[str], index: ContextIndex) -> float:
 def editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:
     """The least edits per word that make the claim out of the windows' sentences.
 
-    Going on copying is free, skipping ahead within a sentence costs half a word, jumping elsewhere or writing
-    a new word costs one. Glued sentences are dear, shortened ones cheap.
+    Copying the next word is free, skipping ahead within a sentence costs half a word, jumping elsewhere or writing
+    a new word costs one. Joined sentences are expensive, shortened ones cheap.
     """
     sentence_of, places = _lay_out(windows[:JOINED_WINDOWS])
     best = 0.0
@@ -65,7 +65,7 @@ def editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:
 
 
 def _ways(places: Sequence[int], costs: dict[int, float], sentence_of: dict[int, int], best: float) -> dict[int, float]:
-    """The cheapest way to each place: go on copying, skip ahead within its sentence, or jump there."""
+    """The cheapest way to each place: copy the next word, skip ahead within its sentence, or jump there."""
     reached: dict[int, float] = {}
     cheapest_in: dict[int, float] = {}
     earlier = iter(costs.items())

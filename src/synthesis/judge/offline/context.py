@@ -11,7 +11,7 @@ from synthesis.judge.offline.tokens import SAME_WORD_PREFIX, Token, number_value
 
 MOST_WORDS = 100_000  # of context; what follows is not read, and the verdict says so
 MOST_WINDOWS = 64  # compared in detail per claim, the most similar first
-COPIED_RUN = 6  # words in a row that nobody writes by chance
+COPIED_RUN = 6  # words in a row are no coincidence
 
 
 class Window(NamedTuple):

@@ -1,13 +1,12 @@
-"""Claims about courses: is the aspect listed for that very course, and do its outcomes bear it out?"""
+"""Claims about courses: is the aspect listed for that course, and do its outcomes support it?"""
 
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from synthesis.judge.model import Course
-from synthesis.judge.offline import conflicts
 from synthesis.judge.offline.context import ContextIndex
-from synthesis.judge.offline.support import CONFLICT_FACTOR, Support
+from synthesis.judge.offline.support import CONFLICT_FACTOR, Support, foreign_numbers
 from synthesis.judge.offline.tokens import Token, joined, normalise, stem, tokenise
 from synthesis.judge.offline.words import FRAME_WORDS, NEGATIONS, NOT_DENYING, TURNS
 
@@ -61,7 +60,7 @@ class CourseEvidence:
         return not self.mentioned(tokens) and not self.terms(tokens, [], given)
 
     def support_of(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> Support:
-        """The share of the credited terms that stand in the evidence of the courses meant."""
+        """The share of the credited terms that are in the evidence of the subject courses."""
         own = [self._single[at] for at in subject] or [self.together]
         terms = self.terms(tokens, subject, given)
         denied = _denied(tokens)
@@ -87,7 +86,7 @@ class CourseEvidence:
         elsewhere = joined(token for token in missing if subject and self.together.knows(token))
         if elsewhere:
             notes.append(f"credited to the wrong course: {', '.join(elsewhere)}")
-        if numbers := conflicts.foreign_numbers(missing, self.together):
+        if numbers := foreign_numbers(missing, self.together):
             notes.append(f"number not in the context: {', '.join(numbers)}")
         if codes := [token.text for token in missing if token.kind == "code" and not self.together.knows(token)]:
             notes.append(f"code not in the context: {', '.join(codes)}")

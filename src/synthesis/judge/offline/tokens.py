@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,7 +14,7 @@ _SPACELESS = (
     "\u0e01-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u3005\u3040-\u30ff"
     "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Signs that belong to the word they stand in although `re` does not count them as letters.
+# Signs that belong to the word around them although `re` does not count them as letters.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0971-\u0dff\u0f00-\u0fff\u200c\u200d"
@@ -70,7 +71,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 def _word_tokens(found: str, start: int) -> list[Token]:
-    """A word; a possessive ending stands apart, so that the name before it stays itself."""
+    """A word; a possessive ending is a token of its own, so that the name before it still matches."""
     if found.lower().endswith("'s") and len(found) > 2:
         return [*_word_tokens(found[:-2], start), Token(found[-2:], "'s", "word", start + len(found) - 2)]
     lowered = found.lower()
@@ -119,10 +120,26 @@ def plain_number(found: str) -> str:
 
 
 def number_value(token: Token) -> str:
-    """The number that a figure or a number word stands for."""
+    """The value of a figure or a number word."""
     return NUMBER_WORDS[token.text.lower()] if token.kind == "number-word" else token.stem
 
 
 def perhaps_decimals(text: str) -> set[str]:
     """`122. 5` may be two sentences that meet, or a broken 122.5: allow the number as known."""
     return {plain_number(f"{whole}.{part}") for whole, part in _PERHAPS_DECIMAL.findall(text)}
+
+
+SAMPLE = 2000  # characters are enough
+ENGLISH_SHARE = 0.15  # of function words; running English has about twice that
+
+
+def language_of(text: str) -> str:
+    """`english`, else the prevailing script in lower case (`thai`, `cjk`, `latin`), else `none`."""
+    sample = normalise(text[:SAMPLE])
+    scripts = Counter(unicodedata.name(char, "none").split()[0].lower() for char in sample if char.isalpha())
+    if not scripts:
+        return "none"
+    script = min(scripts, key=lambda name: (-scripts[name], name))
+    words = [token.text.lower() for token in tokenise(sample) if token.kind == "word"]
+    english = sum(word in FUNCTION_WORDS for word in words) >= ENGLISH_SHARE * len(words)
+    return "english" if script == "latin" and words and english else script

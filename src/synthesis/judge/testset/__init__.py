@@ -1,8 +1,8 @@
 """Test sets: the questions, answers and contexts that a judge is asked about."""
 
 from synthesis.judge.testset.cases import load_test_set, parse_test_cases
+from synthesis.judge.testset.files import check_target, write_test_set
 from synthesis.judge.testset.joining import Joined, join, join_files
-from synthesis.judge.testset.writing import check_target, write_test_set
 
 __all__ = [
     "Joined",

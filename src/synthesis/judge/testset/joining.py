@@ -10,8 +10,7 @@ import msgspec
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import parse_test_cases, unique_id
-from synthesis.judge.testset.problems import Problems, kind_of, listing, named
-from synthesis.judge.testset.reading import read_array
+from synthesis.judge.testset.files import Problems, kind_of, listing, named, read_array
 
 CONTEXT_FIELDS = ("rankedCourses", "context")
 _log = logging.getLogger(__name__)
@@ -67,7 +66,7 @@ def _by_id(path: str | os.PathLike[str], what: str, needed: tuple[str, ...]) -> 
 
 
 def _merge(answer: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer's object with the context in it; a question that stands only beside the context is taken."""
+    """The answer's object with the context in it; a question that only the context's entry has is used."""
     merged = {name: value for name, value in answer.items() if name not in CONTEXT_FIELDS}
     if "question" not in merged and "question" in context:
         merged["question"] = context["question"]
@@ -84,7 +83,7 @@ def _notes(answers: Mapping[str, Mapping[str, Any]], contexts: Mapping[str, Mapp
     if unused:
         notes.append(f"{len(unused)} of {len(contexts)} contexts have no answer, left out: {listing(unused)}")
     if differing:
-        count = f"{len(differing)} contexts stand beside another question than their answers"
+        count = f"{len(differing)} contexts have another question than their answers"
         notes.append(f"{count}; the answers' question is used: {listing(differing)}")
     return notes
 

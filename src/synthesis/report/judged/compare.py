@@ -1,10 +1,8 @@
 """Two judged runs of the same questions: what flipped, and whether that is more than chance."""
 
-from typing import Any
-
 import msgspec
 
-from synthesis.report.judged.run import JudgedRun
+from synthesis.report.judged.run import JudgedRun, JudgedSample
 from synthesis.report.paired import Difference, difference
 
 
@@ -27,8 +25,8 @@ def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
     """Compare the samples that both runs have judged; one that could not be judged is in neither."""
     old, new = _by_id(before), _by_id(after)
     shared = [name for name in new if name in old]
-    lost = tuple(name for name in shared if old[name]["passed"] and not new[name]["passed"])
-    won = tuple(name for name in shared if new[name]["passed"] and not old[name]["passed"])
+    lost = tuple(name for name in shared if old[name].passed and not new[name].passed)
+    won = tuple(name for name in shared if new[name].passed and not old[name].passed)
     return JudgedComparison(
         in_both=len(shared),
         newly_failing=lost,
@@ -37,18 +35,18 @@ def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
         only_before=tuple(name for name in old if name not in new),
         only_after=tuple(name for name in new if name not in old),
         conditions=_conditions(before, after),
-        passed_before=sum(old[name]["passed"] for name in shared),
-        passed_after=sum(new[name]["passed"] for name in shared),
+        passed_before=sum(old[name].passed for name in shared),
+        passed_after=sum(new[name].passed for name in shared),
         difference=difference(len(lost), len(won), len(shared)),
     )
 
 
-def _by_id(run: JudgedRun) -> dict[str, dict[str, Any]]:
-    return {record["queryLogId"]: record for record in run.last.records}
+def _by_id(run: JudgedRun) -> dict[str, JudgedSample]:
+    return {sample.query_log_id: sample for sample in run.last.records}
 
 
-def _scores(record: dict[str, Any]) -> dict[str, int]:
-    return {axis: verdict["score"] for axis, verdict in record["judgeVerdict"].items()}
+def _scores(sample: JudgedSample) -> dict[str, int]:
+    return {axis: said.score for axis, said in sample.judge_verdict.items()}
 
 
 def _conditions(before: JudgedRun, after: JudgedRun) -> dict[str, tuple[str, str]]:

@@ -1,12 +1,21 @@
 """A judged run as one page: rates with intervals, distributions, axes against each other, stability, failures."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from synthesis.report.html.page import foot_note, head
 from synthesis.report.html.spans import shown
-from synthesis.report.judged.matrix import SCORES, matrix
-from synthesis.report.judged.run import Figures, JudgedRun, axis_figures, cost
-from synthesis.report.judged.samples import MOST_SAMPLES, samples
+from synthesis.report.judged.run import (
+    Agreement,
+    AxisFigures,
+    JudgedRun,
+    Mean,
+    Rate,
+    RunFigures,
+    last_figures,
+    stability,
+)
+from synthesis.report.judged.samples import MOST_SAMPLES, cost, samples
 from synthesis.report.plain import count
 
 _LIMITS = (
@@ -14,6 +23,17 @@ _LIMITS = (
     "people</strong>, which <code>synthesis judge calibrate</code> measures. Only the context that was given counts: "
     "an answer can be faithful to a context that is wrong."
 )
+SCORES = (1, 2, 3, 4, 5)
+_LOW, _HIGH = (1, 2), (4, 5)
+_SHADES = 4
+# (high on the second axis, high on the first): what such an answer is.
+_CORNERS = {
+    (True, False): "persuasive but wrong",
+    (True, True): "right and helpful",
+    (False, False): "wrong and useless",
+    (False, True): "accurate but useless",
+}
+Cells = Counter[tuple[int, int]]  # (score down, score across)
 
 
 def render(run: JudgedRun) -> Iterator[str]:
@@ -26,35 +46,34 @@ def render(run: JudgedRun) -> Iterator[str]:
 
 def body(run: JudgedRun) -> Iterator[str]:
     """What the page says of the run, for a page of one's own."""
-    yield _headline(run)
-    yield _figures(run)
+    figures = last_figures(run)
+    yield _headline(run, figures.totals.overall_pass_rate)
+    yield _figures(run, figures)
     yield f'<section class="limits"><h2>What a score does not mean</h2><p>{_LIMITS}</p></section>\n'
-    yield f'<div class="charts">{"".join(_distribution(run, axis, at) for axis, at in run.axes)}</div>\n'
-    yield from (piece for piece in (matrix(run), _stability(run), _analysis(run), _errors(run)) if piece)
+    yield f'<div class="charts">{"".join(_distribution(axis) for axis in figures.axes)}</div>\n'
+    yield from (piece for piece in (_matrix(run), _stability(run), _analysis(figures), _errors(run)) if piece)
     yield from samples(run)
 
 
-def _headline(run: JudgedRun) -> str:
-    rate = run.last.metrics["overallPassRate"]
-    colour = "good" if rate["numerator"] == rate["denominator"] else "bad"
-    passed = f'<strong class="{colour}">{rate["numerator"]} of {rate["denominator"]} passed</strong>'
+def _headline(run: JudgedRun, rate: Rate) -> str:
+    colour = "good" if rate.numerator == rate.denominator else "bad"
+    passed = f'<strong class="{colour}">{rate.numerator} of {rate.denominator} passed</strong>'
     words = f"judged by {shown(run.judge)}, rubric {shown(run.rubric)}, {count(len(run.iterations), 'iteration')}"
     return f'<p class="headline">{passed}</p><p class="quiet">{words}; the figures are those of the last one.</p>'
 
 
-def _figures(run: JudgedRun) -> str:
-    metrics = run.last.metrics
-    cells = [(*_rate(metrics["overallPassRate"], "passed"), "pass")]
-    for axis, passes_at in run.axes:
-        average, rate, _ = axis_figures(run, axis)
+def _figures(run: JudgedRun, figures: RunFigures) -> str:
+    totals = figures.totals
+    cells = [(*_rate(totals.overall_pass_rate, "passed"), "pass")]
+    for axis in figures.axes:
         cells += [
-            (*_mean(average, f"mean {axis}"), "label"),
-            (*_rate(rate, f"with {axis} of {passes_at} or more"), "pass"),
+            (*_mean(axis.mean, f"mean {axis.name}"), "label"),
+            (*_rate(axis.rate, f"with {axis.name} of {axis.passes_at} or more"), "pass"),
         ]
     cells += [
-        (str(metrics["errors"]), "could not be judged", "error" if metrics["errors"] else ""),
-        (str(metrics["notJudged"]), "not yet judged", ""),
-        (str(metrics["stale"]), "stale: changed since", ""),
+        (str(totals.errors), "could not be judged", "error" if totals.errors else ""),
+        (str(totals.not_judged), "not yet judged", ""),
+        (str(totals.stale), "stale: changed since", ""),
         (cost(run), "cost", ""),
     ]
     drawn = "".join(
@@ -63,79 +82,123 @@ def _figures(run: JudgedRun) -> str:
     return f'<dl class="figures broad">{drawn}</dl>\n'
 
 
-def _rate(figure: Figures, what: str) -> tuple[str, str]:
+def _rate(rate: Rate, what: str) -> tuple[str, str]:
     """The figure itself, and below it what it counts, its base and its interval."""
-    if figure["value"] is None:
+    if rate.value is None or rate.interval is None:
         return "none", what
-    low, high = (100 * bound for bound in figure["interval"])
-    base = f"{figure['numerator']} of {figure['denominator']}"
-    return f"{100 * figure['value']:.1f} %", f"{what}: {base}, 95 % interval {low:.1f} to {high:.1f}"
+    low, high = (100 * bound for bound in rate.interval)
+    base = f"{rate.numerator} of {rate.denominator}"
+    return f"{100 * rate.value:.1f} %", f"{what}: {base}, 95 % interval {low:.1f} to {high:.1f}"
 
 
-def _mean(figure: Figures, what: str) -> tuple[str, str]:
-    if figure["value"] is None:
+def _mean(mean: Mean, what: str) -> tuple[str, str]:
+    if mean.value is None:
         return "none", what
-    low, high = figure["interval"]
-    return f"{figure['value']:.2f}", f"{what}, 95 % interval {low:.2f} to {high:.2f}"
+    interval = f", 95 % interval {mean.interval[0]:.2f} to {mean.interval[1]:.2f}" if mean.interval else ""
+    return f"{mean.value:.2f}", f"{what}{interval}"
 
 
-def _distribution(run: JudgedRun, axis: str, passes_at: int) -> str:
-    counts = axis_figures(run, axis)[2]
-    most = max([counts[f"score{score}"] for score in SCORES] + [1])
+def _distribution(axis: AxisFigures) -> str:
+    most = max([axis.count(score) for score in SCORES] + [1])
     rows = "".join(
-        f'<li class="{"for" if score >= passes_at else "against"}"><span class="rule"><span class="sign">'
-        f"{'+' if score >= passes_at else '−'}</span>score {score}</span>"
+        f'<li class="{"for" if score >= axis.passes_at else "against"}"><span class="rule"><span class="sign">'
+        f"{'+' if score >= axis.passes_at else '−'}</span>score {score}</span>"
         f'<svg width="100%" height="10" aria-hidden="true">'
-        f'<rect width="{100 * counts[f"score{score}"] / most:.2f}%" height="10"/></svg>'
-        f"<span>{count(counts[f'score{score}'], 'sample')}</span></li>\n"
+        f'<rect width="{100 * axis.count(score) / most:.2f}%" height="10"/></svg>'
+        f"<span>{count(axis.count(score), 'sample')}</span></li>\n"
         for score in reversed(SCORES)
     )
-    return f'<section class="chart"><h2>{shown(axis.capitalize())}</h2><ul class="rules">{rows}</ul></section>\n'
+    return f'<section class="chart"><h2>{shown(axis.name.capitalize())}</h2><ul class="rules">{rows}</ul></section>\n'
 
 
 def _stability(run: JudgedRun) -> str:
-    final = run.final_metrics
-    if not final or len(run.iterations) < 2:
+    found = stability(run)
+    if found is None:
         return ""
-    stability = final["stability"]
-    flips = ", ".join(f"{shown(name)} {number}" for name, number in stability["flipped"].items())
-    passes = ", ".join(
-        f"pass^{k} {100 * value:.1f} %" for k, value in stability["passHatK"].items() if value is not None
-    )
+    changes, agreement = found
+    flips = ", ".join(f"{shown(name)} {number}" for name, number in changes.flipped.items())
+    passes = ", ".join(f"pass^{k} {100 * value:.1f} %" for k, value in changes.pass_hat_k.items() if value is not None)
     alphas = "".join(
-        f"<li>Krippendorff's alpha, {shown(axis)}: {_alpha(found)}</li>" for axis, found in final["agreement"].items()
+        f"<li>Krippendorff's alpha, {shown(axis)}: {_alpha(found)}</li>" for axis, found in agreement.items()
     )
     return (
         f'<section class="chart"><h2>Stability over {len(run.iterations)} iterations</h2><ul>'
-        f"<li>across the threshold, of {stability['sampleCount']} samples: {flips}</li>"
+        f"<li>across the threshold, of {changes.sample_count} samples: {flips}</li>"
         f"<li>{passes}</li>{alphas}</ul></section>\n"
     )
 
 
-def _alpha(found: Figures) -> str:
-    return f"{found['alpha']:.3f}" if found["alpha"] is not None else shown(found.get("reason", "undefined"))
+def _alpha(found: Agreement) -> str:
+    return f"{found.alpha:.3f}" if found.alpha is not None else shown(found.reason)
 
 
-def _analysis(run: JudgedRun) -> str:
-    insights = run.last.analysis["insights"]
-    titles = (("systemStrength", "Strengths"), ("systemWeakness", "Weaknesses"), ("recommendation", "What to do"))
-    lines = "".join(f"<li><b>{title}:</b> {shown(insights[key])}</li>" for key, title in titles if insights.get(key))
-    body = f"<ul>{lines}</ul>{''.join(_kinds(run, axis) for axis, _ in run.axes)}"
+def _analysis(figures: RunFigures) -> str:
+    insights = figures.insights
+    said = (
+        ("Strengths", insights.system_strength),
+        ("Weaknesses", insights.system_weakness),
+        ("What to do", insights.recommendation),
+    )
+    lines = "".join(f"<li><b>{title}:</b> {shown(text)}</li>" for title, text in said if text)
+    body = f"<ul>{lines}</ul>{''.join(_kinds(axis) for axis in figures.axes)}"
     return f'<section class="chart"><h2>Failure analysis</h2>{body}</section>\n' if lines else ""
 
 
-def _kinds(run: JudgedRun, axis: str) -> str:
-    """How often each failing score was given, with what the rubric means by it."""
-    found = run.last.analysis.get(f"by{axis[0].upper()}{axis[1:]}Reason", {}).values()
-    rows = "".join(f"<li>{kind['count']}: {shown(kind['description'])}</li>" for kind in found if kind["count"])
-    return f"<h3>Low {shown(axis)}</h3><ul>{rows}</ul>" if rows else ""
+def _kinds(axis: AxisFigures) -> str:
+    rows = "".join(f"<li>{kind.count}: {shown(kind.description)}</li>" for kind in axis.failures if kind.count)
+    return f"<h3>Low {shown(axis.name)}</h3><ul>{rows}</ul>" if rows else ""
 
 
 def _errors(run: JudgedRun) -> str:
     if not run.last.errors:
         return ""
     lines = "".join(
-        f"<li><code>{shown(error['queryLogId'])}</code> {shown(error['reason'])}</li>"
+        f"<li><code>{shown(error.query_log_id)}</code> {shown(error.reason)}</li>"
         for error in run.last.errors[:MOST_SAMPLES]
     )
     return f'<section class="chart"><h2>Could not be judged</h2><ul>{lines}</ul></section>\n'
+
+
+def _matrix(run: JudgedRun) -> str:
+    """Two axes against each other: an answer can be persuasive but wrong, or accurate but useless."""
+    if len(run.axes) < 2:
+        return ""
+    (across, _), (down, _) = run.axes[:2]
+    verdicts = [sample.judge_verdict for sample in run.last.records]
+    cells = Counter((said[down].score, said[across].score) for said in verdicts)
+    heads = "".join(f'<th scope="col">{score}</th>' for score in SCORES)
+    rows = "".join(_row(cells, score) for score in reversed(SCORES))
+    return (
+        f'<section class="chart"><h2>{shown(down.capitalize())} against {shown(across)}</h2>'
+        f'<p class="quiet">Samples by their two scores: {shown(down)} from bottom to top, {shown(across)} from left to '
+        f'right.</p><div class="matrix-part"><div class="scroll"><table class="matrix">'
+        f"<thead><tr><td></td>{heads}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>{_corners(cells, down, across)}</div></section>\n"
+    )
+
+
+def _row(cells: Cells, score: int) -> str:
+    drawn = "".join(_cell(cells, score, column) for column in SCORES)
+    return f'<tr><th scope="row">{score}</th>{drawn}</tr>'
+
+
+def _cell(cells: Cells, row: int, column: int) -> str:
+    """A number, with a shade by its share of the fullest cell."""
+    number = cells[row, column]
+    shade = f" shade{-(-_SHADES * number // max(cells.values()))}" if number else ""
+    corner = " corner" if row != 3 and column != 3 else ""
+    return f'<td class="cell{shade}{corner}">{number or ""}</td>'
+
+
+def _corners(cells: Cells, down: str, across: str) -> str:
+    """The four corners, each two scores wide, named and counted."""
+    names = _CORNERS if (across, down) == ("faithfulness", "completeness") else {}
+    lines = []
+    for (high_down, high_across), name in _CORNERS.items():
+        rows, columns = (_HIGH if high else _LOW for high in (high_down, high_across))
+        number = sum(cells[row, column] for row in rows for column in columns)
+        place = f"{'top' if high_down else 'bottom'} {'right' if high_across else 'left'}"
+        levels = f"{'high' if high_down else 'low'} {shown(down)}, {'high' if high_across else 'low'} {shown(across)}"
+        title = f"{name.capitalize()} ({place})" if names else place.capitalize()
+        lines.append(f"<div><dt>{title}</dt><dd>{count(number, 'sample')}: {levels}</dd></div>")
+    return f'<dl class="corners">{"".join(lines)}</dl>'

@@ -1,21 +1,83 @@
-"""A judged run as the renderers see it: figures and records as they stand in its files."""
+"""A judged run as the renderers see it: records and figures, decoded once from what the files of a run hold.
+
+`JudgedRun` is also what the server's API returns, so its fields keep the names and the shape of the files. Names of
+figures depend on the rubric's axes (`averageFaithfulnessScore`); `last_figures` reads them into attributes.
+"""
 
 from typing import Any
 
 import msgspec
 
-Figures = dict[str, Any]
+Document = dict[str, Any]  # a file of a run, with names that depend on the rubric
+Interval = tuple[float, float]
+
+
+class SavedScore(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The score on one axis; the reasoning is empty where a run was saved without its texts."""
+
+    score: int
+    reasoning: str = ""
+
+
+class ClaimEvidence(msgspec.Struct, frozen=True):
+    """What the offline judge found for one claim of an answer."""
+
+    text: str
+    support: float
+    evidence: str
+    unsupported: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class JudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The record of a sample with a verdict; without texts where the run was saved without them."""
+
+    query_log_id: str
+    question: str | None = None
+    system_answer: str | None = None
+    judge_verdict: dict[str, SavedScore]
+    overall_score: float
+    passed: bool
+    course_count: int | None = None
+    token_usage: list[Document] | msgspec.UnsetType = msgspec.UNSET
+    flags: tuple[str, ...] = ()
+    details: Document = {}
+    stale: bool = False
+
+    @property
+    def claims(self) -> tuple[ClaimEvidence, ...]:
+        """The evidence for each claim; only the offline judge gives it."""
+        return msgspec.convert(self.details.get("claims", ()), tuple[ClaimEvidence, ...])
+
+
+class UnjudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The record of a sample that could not be judged."""
+
+    query_log_id: str
+    hash: str
+    question: str | None = None
+    reason: str
+    calls: int
+    failed_at: str
+    token_usage: list[Document] | msgspec.UnsetType = msgspec.UNSET
+
+
+def decode_sample(record: Document) -> JudgedSample | UnjudgedSample:
+    """A record of a run's files; an error record is the one without a verdict."""
+    if "judgeVerdict" in record:
+        return msgspec.convert(record, JudgedSample)
+    return msgspec.convert(record, UnjudgedSample)
 
 
 class Iteration(msgspec.Struct, frozen=True):
     """One iteration: what was judged, what could not be, and the figures."""
 
     number: int
-    metrics: Figures
-    cost: Figures
-    analysis: Figures
-    records: tuple[Figures, ...]
-    errors: tuple[Figures, ...]
+    metrics: Document
+    cost: Document
+    analysis: Document
+    records: tuple[JudgedSample, ...]
+    errors: tuple[UnjudgedSample, ...]
 
 
 class JudgedRun(msgspec.Struct, frozen=True):
@@ -26,48 +88,127 @@ class JudgedRun(msgspec.Struct, frozen=True):
     rubric: str
     axes: tuple[tuple[str, int], ...]
     iterations: tuple[Iteration, ...]
-    final_metrics: Figures | None = None
-    final_cost: Figures | None = None
+    final_metrics: Document | None = None
+    final_cost: Document | None = None
 
     @property
     def last(self) -> Iteration:
         return self.iterations[-1]
 
+    @property
+    def total_cost(self) -> float | None:
+        """What the run has cost, over all iterations once the last one is done; None where it is not known."""
+        cost: float | None = (self.final_cost["aggregateStats"] if self.final_cost else self.last.cost).get("totalCost")
+        return cost
 
-def axis_figures(run: JudgedRun, axis: str) -> tuple[Figures, Figures, Figures]:
-    """Mean, pass rate and distribution of one axis in the last iteration."""
-    metrics = run.last.metrics
-    name = axis[0].upper() + axis[1:]
-    return metrics[f"average{name}Score"], metrics[f"{axis}PassRate"], metrics[f"{axis}Distribution"]
-
-
-def share(figure: Figures) -> str:
-    """`5 of 8, 62.5 % (30.6 to 86.3)`: a rate with its base and its interval."""
-    if figure["value"] is None:
-        return f"{figure['numerator']} of {figure['denominator']}"
-    text = f"{figure['numerator']} of {figure['denominator']}, {100 * figure['value']:.1f} %"
-    interval = figure.get("interval")
-    return f"{text} ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})" if interval else text
+    def failed(self) -> list[JudgedSample]:
+        """The samples of the last iteration that did not pass, the lowest scores first."""
+        found = (sample for sample in self.last.records if not sample.passed)
+        return sorted(found, key=lambda sample: (sample.overall_score, sample.query_log_id))
 
 
-def mean(figure: Figures) -> str:
-    """`3.75 (2.88 to 4.63)`: a mean with its interval."""
-    if figure["value"] is None:
-        return "none"
-    interval = figure.get("interval")
-    text = f"{figure['value']:.2f}"
-    return f"{text} ({interval[0]:.2f} to {interval[1]:.2f})" if interval else text
+class Rate(msgspec.Struct, frozen=True):
+    """A share with its base and its 95 % interval."""
+
+    value: float | None
+    numerator: int
+    denominator: int
+    interval: Interval | None = None
 
 
-def cost(run: JudgedRun) -> str:
-    """What the run has cost, and what is not known about it."""
-    figures = run.final_cost["aggregateStats"] if run.final_cost else run.last.cost
-    total = figures.get("totalCost")
-    if total is None:
-        return "unknown (no price)"
-    return f"{total:.4f} USD" if total else "none"
+class Mean(msgspec.Struct, frozen=True):
+    """A mean with its 95 % interval."""
+
+    value: float | None
+    interval: Interval | None = None
 
 
-def failed(run: JudgedRun) -> list[Figures]:
-    """The records of the last iteration that did not pass, the lowest scores first."""
-    return sorted((r for r in run.last.records if not r["passed"]), key=lambda r: (r["overallScore"], r["queryLogId"]))
+class FailureKind(msgspec.Struct, frozen=True):
+    """How often a failing score was given, with what the rubric means by it."""
+
+    count: int
+    description: str
+
+
+class AxisFigures(msgspec.Struct, frozen=True):
+    """One axis: mean, pass rate, how often each score was given (`score1` to `score5`), and the kinds of failure."""
+
+    name: str
+    passes_at: int
+    mean: Mean
+    rate: Rate
+    distribution: dict[str, int]
+    failures: tuple[FailureKind, ...]
+
+    def count(self, score: int) -> int:
+        return self.distribution[f"score{score}"]
+
+
+class Insights(msgspec.Struct, frozen=True, rename="camel"):
+    """What the failure analysis concludes, in sentences."""
+
+    system_strength: str = ""
+    system_weakness: str = ""
+    recommendation: str = ""
+
+
+class Totals(msgspec.Struct, frozen=True, rename="camel"):
+    """Figures whose names do not depend on the axes."""
+
+    overall_pass_rate: Rate
+    errors: int
+    not_judged: int
+    stale: int
+
+
+class RunFigures(msgspec.Struct, frozen=True):
+    """The figures of one iteration."""
+
+    totals: Totals
+    axes: tuple[AxisFigures, ...]
+    insights: Insights
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """Krippendorff's alpha of one axis over the iterations, or why there is none."""
+
+    alpha: float | None
+    reason: str = "undefined"
+
+
+class Stability(msgspec.Struct, frozen=True, rename="camel"):
+    """How verdicts change from one iteration to the next."""
+
+    flipped: dict[str, int]
+    sample_count: int
+    pass_hat_k: dict[str, float | None]
+
+
+def last_figures(run: JudgedRun) -> RunFigures:
+    """The figures of the last iteration."""
+    return RunFigures(
+        msgspec.convert(run.last.metrics, Totals),
+        tuple(_axis_figures(run.last, axis, passes_at) for axis, passes_at in run.axes),
+        msgspec.convert(run.last.analysis["insights"], Insights),
+    )
+
+
+def stability(run: JudgedRun) -> tuple[Stability, dict[str, Agreement]] | None:
+    """Stability, and agreement by axis; None before the last of several iterations is done."""
+    final = run.final_metrics
+    if not final or len(run.iterations) < 2:
+        return None
+    return msgspec.convert(final["stability"], Stability), msgspec.convert(final["agreement"], dict[str, Agreement])
+
+
+def _axis_figures(iteration: Iteration, axis: str, passes_at: int) -> AxisFigures:
+    metrics, name = iteration.metrics, axis[0].upper() + axis[1:]
+    kinds = iteration.analysis.get(f"by{name}Reason", {})
+    return AxisFigures(
+        axis,
+        passes_at,
+        msgspec.convert(metrics[f"average{name}Score"], Mean),
+        msgspec.convert(metrics[f"{axis}PassRate"], Rate),
+        msgspec.convert(metrics[f"{axis}Distribution"], dict[str, int]),
+        msgspec.convert(tuple(kinds.values()), tuple[FailureKind, ...]),
+    )

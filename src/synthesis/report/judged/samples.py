@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from synthesis.report.html.spans import shown
-from synthesis.report.judged.run import Figures, JudgedRun, failed
+from synthesis.report.judged.run import JudgedRun, JudgedSample
 from synthesis.report.plain import count
 
 MOST_SAMPLES = 500
@@ -11,12 +11,11 @@ MOST_SAMPLES = 500
 
 def samples(run: JudgedRun) -> Iterator[str]:
     """Those of the last iteration, the ones that did not pass first."""
-    lowest = failed(run)
-    passed = [record for record in run.last.records if record["passed"]]
-    chosen = [*lowest, *passed][:MOST_SAMPLES]
+    passed = [sample for sample in run.last.records if sample.passed]
+    chosen = [*run.failed(), *passed][:MOST_SAMPLES]
     said = _selection(len(chosen), len(run.last.records))
     yield f'<section id="samples"><h2>Samples</h2><p class="quiet">{said}</p>\n'
-    yield from (_sample(record) for record in chosen)
+    yield from (_sample(sample) for sample in chosen)
     yield "</section>\n"
 
 
@@ -25,20 +24,20 @@ def _selection(chosen: int, judged: int) -> str:
     return f"This page shows {kept}, those that did not pass first."
 
 
-def _sample(record: Figures) -> str:
-    kind, word = ("pass", "passed") if record["passed"] else ("unexpected", "not passed")
-    stale = " (stale: question, context or answer changed since)" if record.get("stale") else ""
-    flags = "".join(f'<span class="badge error">{shown(flag)}</span>' for flag in record.get("flags", ()))
+def _sample(sample: JudgedSample) -> str:
+    kind, word = ("pass", "passed") if sample.passed else ("unexpected", "not passed")
+    stale = " (stale: question, context or answer changed since)" if sample.stale else ""
+    flags = "".join(f'<span class="badge error">{shown(flag)}</span>' for flag in sample.flags)
     return (
-        f'<article class="case"><header><h3>{shown(record["queryLogId"])}</h3> '
+        f'<article class="case"><header><h3>{shown(sample.query_log_id)}</h3> '
         f'<span class="badge {kind}">{word}{stale}</span>{flags}</header>\n'
-        f"{sample_texts(record)}<ul>{sample_verdicts(record)}</ul>{claims(record)}</article>\n"
+        f"{sample_texts(sample)}<ul>{sample_verdicts(sample)}</ul>{claims(sample)}</article>\n"
     )
 
 
-def sample_texts(record: Figures) -> str:
+def sample_texts(sample: JudgedSample) -> str:
     """Question and answer, where the run has kept them."""
-    return _text("user", "Question", record.get("question")) + _text("assistant", "Answer", record.get("systemAnswer"))
+    return _text("user", "Question", sample.question) + _text("assistant", "Answer", sample.system_answer)
 
 
 def _text(side: str, title: str, text: str | None) -> str:
@@ -47,19 +46,19 @@ def _text(side: str, title: str, text: str | None) -> str:
     return f'<div class="turn {side}"><h4>{title}</h4><div class="text" dir="auto">{shown(text)}</div></div>\n'
 
 
-def sample_verdicts(record: Figures) -> str:
+def sample_verdicts(sample: JudgedSample) -> str:
     """The score on each axis, with the reason where it was kept."""
-    said = record["judgeVerdict"].items()
-    return "".join(f"<li><b>{shown(axis)} {v['score']}</b> {shown(v.get('reasoning', ''))}</li>" for axis, v in said)
+    said = sample.judge_verdict.items()
+    return "".join(f"<li><b>{shown(axis)} {v.score}</b> {shown(v.reasoning)}</li>" for axis, v in said)
 
 
-def claims(record: Figures) -> str:
+def claims(sample: JudgedSample) -> str:
     """What the offline judge found for each claim."""
     rows = "".join(
-        f'<tr><td dir="auto">{shown(claim["text"])}</td><td>{claim["support"]:.2f}</td>'
-        f'<td dir="auto">{shown(claim["evidence"])}</td>'
-        f"<td>{shown(', '.join([*claim['unsupported'], *claim['notes']]))}</td></tr>"
-        for claim in record.get("details", {}).get("claims", ())
+        f'<tr><td dir="auto">{shown(claim.text)}</td><td>{claim.support:.2f}</td>'
+        f'<td dir="auto">{shown(claim.evidence)}</td>'
+        f"<td>{shown(', '.join([*claim.unsupported, *claim.notes]))}</td></tr>"
+        for claim in sample.claims
     )
     if not rows:
         return ""
@@ -67,3 +66,10 @@ def claims(record: Figures) -> str:
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     table = f'<table class="claims"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
     return f'<details><summary>Claims and evidence</summary><div class="scroll">{table}</div></details>'
+
+
+def cost(run: JudgedRun) -> str:
+    """What the run has cost, in words."""
+    if run.total_cost is None:
+        return "unknown (no price)"
+    return f"{run.total_cost:.4f} USD" if run.total_cost else "none"

@@ -1,13 +1,20 @@
-"""Check one conversation."""
+"""Check conversations: one per request, or many as lines in and lines out, at constant memory."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.server.api.routing import api_router
-from synthesis.server.conversation import Conversation, Verdict, decode, encoded
-from synthesis.server.limits import read_body
-from synthesis.server.schema import JSON, described
-from synthesis.server.workbench import workbench_of
+from synthesis.errors import SynthesisError
+from synthesis.server.api.routing import JSON, LINES, api_router, described
+from synthesis.server.bodies import LineSplitter, StreamedResponse, body_chunks, read_body
+from synthesis.server.conversations import Conversation, decode
+from synthesis.server.errors import ApiError, ErrorDetail, as_api_error
+from synthesis.server.state import ServerState, server_state
+from synthesis.server.verdict import ConversationVerdict, encoded, fields_of
 
 router = api_router("check")
 EXAMPLES = {
@@ -25,9 +32,77 @@ EXAMPLES = {
 }
 
 
-@router.post("/check", **described(Verdict, takes=Conversation, examples=EXAMPLES, words="The verdict."))
+@router.post("/check", **described(ConversationVerdict, takes=Conversation, examples=EXAMPLES, words="The verdict."))
 async def check(request: Request) -> Response:
-    """Check one conversation: a verdict for each check, with the very words behind it."""
-    workbench = workbench_of(request)
-    case = decode(await read_body(request, workbench.settings.max_body, workbench.settings.timeout))
-    return Response(encoded(await workbench.verdict(case), workbench), media_type=JSON)
+    """Check one conversation: a verdict for each check, with the words behind it."""
+    server = server_state(request)
+    case = decode(await read_body(request, server.settings.max_body, server.settings.timeout))
+    return Response(encoded(await server.verdict(case), server), media_type=JSON)
+
+
+class BatchVerdict(ConversationVerdict, frozen=True, omit_defaults=True, kw_only=True):
+    """The verdict on one line."""
+
+    line: int
+
+
+class BatchError(msgspec.Struct, frozen=True):
+    """Why one line has no verdict; the other lines are not affected."""
+
+    line: Annotated[int, msgspec.Meta(description="Lines count from 1; empty lines count too, but get no answer.")]
+    error: ErrorDetail
+
+
+WORDS = "One line per line, in order, sent as soon as it is ready: a verdict or an error."
+
+
+@router.post(
+    "/batch",
+    **described((BatchVerdict, BatchError), words=WORDS, takes=Conversation, takes_type=LINES, gives_type=LINES),
+)
+async def batch(request: Request) -> Response:
+    """Check any number of conversations, one JSON object per line. Read the answers while you send.
+
+    A line of a case file is a conversation. A line that is not valid is answered with an error; the others are checked.
+    """
+    server = server_state(request)
+    server.slots.require_free()
+    return StreamedResponse(_answers(request, server), LINES, server.settings.timeout)
+
+
+async def _answers(request: Request, server: ServerState) -> AsyncIterator[bytes]:
+    """Answer the lines of each chunk before the next chunk is read, so that memory stays constant."""
+    splitter = LineSplitter(server.settings.max_body)
+    number = 0
+    try:
+        with server.slots.one():
+            async for chunk in body_chunks(request, server.settings.timeout):
+                for line in splitter.feed(chunk):
+                    number += 1
+                    if answered := await _answer(line, number, server):
+                        yield answered
+            for line in splitter.rest():
+                number += 1
+                if answered := await _answer(line, number, server):
+                    yield answered
+    except ApiError as error:
+        yield _line(BatchError(number + 1, error.detail))
+
+
+async def _answer(line: bytes | None, number: int, server: ServerState) -> bytes:
+    """The answer to one line; nothing for an empty one."""
+    await asyncio.sleep(0)  # other requests get their turn between two lines
+    if line is None:
+        most = server.settings.max_body
+        return _line(BatchError(number, ErrorDetail("too_long", f"The line is longer than {most:,} bytes.")))
+    if not line or line.isspace():
+        return b""
+    try:
+        result = await server.result(decode(line))
+    except (ApiError, SynthesisError) as error:
+        return _line(BatchError(number, as_api_error(error).detail))
+    return _line({"line": number, **fields_of(result, server)})
+
+
+def _line(content: object) -> bytes:
+    return msgspec.json.encode(content) + b"\n"

@@ -1,4 +1,4 @@
-"""The rules, the checks and the languages; and a rule of one's own on trial."""
+"""The rules, the checks and the languages; and trying a rule of your own."""
 
 from typing import Annotated
 
@@ -9,27 +9,25 @@ from starlette.responses import Response
 
 from synthesis.checks.registry import checks
 from synthesis.rules.language import language_of
-from synthesis.server.api.routing import api_router
-from synthesis.server.json import Json, decode_as
-from synthesis.server.limits import in_thread, read_body
+from synthesis.server.api.routing import api_router, described
+from synthesis.server.bodies import JsonResponse, decode_as, read_body
+from synthesis.server.rule_trial import OwnRule, Trial, try_rule
 from synthesis.server.rulebook import RuleDetail, RuleSummary
-from synthesis.server.schema import described
-from synthesis.server.trying import OwnRule, Trial, try_rule
-from synthesis.server.workbench import workbench_of
+from synthesis.server.state import server_state
 
 router = api_router("rules")
 EXAMPLES = {"a wording": {"patterns": ["(?:it|that) (?:is|was) not that bad"], "language": "en", "where": "assistant"}}
 
 
 class RuleList(msgspec.Struct, frozen=True):
-    """Some of the rules that fit, in order of language and id; `total` says how many there are."""
+    """A page of the rules that match, by language and id; `total` counts all of them."""
 
     total: int
     rules: list[RuleSummary]
 
 
 class SignalNote(msgspec.Struct, frozen=True):
-    """Something that rules find and a check decides by."""
+    """What rules find and a check decides by."""
 
     name: str
     where: str
@@ -55,19 +53,19 @@ class LanguageNote(msgspec.Struct, frozen=True):
     licence: str
 
 
-@router.get("/rules", **described(RuleList, words="The rules that fit."))
+@router.get("/rules", **described(RuleList, words="The rules that match."))
 async def list_rules(
     request: Request,
     lang: Annotated[str, Query(description="Only this language.", examples=["en"])] = "",
     check: Annotated[str, Query(description="Only rules of this check.", examples=["topic_pivot"])] = "",
     q: Annotated[str, Query(max_length=200, description="Words in id, reason, patterns or examples.")] = "",
-    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
-    offset: Annotated[int, Query(ge=0, le=1_000_000, description="Leave out so many first.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of rules.")] = 100,
+    offset: Annotated[int, Query(ge=0, le=1_000_000, description="Number of rules to skip.")] = 0,
 ) -> Response:
     """List rules, by language, check and words."""
-    book = workbench_of(request).rulebook
+    book = server_state(request).rulebook
     found = book.find(lang, check, q)
-    return Json(RuleList(len(found), [book.summary(rule) for rule in found[offset : offset + limit]]))
+    return JsonResponse(RuleList(len(found), [book.summary(rule) for rule in found[offset : offset + limit]]))
 
 
 @router.get("/rules/{lang}/{rule_id}", **described(RuleDetail, words="The rule."))
@@ -77,24 +75,24 @@ async def show_rule(
     rule_id: Annotated[str, Path(description="Id of the rule.", examples=["agency.negative.you-should"])],
 ) -> Response:
     """Explain one rule: what it finds, why, what would be better, and its proof."""
-    book = workbench_of(request).rulebook
-    return Json(book.detail(book.rule(lang, rule_id)))
+    book = server_state(request).rulebook
+    return JsonResponse(book.detail(book.rule(lang, rule_id)))
 
 
-@router.post("/rules/try", **described(Trial, takes=OwnRule, examples=EXAMPLES, words="What it hits."))
+@router.post("/rules/try", **described(Trial, takes=OwnRule, examples=EXAMPLES, words="What it matches."))
 async def try_own(request: Request) -> Response:
-    """Try a rule of your own: what it hits in the bundled cases. A pattern that could take long is refused."""
-    workbench = workbench_of(request)
-    settings = workbench.settings
+    """Try a rule of your own on the bundled cases. A pattern that could take long is refused."""
+    server = server_state(request)
+    settings = server.settings
     own = decode_as(OwnRule, await read_body(request, settings.max_body, settings.timeout))
-    with workbench.slots.one():
-        return Json(await in_thread(workbench.threads, settings.timeout, lambda: try_rule(own, workbench.rules)))
+    with server.slots.one():
+        return JsonResponse(await server.in_thread(lambda: try_rule(own, server.rules)))
 
 
 @router.get("/checks", **described(list[CheckNote], words="All checks."))
 async def list_checks() -> Response:
     """List the checks, and the signals that each reads."""
-    return Json(
+    return JsonResponse(
         [
             CheckNote(
                 check.name,
@@ -109,9 +107,9 @@ async def list_checks() -> Response:
 
 @router.get("/languages", **described(list[LanguageNote], words="All languages."))
 async def list_languages(request: Request) -> Response:
-    """List the languages that there are rules for."""
-    packs = workbench_of(request).rules.packs
-    return Json(
+    """List the languages that have rules."""
+    packs = server_state(request).rules.packs
+    return JsonResponse(
         [
             LanguageNote(code, language_of(code).name, len(pack.rules), pack.version, pack.licence)
             for code, pack in sorted(packs.items())

@@ -1,4 +1,4 @@
-"""Saved runs: list, look into, tag, delete, save an upload as one."""
+"""Saved runs: list, read, tag and delete them, save an upload as one, compare two, figures over time."""
 
 from typing import Annotated, Literal
 
@@ -7,88 +7,85 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.history import CaseOutcome, Page, SampleOutcome
-from synthesis.server.api.routing import PREFIX, api_router
-from synthesis.server.json import Json, decode_as
-from synthesis.server.limits import in_thread, read_body
+from synthesis.history import Page, SavedCase, SavedSample, TrendPoint
+from synthesis.report.compare import Comparison
+from synthesis.report.judged.compare import JudgedComparison
+from synthesis.server.api.routing import PREFIX, api_router, described
+from synthesis.server.bodies import JsonResponse, decode_as, read_body
 from synthesis.server.saved_runs import (
     RunDetail,
     RunSummary,
-    SaveOrder,
+    SaveRequest,
     TagChange,
+    compared,
     detail_of,
     save_upload,
     summary_of,
 )
-from synthesis.server.schema import described
-from synthesis.server.workbench import workbench_of
+from synthesis.server.state import server_state
 
 router = api_router("runs")
 MOST_WORDS = 200
 RunId = Annotated[
     str, Path(description="Id of the run, the beginning of it, or `latest`.", examples=["latest"], max_length=100)
 ]
-Kind = Annotated[Literal["checks", "judge"] | None, Query(description="Only runs of this half.")]
+Kind = Annotated[Literal["checks", "judge"] | None, Query(description="Only runs of this kind.")]
 Tag = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only runs with this tag.")]
-NameOf = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only runs of this name.")]
-PageNumber = Annotated[int, Query(ge=1, le=1_000_000, description="Which page; they count from 1.")]
-PerPage = Annotated[int, Query(ge=1, le=1000, description="How many on a page.")]
-Words = Annotated[str | None, Query(max_length=MOST_WORDS, description="Words in the id, or in texts that were saved.")]
+NameOf = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only runs with this name.")]
+PageNumber = Annotated[int, Query(ge=1, le=1_000_000, description="Page number, from 1.")]
+PerPage = Annotated[int, Query(ge=1, le=1000, description="Items per page.")]
+Words = Annotated[str | None, Query(max_length=MOST_WORDS, description="Words in the id or in the saved texts.")]
 
 
 class RunList(msgspec.Struct, frozen=True):
-    """Runs, the newest first; `next` goes into `before` for the page after."""
+    """Runs, newest first; pass `next` as `before` for the next page."""
 
     runs: list[RunSummary]
     next: str | None
 
 
-@router.get("/runs", **described(RunList, words="The runs that fit."))
+@router.get("/runs", **described(RunList, words="The runs that match."))
 async def list_runs(
     request: Request,
     kind: Kind = None,
     tag: Tag = None,
     name: NameOf = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 50,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of runs.")] = 50,
     before: Annotated[
-        str | None, Query(max_length=100, description="Runs that are older than the one of this id.")
+        str | None, Query(max_length=100, description="Only runs older than the run with this id.")
     ] = None,
 ) -> Response:
-    """List saved runs. An empty list where nothing has been saved yet."""
-    workbench = workbench_of(request)
-    found = await in_thread(
-        workbench.threads,
-        workbench.settings.timeout,
+    """List saved runs; the list is empty if nothing has been saved yet."""
+    server = server_state(request)
+    found = await server.in_thread(
         lambda: (
             history.runs(limit=limit + 1, before=before, kind=kind, tag=tag, name=name)
-            if (history := workbench.shelf.found())
+            if (history := server.history.open_if_present())
             else []
         ),
     )
     shown = found[:limit]
-    return Json(RunList([summary_of(run) for run in shown], shown[-1].id if len(found) > limit else None))
+    return JsonResponse(RunList([summary_of(run) for run in shown], shown[-1].id if len(found) > limit else None))
 
 
-@router.post("/runs", **described(RunDetail, words="The run.", takes=SaveOrder, status=201))
+@router.post("/runs", **described(RunDetail, words="The run.", takes=SaveRequest, status=201))
 async def save(request: Request) -> Response:
-    """Save an upload that is done as a run. Its texts are left out unless you ask for them."""
-    workbench = workbench_of(request)
-    settings = workbench.settings
-    order = decode_as(SaveOrder, await read_body(request, settings.max_body, settings.timeout))
-    folder = workbench.upload_store.folder(order.upload)
-    with workbench.slots.one():
-        run = await in_thread(
-            workbench.threads,
-            settings.timeout,
-            lambda: save_upload(workbench.shelf.opened(create=True), folder, order),
+    """Save a finished upload as a run, without its texts unless you ask for them."""
+    server = server_state(request)
+    settings = server.settings
+    order = decode_as(SaveRequest, await read_body(request, settings.max_body, settings.timeout))
+    folder = server.upload_store.folder(order.upload)
+    with server.slots.one():
+        run = await server.in_thread(
+            lambda: save_upload(server.history.open(create=True), folder, order),
         )
-    return Json(detail_of(run), 201, {"Location": f"{PREFIX}/runs/{run.id}"})
+    return JsonResponse(detail_of(run), 201, {"Location": f"{PREFIX}/runs/{run.id}"})
 
 
 @router.get("/runs/{run_id}", **described(RunDetail, words="The run."))
 async def show(request: Request, run_id: RunId) -> Response:
     """One run with its conditions and its summary."""
-    return Json(detail_of(await workbench_of(request).from_history(lambda history: history.run(run_id))))
+    return JsonResponse(detail_of(await server_state(request).from_history(lambda history: history.run(run_id))))
 
 
 @router.delete(
@@ -100,32 +97,32 @@ async def delete(
         str, Path(description="The whole id of the run.", examples=["0123456789ab"], pattern="^[0-9a-f]{12}$")
     ],
 ) -> Response:
-    """Delete a run with all that belongs to it."""
-    await workbench_of(request).from_history(lambda history: history.delete(run_id))
+    """Delete a run and everything that belongs to it."""
+    await server_state(request).from_history(lambda history: history.delete(run_id))
     return Response(status_code=204)
 
 
-@router.post("/runs/{run_id}/tags", **described(RunDetail, words="The run as it is now.", takes=TagChange))
+@router.post("/runs/{run_id}/tags", **described(RunDetail, words="The changed run.", takes=TagChange))
 async def tag(request: Request, run_id: RunId) -> Response:
-    """Put tags on a run, and take tags off."""
-    workbench = workbench_of(request)
-    change = decode_as(TagChange, await read_body(request, workbench.settings.max_body, workbench.settings.timeout))
-    found = await workbench.from_history(lambda history: history.tag(run_id, change.add, change.remove))
-    return Json(detail_of(found))
+    """Add tags to a run, and remove tags."""
+    server = server_state(request)
+    change = decode_as(TagChange, await read_body(request, server.settings.max_body, server.settings.timeout))
+    found = await server.from_history(lambda history: history.tag(run_id, change.add, change.remove))
+    return JsonResponse(detail_of(found))
 
 
-@router.get("/runs/{run_id}/outcomes", **described(Page[CaseOutcome], words="The cases that fit."))
+@router.get("/runs/{run_id}/outcomes", **described(Page[SavedCase], words="The cases that match."))
 async def outcomes(
     request: Request,
     run_id: RunId,
     check: Annotated[str | None, Query(max_length=MOST_WORDS, description="Only cases of this check.")] = None,
     outcome: Annotated[
         Literal["pass", "fail", "not_applicable", "error"] | None,
-        Query(description="What came of the case; with `check`, what that check said."),
+        Query(description="Outcome of the case; with `check`, the outcome of that check."),
     ] = None,
     kind: Annotated[
         Literal["unexpected", "error", "missed", "expected", "not_applicable", "pass"] | None,
-        Query(description="The outcome, weighed against what was expected."),
+        Query(description="The outcome compared with what was expected."),
     ] = None,
     rule: Annotated[str | None, Query(max_length=MOST_WORDS, description="Only cases where this rule fired.")] = None,
     q: Words = None,
@@ -133,38 +130,70 @@ async def outcomes(
     per_page: PerPage = 50,
 ) -> Response:
     """Cases of a run of the checks, by check, outcome, rule and words."""
-    found = await workbench_of(request).from_history(
+    found = await server_state(request).from_history(
         lambda history: history.outcomes(
             run_id, check=check, outcome=outcome, kind=kind, rule=rule, search=q, page=page, per_page=per_page
         )
     )
-    return Json(found)
+    return JsonResponse(found)
 
 
-@router.get("/runs/{run_id}/cases/{case_id:path}", **described(CaseOutcome, words="The case."))
+@router.get("/runs/{run_id}/cases/{case_id:path}", **described(SavedCase, words="The case."))
 async def case(
     request: Request,
     run_id: RunId,
     case_id: Annotated[str, Path(description="Id of the case.", examples=["LUV-001"])],
 ) -> Response:
     """One case of a run: its verdicts with their evidence; its texts if they were saved."""
-    return Json(await workbench_of(request).from_history(lambda history: history.case(run_id, case_id)))
+    return JsonResponse(await server_state(request).from_history(lambda history: history.case(run_id, case_id)))
 
 
-@router.get("/runs/{run_id}/samples", **described(Page[SampleOutcome], words="The samples that fit."))
+@router.get("/runs/{run_id}/samples", **described(Page[SavedSample], words="The samples that match."))
 async def samples(
     request: Request,
     run_id: RunId,
     iteration: Annotated[int | None, Query(ge=1, le=1_000_000, description="Only this iteration.")] = None,
-    outcome: Annotated[Literal["pass", "fail", "error"] | None, Query(description="What came of it.")] = None,
+    outcome: Annotated[Literal["pass", "fail", "error"] | None, Query(description="Outcome of the sample.")] = None,
     q: Words = None,
     page: PageNumber = 1,
     per_page: PerPage = 50,
 ) -> Response:
     """Samples of a judged run with their scores, and with claims and reasons if texts were saved."""
-    found = await workbench_of(request).from_history(
+    found = await server_state(request).from_history(
         lambda history: history.samples(
             run_id, iteration=iteration, outcome=outcome, search=q, page=page, per_page=per_page
         )
     )
-    return Json(found)
+    return JsonResponse(found)
+
+
+@router.get("/trend", **described(list[TrendPoint], words="The figures, oldest first."))
+async def trend(
+    request: Request,
+    kind: Annotated[Literal["checks", "judge"], Query(description="Kind of run.")] = "checks",
+    name: NameOf = None,
+    tag: Tag = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of runs, the newest.")] = 50,
+) -> Response:
+    """How the figures of runs change over time."""
+    server = server_state(request)
+    points = await server.in_thread(
+        lambda: (
+            history.trend(kind, name=name, tag=tag, limit=limit)
+            if (history := server.history.open_if_present())
+            else []
+        ),
+    )
+    return JsonResponse(points)
+
+
+@router.get("/compare", **described((Comparison, JudgedComparison), words="What changed."))
+async def compare(
+    request: Request,
+    before: Annotated[str, Query(max_length=100, description="Id of a run.", examples=["latest"])],
+    after: Annotated[str, Query(max_length=100, description="Id of another run.", examples=["latest"])],
+) -> Response:
+    """Compare two runs of one kind, as `synthesis compare` does: newly failing, newly passing, other changes."""
+    server = server_state(request)
+    with server.slots.one():
+        return JsonResponse(await server.from_history(lambda history: compared(history, before, after)))

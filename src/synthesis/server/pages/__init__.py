@@ -1,7 +1,7 @@
-"""The pages, one module each. A module has `router = APIRouter(include_in_schema=False)`; its place in this list makes
-it served, and its place in `NAVIGATION` (frame.py) makes it found."""
+"""The pages, one module each. A module has `router = APIRouter(include_in_schema=False)`; this list makes it
+served, and `NAVIGATION` (layout.py) links to it."""
 
-from synthesis.server.pages import compare, frame, judged, label, login, reference, rules, run, runs, try_page
+from synthesis.server.pages import compare, judged, label, layout, login, reference, rules, run, runs, try_page
 
 PAGE_ROUTERS = (
     try_page.router,
@@ -13,5 +13,5 @@ PAGE_ROUTERS = (
     rules.router,
     reference.router,
     login.router,
-    frame.router,
+    layout.router,
 )

@@ -1,43 +1,91 @@
-"""Compare: two runs side by side, what flipped first."""
+"""Compare: two runs side by side, changed verdicts first."""
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.errors import NotInHistoryError
+from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.report.compare import Comparison
+from synthesis.report.compare import Change, Comparison
 from synthesis.report.judged.compare import JudgedComparison
-from synthesis.server.limits import in_thread
-from synthesis.server.pages.flips import changed_cases, changed_samples
-from synthesis.server.pages.frame import page
+from synthesis.report.judged.run import JudgedSample
+from synthesis.report.judged.samples import sample_texts, sample_verdicts
+from synthesis.report.verdicts import KINDS, kind_of
+from synthesis.server.pages.case_view import case_view
+from synthesis.server.pages.layout import page
 from synthesis.server.saved_runs import compared
-from synthesis.server.workbench import Workbench, workbench_of
+from synthesis.server.state import ServerState, server_state
+
+if TYPE_CHECKING:
+    from synthesis.history.store import History
 
 router = APIRouter(include_in_schema=False)
 OFFERED = 100  # runs to choose from
+DRAWN = 40  # changed cases of one kind that are shown side by side; only the ids of the others are listed
+SAME_TEXTS = {True: "the texts are the same", False: "the texts changed", None: ""}
+
+
+class RateChange(NamedTuple):
+    """The pass rates of both runs, their difference with its interval, and whether it is more than chance."""
+
+    cases: int
+    before: int
+    after: int
+    change: float
+    low: float
+    high: float
+    p: float
+    verdict: str
+
+
+class Side(NamedTuple):
+    """A case in one of the two runs."""
+
+    badge: str
+    words: str
+    body: Markup
+    warning: str
+
+
+class ChangedCase(NamedTuple):
+    """A case that changed, as it is in both runs; no sides if only its id is shown."""
+
+    name: str
+    words: str
+    sides: tuple[Side | None, Side | None] | None
+
+
+class ChangeGroup(NamedTuple):
+    """Changes of one kind."""
+
+    title: str
+    tone: str
+    changes: list[ChangedCase]
 
 
 @router.get("/compare")
 async def compare(request: Request) -> Response:
     """The form, and the comparison once two runs are chosen."""
-    workbench = workbench_of(request)
+    server = server_state(request)
     query = request.query_params
     picked = query.getlist("run")
-    # Ticked in a list that has the newest first.
+    # The list has the newest run first, so the second ticked one is the run before.
     chosen = picked[1::-1] if picked else [query.get("before", ""), query.get("after", "")]
-    found = await in_thread(
-        workbench.threads,
-        workbench.settings.timeout,
-        lambda: _compared(workbench, [one[:100] for one in chosen if one]),
+    found = await server.in_thread(
+        lambda: _compared(server, [one[:100] for one in chosen if one]),
     )
     here = "/judged" if found["after"] and found["after"].kind == JUDGE else "/runs"
     return page(request, "compare.html", title="Compare", here=here, **found)
 
 
-def _compared(workbench: Workbench, chosen: list[str]) -> dict[str, Any]:
-    history = workbench.shelf.found()
+def _compared(server: ServerState, chosen: list[str]) -> dict[str, Any]:
+    history = server.history.open_if_present()
     offered = history.runs(limit=OFFERED) if history else []
     nothing: dict[str, Any] = {"offered": offered, "before": None, "after": None, "comparison": None, "problem": ""}
     if history is None or len(chosen) < 2:
@@ -47,7 +95,7 @@ def _compared(workbench: Workbench, chosen: list[str]) -> dict[str, Any]:
         return nothing | {"problem": "A run of the checks and a judged run cannot be compared."}
     comparison = compared(history, before.id, after.id)
     if isinstance(comparison, Comparison):
-        groups = changed_cases(workbench, history, (before, after), comparison)
+        groups = changed_cases(server, history, (before, after), comparison)
     else:
         groups = changed_samples(history, (before, after), comparison)
     return nothing | {
@@ -56,24 +104,103 @@ def _compared(workbench: Workbench, chosen: list[str]) -> dict[str, Any]:
         "comparison": comparison,
         "rate": _rate(comparison),
         "is_checks": before.kind == CHECKS,
-        "groups": [group for group in groups if group.flips],
+        "groups": [group for group in groups if group.changes],
     }
 
 
-def _rate(comparison: Comparison | JudgedComparison) -> dict[str, Any] | None:
-    """The pass rates of both runs, their difference, and whether it is more than chance."""
+def _rate(comparison: Comparison | JudgedComparison) -> RateChange | None:
     if isinstance(comparison, Comparison):
         rate = comparison.pass_rate
         if rate is None:
             return None
-        figures = (rate.cases, rate.passed_before, rate.passed_after, rate.change, *rate.interval, rate.p_value)
-        verdict = rate.verdict
-    else:
-        found = comparison.difference
-        if found is None:
-            return None
-        figures = (comparison.in_both, comparison.passed_before, comparison.passed_after, *found[:3], found.p_value)
-        better = "better" if found.change > 0 else "worse"
-        verdict = better if found.is_shown else "no difference shown"
-    names = ("cases", "before", "after", "change", "low", "high", "p")
-    return dict(zip(names, figures, strict=True)) | {"verdict": verdict}
+        counts = rate.cases, rate.passed_before, rate.passed_after
+        return RateChange(*counts, rate.change, *rate.interval, rate.p_value, rate.verdict)
+    found = comparison.difference
+    if found is None:
+        return None
+    better = "better" if found.change > 0 else "worse"
+    verdict = better if found.is_shown else "no difference shown"
+    counts = comparison.in_both, comparison.passed_before, comparison.passed_after
+    return RateChange(*counts, *found[:3], found.p_value, verdict)
+
+
+def changed_cases(
+    server: ServerState, history: "History", runs: tuple[SavedRun, SavedRun], comparison: Comparison
+) -> Iterator[ChangeGroup]:
+    """Changes between two runs of the checks, what fails now first."""
+
+    numbers = count()
+
+    def sides(name: str) -> tuple[Side | None, Side | None]:
+        before, after = (_side(server, history, run, name, f"side{next(numbers)}") for run in runs)
+        return before, after
+
+    def told(change: Change) -> tuple[str, str]:
+        parts = [", ".join(change.checks), SAME_TEXTS[change.same_texts], "" if change.before else "a new case"]
+        return change.id, "; ".join(part for part in parts if part)
+
+    def kinds(change: Change) -> tuple[str, str]:
+        return change.id, f"{KINDS.get(change.before or '', '')} → {KINDS.get(change.after or '', '')}"
+
+    yield _group("Newly failing", "bad", map(told, comparison.newly_failing), sides)
+    yield _group("Negative examples no longer caught", "bad", _plain(comparison.no_longer_caught), sides)
+    yield _group("Newly passing", "good", map(told, comparison.newly_passing), sides)
+    yield _group("Other changes", "", map(kinds, comparison.other_changes), sides)
+    yield _group("Same verdict on other evidence", "", _plain(comparison.changed_evidence))
+    yield _group("Only in the run before", "", _plain(comparison.only_before))
+    yield _group("Only in the run after", "", _plain(comparison.only_after))
+
+
+def changed_samples(
+    history: "History", runs: tuple[SavedRun, SavedRun], comparison: JudgedComparison
+) -> Iterator[ChangeGroup]:
+    """The same of two judged runs."""
+    samples = [{sample.query_log_id: sample for sample in history.judged(run.id).last.records} for run in runs]
+
+    def sides(name: str) -> tuple[Side | None, Side | None]:
+        return _judged_side(samples[0].get(name)), _judged_side(samples[1].get(name))
+
+    flipped = {*comparison.newly_failing, *comparison.newly_passing}
+    others = [name for name in comparison.changed_scores if name not in flipped]
+    yield _group("Newly failing", "bad", _plain(comparison.newly_failing), sides)
+    yield _group("Newly passing", "good", _plain(comparison.newly_passing), sides)
+    yield _group("Other scores, same verdict", "", _plain(others), sides)
+    yield _group("Only in the run before", "", _plain(comparison.only_before))
+    yield _group("Only in the run after", "", _plain(comparison.only_after))
+
+
+def _plain(names: Iterable[str]) -> Iterable[tuple[str, str]]:
+    return ((name, "") for name in names)
+
+
+def _group(
+    title: str,
+    tone: str,
+    entries: Iterable[tuple[str, str]],
+    sides: Callable[[str], tuple[Side | None, Side | None]] | None = None,
+) -> ChangeGroup:
+    changes = [
+        ChangedCase(name, words, sides(name) if sides and number < DRAWN else None)
+        for number, (name, words) in enumerate(entries)
+    ]
+    return ChangeGroup(title, tone, changes)
+
+
+def _side(server: ServerState, history: "History", run: SavedRun, name: str, anchor: str) -> Side | None:
+    """A case in one run; None if it is not in that run."""
+    try:
+        result = history.case(run.id, name).result
+    except NotInHistoryError:
+        return None
+    view = case_view(result, server.glossary, anchor)
+    kind = kind_of(result)
+    if not run.with_text:
+        return Side(kind, KINDS[kind], view.check_list, "")
+    return Side(kind, KINDS[kind], view.check_list + view.conversation, view.content_warning)
+
+
+def _judged_side(sample: JudgedSample | None) -> Side | None:
+    if sample is None:
+        return None
+    badge, words = ("pass", "passed") if sample.passed else ("unexpected", "not passed")
+    return Side(badge, words, Markup(f"<ul>{sample_verdicts(sample)}</ul>{sample_texts(sample)}"), "")

@@ -1,4 +1,4 @@
-"""Judged runs: what was saved, one that is being judged now, and what each of them says."""
+"""Judged runs: the saved ones, those being judged now, and the results of each."""
 
 from typing import TYPE_CHECKING, get_args
 
@@ -8,19 +8,18 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from synthesis.history import Run
+from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.judge.judged_runs import read_run
+from synthesis.judge.results import read_run
 from synthesis.report.judged.html import body
 from synthesis.report.judged.run import JudgedRun
 from synthesis.server.api.judging import MOST_ITERATIONS, BundledSet, start_bundled
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import DONE, OVER
-from synthesis.server.judging.store import JudgeJob, JudgeOrder
-from synthesis.server.limits import in_thread
-from synthesis.server.pages.frame import page, read_form
+from synthesis.server.judging import JudgeJob, JudgeOptions
+from synthesis.server.pages.layout import page, read_form
 from synthesis.server.pages.runs import runs_of
-from synthesis.server.workbench import Workbench, workbench_of
+from synthesis.server.state import ServerState, server_state
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -31,7 +30,7 @@ SETS: tuple[BundledSet, ...] = get_args(BundledSet)
 
 @router.get("/judged")
 async def runs(request: Request) -> Response:
-    """All judged runs, and a form to begin one."""
+    """All judged runs, and a form to start one."""
     found = await runs_of(request, JUDGE)
     return page(request, "judged.html", title="Judged runs", sets=SETS, most=MOST_ITERATIONS, **found)
 
@@ -43,37 +42,36 @@ async def begin(request: Request) -> Response:
     wanted = next((name for name in SETS if name == form.get("set")), None)
     iterations = form.get("iterations", "1")
     if wanted is None or not iterations.isdecimal() or not 1 <= int(iterations) <= MOST_ITERATIONS:
-        raise ApiError(422, "invalid_form", "There is no such set, or too many iterations were asked for.")
-    workbench = workbench_of(request)
-    order = JudgeOrder(wanted, int(iterations), save_text="save_text" in form, history=workbench.settings.history)
-    return RedirectResponse(f"/judged/{start_bundled(workbench, wanted, order).id}", 303)
+        raise ApiError(422, "invalid_form", "There is no such set, or the number of iterations is not valid.")
+    server = server_state(request)
+    options = JudgeOptions(wanted, int(iterations), save_text="save_text" in form, history=server.settings.history)
+    return RedirectResponse(f"/judged/{start_bundled(server, wanted, options).id}", 303)
 
 
 @router.get("/judged/{run_id}")
 async def run(request: Request, run_id: str) -> Response:
-    """One judged run: how far it is, or what it says; from this server's own folder or from the history."""
-    workbench = workbench_of(request)
-    seconds = workbench.settings.timeout
-    if workbench.judge_store.has(run_id):
-        job = workbench.judge_store.folder(run_id).load()
+    """One judged run: its progress or its results, from this server's own folder or from the history."""
+    server = server_state(request)
+    if server.judge_store.has(run_id):
+        job = server.judge_store.folder(run_id).load()
         if job.state != DONE:
             title = "Judged run" if job.state in OVER else "Judging"
             return page(request, "judging.html", title=title, job=job, over=job.state in OVER)
-        judged = await in_thread(workbench.threads, seconds, lambda: _of_job(workbench, job))
+        judged = await server.in_thread(lambda: _of_job(server, job))
         return _drawn(request, judged, job=job)
-    found = await workbench.from_history(lambda history: _of_history(history, run_id))
+    found = await server.from_history(lambda history: _of_history(history, run_id))
     if found is None:
         return RedirectResponse(f"/runs/{run_id}", 303)
     return _drawn(request, found[1], saved=found[0], earlier=found[2])
 
 
-def _of_job(workbench: Workbench, job: JudgeJob) -> JudgedRun:
+def _of_job(server: ServerState, job: JudgeJob) -> JudgedRun:
     """The results in the folder know only the folder's name."""
-    found = read_run(workbench.judge_store.folder(job.id).results)
+    found = read_run(server.judge_store.folder(job.id).results)
     return msgspec.structs.replace(found, name=job.name)
 
 
-def _of_history(history: "History", run_id: str) -> tuple[Run, JudgedRun, Run | None] | None:
+def _of_history(history: "History", run_id: str) -> tuple[SavedRun, JudgedRun, SavedRun | None] | None:
     saved = history.run(run_id)
     if saved.kind == CHECKS:
         return None
@@ -86,8 +84,8 @@ def _drawn(
     judged: JudgedRun,
     *,
     job: JudgeJob | None = None,
-    saved: Run | None = None,
-    earlier: Run | None = None,
+    saved: SavedRun | None = None,
+    earlier: SavedRun | None = None,
 ) -> Response:
     drawn = Markup("".join(body(judged)))  # every text in it is escaped by the report
     title = f"Judged run: {judged.name}"

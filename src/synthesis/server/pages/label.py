@@ -1,29 +1,27 @@
-"""Label: go through verdicts one by one, agree or disagree, and take the labels home as a file."""
+"""Label: go through verdicts one by one, agree or disagree, and download the labels as a file."""
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.history import Run
+from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.judge.judged_runs import read_run
+from synthesis.judge.results import read_run
 from synthesis.model import Case, CaseResult
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.reading import open_report
 from synthesis.rules.language import language_of
-from synthesis.server.bundled_cases import cases_by_language
+from synthesis.server.conversations import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 from synthesis.server.jobs import DONE
-from synthesis.server.labelling import Item, case_items, sample_items
-from synthesis.server.limits import in_thread
-from synthesis.server.pages.frame import page
-from synthesis.server.painful import WARNING, is_painful
-from synthesis.server.workbench import Workbench, workbench_of
+from synthesis.server.pages.case_view import CONTENT_WARNING, needs_content_warning, with_texts_of
+from synthesis.server.pages.label_items import LabelItem, case_items, sample_items
+from synthesis.server.pages.layout import number_in, page
+from synthesis.server.state import ServerState, server_state
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -35,44 +33,42 @@ CAUTION = "These are conversations that people had. They may be about suicide, s
 
 
 class LabelSet(NamedTuple):
-    """What is to be labelled: where it is from, what it is called, and one part of it."""
+    """What to label: its source, its title, and one part of its items."""
 
     source: str
     title: str
-    items: list[Item]
+    items: list[LabelItem]
     parts: int
     home: str
-    is_known: bool = False  # what is painful in it is marked as such
+    is_screened: bool = False  # items about a crisis are known, so no general caution is needed
 
 
 @router.get("/label")
 async def choose(request: Request) -> Response:
     """What there is to label."""
-    workbench = workbench_of(request)
+    server = server_state(request)
 
-    def look() -> tuple[list[Run], list[Run]]:
-        history = workbench.shelf.found()
+    def look() -> tuple[list[SavedRun], list[SavedRun]]:
+        history = server.history.open_if_present()
         if history is None:
             return [], []
         kept = [[run for run in history.runs(limit=200, kind=kind) if run.with_text] for kind in (CHECKS, JUDGE)]
         return kept[0][:OFFERED], kept[1][:OFFERED]
 
-    runs, judged = await in_thread(workbench.threads, workbench.settings.timeout, look)
+    runs, judged = await server.in_thread(look)
     bundled = [(code, language_of(code).name, len(cases)) for code, cases in cases_by_language().items()]
     return page(request, "label.html", title="Label", runs=runs, judged=judged, bundled=bundled)
 
 
 @router.get("/label/cases")
 async def cases(request: Request) -> Response:
-    """Cases of a run, of an upload or of those that travel with the package, with the verdict of each check."""
-    workbench = workbench_of(request)
+    """Cases of a run, of an upload, or bundled ones, with the verdict of each check."""
+    server = server_state(request)
     query = request.query_params
-    part = int(query.get("part", "1")) if query.get("part", "1").isdecimal() else 1
-    with workbench.slots.one():
-        found = await in_thread(
-            workbench.threads,
-            workbench.settings.timeout,
-            lambda: _cases(workbench, dict(query), min(max(part, 1), 10**6)),
+    part = number_in(query.get("part"))
+    with server.slots.one():
+        found = await server.in_thread(
+            lambda: _cases(server, dict(query), part),
         )
     return _bench(request, found, "cases", part)
 
@@ -80,82 +76,74 @@ async def cases(request: Request) -> Response:
 @router.get("/label/samples")
 async def samples(request: Request) -> Response:
     """Samples of a judged run with the judge's scores."""
-    workbench = workbench_of(request)
-    found = await in_thread(
-        workbench.threads, workbench.settings.timeout, lambda: _samples(workbench, dict(request.query_params))
-    )
+    server = server_state(request)
+    found = await server.in_thread(lambda: _samples(server, dict(request.query_params)))
     return _bench(request, found, "samples", 1)
 
 
 def _bench(request: Request, found: LabelSet, mode: str, part: int) -> Response:
-    painful = any(item.painful for item in found.items)
-    warning = WARNING if painful else "" if found.is_known else CAUTION
+    is_crisis = any(item.content_warning for item in found.items)
+    warning = CONTENT_WARNING if is_crisis else "" if found.is_screened else CAUTION
     return page(request, "label_bench.html", title="Label", set=found, mode=mode, part=part, warning=warning)
 
 
-def _cases(workbench: Workbench, query: dict[str, str], part: int) -> LabelSet:
+def _cases(server: ServerState, query: dict[str, str], part: int) -> LabelSet:
     first = (part - 1) * AT_ONCE + 1
     if "run" in query:
-        history = workbench.shelf.opened()
-        return _of_run(workbench, history, history.run(query["run"]), part)
+        history = server.history.open()
+        return _of_run(server, history, history.run(query["run"]), part)
     if "upload" in query:
-        uploaded, total = _uploaded(workbench, query["upload"])
-        items = case_items(islice(uploaded, first - 1, first - 1 + AT_ONCE), workbench.glossary, first)
+        uploaded, total = _uploaded(server, query["upload"])
+        items = case_items(islice(uploaded, first - 1, first - 1 + AT_ONCE), server.glossary, first)
         return LabelSet(f"upload:{query['upload']}", "Uploaded file", items, -(-total // AT_ONCE), "/label")
     language = query.get("bundled", "")
     if language not in cases_by_language():
         raise not_found("There is nothing of that name to label.", "Choose on the page Label.")
     known = cases_by_language()[language]
     chosen = known[first - 1 : first - 1 + AT_ONCE]
-    results = [msgspec.structs.replace(workbench.evaluate(case), texts=_texts(case)) for case in chosen]
+    results = [with_texts_of(case, server.evaluate(case)) for case in chosen]
     title = f"Bundled cases: {language_of(language).name}"
-    items = case_items(results, workbench.glossary, first)
-    return LabelSet(f"bundled:{language}", title, items, -(-len(known) // AT_ONCE), "/label", is_known=True)
+    items = case_items(results, server.glossary, first)
+    return LabelSet(f"bundled:{language}", title, items, -(-len(known) // AT_ONCE), "/label", is_screened=True)
 
 
-def _of_run(workbench: Workbench, history: "History", run: Run, part: int) -> LabelSet:
+def _of_run(server: ServerState, history: "History", run: SavedRun, part: int) -> LabelSet:
     if run.kind != CHECKS:
         raise not_found("A judged run has samples to label, not cases.")
     if not run.with_text:
         raise ApiError(409, "no_texts", "This run was saved without its texts.", "`synthesis --save-text` keeps them.")
     found = history.outcomes(run.id, page=part, per_page=AT_ONCE)
-    items = case_items((case.result for case in found.items), workbench.glossary, (part - 1) * AT_ONCE + 1)
+    items = case_items((case.result for case in found.items), server.glossary, (part - 1) * AT_ONCE + 1)
     return LabelSet(f"run:{run.id}", run.name, items, found.pages, f"/runs/{run.id}")
 
 
-def _uploaded(workbench: Workbench, upload_id: str) -> tuple[Iterator[CaseResult], int]:
-    folder = workbench.upload_store.folder(upload_id)
+def _uploaded(server: ServerState, upload_id: str) -> tuple[Iterator[CaseResult], int]:
+    folder = server.upload_store.folder(upload_id)
     upload = folder.load()
     if upload.state != DONE:
-        raise ApiError(409, "not_done", "The upload is not done.", "Try again in a moment.")
+        raise ApiError(409, "not_done", "The upload is not finished.", "Try again in a moment.")
     return open_report(folder.report).results(), upload.cases
 
 
-def _texts(case: Case) -> dict[str, Any]:
-    if case.messages:
-        return {"messages": [{"role": turn.role, "content": turn.content} for turn in case.messages]}
-    return {"user": case.user, "assistant": case.assistant}
-
-
-def _samples(workbench: Workbench, query: dict[str, str]) -> LabelSet:
-    run, source, home = _judged(workbench, query)
-    items = [item._replace(painful=_is_painful(workbench, item)) for item in sample_items(run)]
+def _samples(server: ServerState, query: dict[str, str]) -> LabelSet:
+    run, source, home = _judged(server, query)
+    items = [item._replace(content_warning=_is_about_crisis(server, item)) for item in sample_items(run)]
     if not items:
         raise ApiError(409, "no_texts", "This run was saved without its texts.", "`--save-text` keeps them.")
-    return LabelSet(source, run.name, items, 1, home, is_known=True)
+    return LabelSet(source, run.name, items, 1, home, is_screened=True)
 
 
-def _is_painful(workbench: Workbench, sample: Item) -> bool:
-    """Whether question or answer speak of a crisis; the rules know the words for it."""
+def _is_about_crisis(server: ServerState, sample: LabelItem) -> bool:
+    """Whether question or answer mention a crisis; the rules for crisis cues decide."""
     said = Case("", ("crisis_response",), str(sample.body.striptags()), ".")
-    return is_painful(workbench.evaluate(said))
+    return needs_content_warning(server.evaluate(said))
 
 
-def _judged(workbench: Workbench, query: dict[str, str]) -> tuple[JudgedRun, str, str]:
+def _judged(server: ServerState, query: dict[str, str]) -> tuple[JudgedRun, str, str]:
     if "job" in query:
-        folder = workbench.judge_store.folder(query["job"])
+        folder = server.judge_store.folder(query["job"])
         if folder.load().state != DONE:
-            raise ApiError(409, "not_done", "The run is not done.", "Try again in a moment.")
+            raise ApiError(409, "not_done", "The run is not finished.", "Try again in a moment.")
         return read_run(folder.results), f"job:{query['job']}", f"/judged/{query['job']}"
     run_id = query.get("run", "")
-    return workbench.shelf.opened().judged(run_id), f"judged:{run_id}", f"/judged/{run_id}"
+    return server.history.open().judged(run_id), f"judged:{run_id}", f"/judged/{run_id}"

@@ -1,12 +1,12 @@
-"""Logging in, for people, where the server asks for a token."""
+"""Login for people, if the server requires a token."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from synthesis.server.pages.frame import page, read_form
-from synthesis.server.sessions import COOKIE, Doorkeeper
-from synthesis.server.workbench import workbench_of
+from synthesis.server.pages.layout import page, read_form
+from synthesis.server.security import COOKIE, TokenAuth
+from synthesis.server.state import server_state
 
 router = APIRouter(include_in_schema=False)
 
@@ -19,15 +19,15 @@ async def login(request: Request) -> Response:
 
 @router.post("/login")
 async def log_in(request: Request) -> Response:
-    """A cookie for whoever knows the token; no script can read it, and no other site can have it sent."""
+    """Exchange the token for a cookie that scripts cannot read and other sites cannot use."""
     form = await read_form(request)
-    doorkeeper = Doorkeeper(workbench_of(request).settings.token)
+    auth = TokenAuth(server_state(request).settings.token)
     goal = _local(form.get("next", ["/"])[0])
-    if not doorkeeper.knows_token(form.get("token", [""])[0].strip().encode()):
+    if not auth.accepts_token(form.get("token", [""])[0].strip().encode()):
         return _form(request, goal, wrong=True)
     response = RedirectResponse(goal, 303)
     secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, doorkeeper.session, httponly=True, samesite="strict", secure=secure, path="/")
+    response.set_cookie(COOKIE, auth.session, httponly=True, samesite="strict", secure=secure, path="/")
     return response
 
 
@@ -44,6 +44,6 @@ def _form(request: Request, goal: str, *, wrong: bool = False) -> Response:
 
 
 def _local(goal: str) -> str:
-    """A path on this server; anything that could lead elsewhere leads home."""
+    """A path on this server; `/` for anything that could lead to another one (an open redirect)."""
     is_path = goal.startswith("/") and not goal.startswith("//") and "\\" not in goal and goal.isprintable()
     return goal if is_path else "/"

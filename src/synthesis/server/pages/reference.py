@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.server.pages.frame import page
+from synthesis.server.pages.layout import page
 
 router = APIRouter(include_in_schema=False)
 
@@ -40,7 +40,7 @@ async def reference(request: Request) -> Response:
 
 
 def _with_code(text: str) -> Markup:
-    """A text with what stands between backticks set as code."""
+    """A text with the parts between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 

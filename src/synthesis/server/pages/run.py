@@ -1,25 +1,23 @@
 """One run with its charts and its cases, and one case with its evidence."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from synthesis.history import CaseOutcome, Run
+from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS
-from synthesis.report.html.case import check_list
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
-from synthesis.report.html.marks import Marks, SignalStyles
-from synthesis.report.html.page import LIMITS, figures, headline, legend
+from synthesis.report.html.page import LIMITS, figures, headline
 from synthesis.report.html.survey import Survey, survey_of
 from synthesis.report.verdicts import KINDS
 from synthesis.server.errors import not_found
-from synthesis.server.pages.frame import number_in, page
-from synthesis.server.painful import WARNING, is_painful
-from synthesis.server.workbench import workbench_of
+from synthesis.server.pages.case_view import case_view
+from synthesis.server.pages.layout import number_in, page
+from synthesis.server.state import server_state
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -32,14 +30,23 @@ SURVEYS = 32  # runs whose charts are kept in memory
 OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "did not apply", "error": "ended in error"}
 
 
+class RunPage(NamedTuple):
+    """A run with what its page shows."""
+
+    run: SavedRun
+    survey: Survey
+    cases: Page[SavedCase]
+    earlier: SavedRun | None
+
+
 @router.get("/runs/{run_id}")
 async def run(request: Request, run_id: str) -> Response:
     """One run: its figures, its charts, its cases."""
-    workbench = workbench_of(request)
+    server = server_state(request)
     query = request.query_params
     wanted = {name: query.get(name, "")[:MOST_WORDS] for name in ("check", "outcome", "kind", "rule", "q")}
     number = number_in(query.get("page"))
-    found = await workbench.from_history(lambda history: _run(history, run_id, wanted, number))
+    found = await server.from_history(lambda history: _run(history, run_id, wanted, number))
     if found is None:
         return RedirectResponse(f"/judged/{run_id}", 303)
     one, survey, cases, earlier = found
@@ -52,7 +59,7 @@ async def run(request: Request, run_id: str) -> Response:
         figures=Markup(figures(one.summary)),
         charts=Markup(
             PATTERNS
-            + f'<div class="charts">{outcomes_per_check(one.summary, survey, workbench.glossary)}'
+            + f'<div class="charts">{outcomes_per_check(one.summary, survey, server.glossary)}'
             + f"{rule_frequency(survey, MOST_RULES)}</div>"
         ),
         limits=Markup(LIMITS),
@@ -67,7 +74,7 @@ async def run(request: Request, run_id: str) -> Response:
     )
 
 
-def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -> Any:
+def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -> RunPage | None:
     """The run with what its page shows; None for a judged one, which has a page of its own."""
     one = history.run(run_id)
     if one.kind != CHECKS:
@@ -75,42 +82,36 @@ def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -
     asked = {name: value or None for name, value in wanted.items() if name != "q"}
     cases = history.outcomes(one.id, search=wanted["q"] or None, page=number, per_page=PER_PAGE, **asked)
     earlier = history.runs(limit=1, before=one.id, kind=CHECKS, name=one.name)
-    return one, _survey(history, one.id), cases, earlier[0] if earlier else None
+    return RunPage(one, _survey(history, one.id), cases, earlier[0] if earlier else None)
 
 
 @lru_cache(SURVEYS)
 def _survey(history: "History", run_id: str) -> Survey:
-    """A run of the checks never changes, so it is counted once."""
+    """Counted once: a saved run of the checks never changes."""
     return survey_of(history.report(run_id))
 
 
 @router.get("/runs/{run_id}/cases/{position}")
 async def case(request: Request, run_id: str, position: str) -> Response:
-    """One case: what was said, what was found in it, and what each check says."""
-    workbench = workbench_of(request)
+    """One case: its texts, what was found in them, and the verdict of each check."""
+    server = server_state(request)
     if not position.isdecimal() or len(position) > 9:
         raise not_found("There is no such case.")
-    one, found, total = await workbench.from_history(lambda history: _case(history, run_id, int(position)))
-    result = found.result
-    styles = SignalStyles.of(result.findings)
-    marks = Marks(result, styles, workbench.glossary, "case", rule_pages="/rules")
+    one, found, total = await server.from_history(lambda history: _case(history, run_id, int(position)))
     return page(
         request,
         "case.html",
-        title=f"{found.case_id}",
+        title=found.case_id,
         run=one,
         case=found,
         kind_words=KINDS[found.kind],
-        conversation=Markup(marks.conversation()) if one.with_text and result.has_texts else None,
-        notes=Markup(marks.notes()),
-        check_list=Markup(check_list(result, workbench.glossary)),
-        legend=Markup(legend(styles, workbench.glossary)),
-        painful=WARNING if is_painful(result) else "",
+        has_texts=one.with_text and found.result.has_texts,
+        view=case_view(found.result, server.glossary, "case"),
         total=total,
     )
 
 
-def _case(history: "History", run_id: str, position: int) -> tuple[Run, CaseOutcome, int]:
+def _case(history: "History", run_id: str, position: int) -> tuple[SavedRun, SavedCase, int]:
     one = history.run(run_id)
     if one.kind != CHECKS:
         raise not_found("A judged run has samples, not cases.")

@@ -1,19 +1,18 @@
-"""Runs: what was saved, and how it changes over time."""
+"""Runs: the list of saved runs, and a line of figures over time."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from synthesis.history import Run
+from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.server.errors import ApiError
-from synthesis.server.limits import in_thread
-from synthesis.server.pages.frame import page, read_form
-from synthesis.server.pages.sparkline import Figure, sparkline
-from synthesis.server.workbench import workbench_of
+from synthesis.server.pages.layout import page, read_form
+from synthesis.server.state import server_state
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -22,30 +21,31 @@ router = APIRouter(include_in_schema=False)
 PER_PAGE = 50
 MOST_WORDS = 200
 NOTHING: dict[str, Any] = {"runs": [], "more": None, "names": [], "tags": [], "trend": None}
-RECENT = 300  # runs among which names and tags are offered
+RECENT = 300  # runs whose names and tags are offered as filters
+WIDTH, HEIGHT, EDGE = 320, 64, 6  # of a sparkline
 
 
 @router.get("/runs")
 async def runs(request: Request) -> Response:
-    """All runs of the checks, the newest first, with their trend."""
+    """All runs of the checks, newest first, with their trend."""
     return page(request, "runs.html", title="Runs", **await runs_of(request, CHECKS))
 
 
 async def runs_of(request: Request, kind: str) -> dict[str, Any]:
-    """What the page of all runs of one half shows, narrowed to what its address asks for."""
-    workbench = workbench_of(request)
+    """What the page of all runs of one kind shows, filtered by its query."""
+    server = server_state(request)
     query = request.query_params
     wanted = {name: query.get(name, "")[:MOST_WORDS] for name in ("name", "tag", "before")}
 
     def look() -> dict[str, Any]:
-        history = workbench.shelf.found()
+        history = server.history.open_if_present()
         return {"wanted": wanted, **(_listed(history, kind, wanted) if history else NOTHING)}
 
-    return await in_thread(workbench.threads, workbench.settings.timeout, look)
+    return await server.in_thread(look)
 
 
 def _listed(history: "History", kind: str, wanted: dict[str, str]) -> dict[str, Any]:
-    """A page of runs of one half, what they can be narrowed to, and their trend."""
+    """A page of runs of one kind, the filters on offer, and their trend."""
     name, tag, before = (wanted[key] or None for key in ("name", "tag", "before"))
     found = history.runs(limit=PER_PAGE + 1, before=before, kind=kind, tag=tag, name=name)
     recent = history.runs(limit=RECENT, kind=kind)
@@ -60,14 +60,14 @@ def _listed(history: "History", kind: str, wanted: dict[str, str]) -> dict[str, 
 
 
 def _trend(history: "History", kind: str, name: str, tag: str | None) -> dict[str, Any]:
-    """Lines of the figures of one name: runs of different inputs cannot be held against each other."""
+    """Figures over time of runs of one name: runs of different inputs cannot be compared."""
     points = history.trend(kind, name=name, tag=tag)
     where = "/runs" if kind == CHECKS else "/judged"
 
     def line(title: str, field: str, unit: str = "", lowest: float | None = None) -> tuple[str, Markup, str]:
         values = [getattr(point.figures, field) for point in points]
         drawn = [
-            Figure(point.started[:16].replace("T", " "), value, f"{where}/{point.run_id}")
+            TrendFigure(point.started[:16].replace("T", " "), value, f"{where}/{point.run_id}")
             for point, value in zip(points, values, strict=True)
         ]
         last = f"{values[-1]:g}{unit}" if values[-1] is not None else ""
@@ -83,28 +83,80 @@ def _trend(history: "History", kind: str, name: str, tag: str | None) -> dict[st
 
 @router.post("/runs/{run_id}/tags")
 async def change_tags(request: Request, run_id: str) -> Response:
-    """Put a tag on a run, or take one off."""
+    """Add a tag to a run, or remove one."""
     form = await read_form(request)
     add, remove = ([tag.strip() for tag in form.get(name, []) if tag.strip()] for name in ("add", "remove"))
-    changed = await workbench_of(request).from_history(lambda history: history.tag(run_id, add, remove))
+    changed = await server_state(request).from_history(lambda history: history.tag(run_id, add, remove))
     return RedirectResponse(_home(changed), 303)
 
 
 @router.post("/runs/{run_id}/delete")
 async def delete(request: Request, run_id: str) -> Response:
-    """Remove a run for good."""
+    """Delete a run permanently."""
     form = await read_form(request)
     if form.get("sure") != ["yes"]:
         raise ApiError(422, "not_sure", "Nothing was deleted.", "Tick the box if you are sure.")
 
-    def remove(history: "History") -> Run:
+    def remove(history: "History") -> SavedRun:
         gone = history.run(run_id)
         history.delete(gone.id)
         return gone
 
-    gone = await workbench_of(request).from_history(remove)
+    gone = await server_state(request).from_history(remove)
     return RedirectResponse("/runs" if gone.kind == CHECKS else "/judged", 303)
 
 
-def _home(run: Run) -> str:
+def _home(run: SavedRun) -> str:
     return f"/runs/{run.id}" if run.kind == CHECKS else f"/judged/{run.id}"
+
+
+class TrendFigure(NamedTuple):
+    """One figure of one run: when, its value (None if unknown), and the address of the run."""
+
+    when: str
+    value: float | None
+    link: str
+
+
+def sparkline(title: str, figures: Sequence[TrendFigure], unit: str = "", *, lowest: float | None = None) -> Markup:
+    """An SVG line with a dot for each figure, and the figures in its label; empty if fewer than two are known."""
+    known = [(place, figure) for place, figure in enumerate(figures) if figure.value is not None]
+    if len(known) < 2:
+        return Markup()
+    values = [float(figure.value or 0) for _, figure in known]
+    bottom = min(values) if lowest is None else lowest
+    span = max(values) - bottom or 1.0
+    points = [
+        (_across(place, len(figures)), HEIGHT - EDGE - (value - bottom) / span * (HEIGHT - 2 * EDGE))
+        for (place, _), value in zip(known, values, strict=True)
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = Markup().join(
+        _dot(x, y, figure, unit, is_last=number == len(points) - 1)
+        for number, ((x, y), (_, figure)) in enumerate(zip(points, known, strict=True))
+    )
+    words = f"{title}: {', '.join(f'{value:g}{unit}' for value in values)}"
+    return Markup(
+        '<svg class="spark" viewBox="0 0 {w} {h}" role="img" aria-label="{words}">'
+        '<polyline points="{line}"/>{dots}</svg>'
+    ).format(w=WIDTH, h=HEIGHT, words=words, line=line, dots=dots)
+
+
+def _across(place: int, number: int) -> float:
+    return EDGE + place / max(number - 1, 1) * (WIDTH - 2 * EDGE)
+
+
+def _dot(x: float, y: float, figure: TrendFigure, unit: str, *, is_last: bool) -> Markup:
+    return Markup(
+        '<a href="{link}" tabindex="-1"><circle cx="{x}" cy="{y}" r="{r}"{last}>'
+        "<title>{when}: {value}{unit}</title></circle></a>"
+    ).format(
+        link=figure.link,
+        x=f"{x:.1f}",
+        y=f"{y:.1f}",
+        r="4.5" if is_last else "3",
+        last=Markup(' class="last"') if is_last else "",
+        when=figure.when,
+        value=f"{figure.value:g}",
+        unit=unit,
+    )

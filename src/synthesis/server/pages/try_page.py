@@ -1,5 +1,6 @@
-"""Try: a conversation in two fields or a pasted chat, and the verdict on it with the very words behind it."""
+"""Try: a conversation in two fields or a pasted chat, and the verdict with the words behind it."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -8,30 +9,29 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.checks import pivot
 from synthesis.checks.registry import checks, signals, signals_read
+from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.report.html.case import check_list
-from synthesis.report.html.marks import Marks, SignalStyles
-from synthesis.report.html.page import LIMITS, legend
+from synthesis.report.html.marks import SignalStyles
+from synthesis.report.html.page import LIMITS
 from synthesis.report.plain import count
-from synthesis.report.remarks import remarks_on
+from synthesis.report.remarks import Remark, remarks_on
 from synthesis.report.verdicts import UNCOUNTED
 from synthesis.rules.language import language_of
-from synthesis.server.bundled_cases import find_case
-from synthesis.server.conversation import language_code
-from synthesis.server.decision import decision_of
+from synthesis.server.conversations import find_case, language_code, parse_chat
 from synthesis.server.errors import ApiError
-from synthesis.server.pages.frame import fragment, page, read_form
-from synthesis.server.pasted import parse_chat
-from synthesis.server.workbench import THREE, Workbench, known_checks, workbench_of
+from synthesis.server.pages.case_view import case_view, with_texts_of
+from synthesis.server.pages.layout import fragment, page, read_form
+from synthesis.server.state import ServerState, known_checks, server_state
 
 router = APIRouter(include_in_schema=False)
 
 
 class Example(NamedTuple):
-    """A bundled case that is worth a click."""
+    """A bundled case to click."""
 
     case: str
     title: str
@@ -50,29 +50,50 @@ EXAMPLES = (
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What stands in the form."""
+    """The content of the form."""
 
     user: str = ""
     assistant: str = ""
     chat: str = ""
     pasted: bool = False
     lang: str = ""
-    checks: tuple[str, ...] = THREE
+    checks: tuple[str, ...] = DEFAULT_CHECKS
 
     @classmethod
     def of_form(cls, form: dict[str, list[str]]) -> "Draft":
-        """Line ends as people mean them: a browser sends two characters for each."""
+        """The fields of a form. A browser sends each line end as two characters, which would shift every offset."""
         texts = {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in ("user", "assistant", "chat", "lang")}
         return cls(**texts, pasted="chat" in form, checks=known_checks(form.get("checks", [])))
 
     def to_case(self) -> Case | None:
-        """The case; None while there is nothing to evaluate yet."""
+        """The case; None if there is nothing to evaluate yet."""
         lang = language_code(self.lang)
         if self.pasted:
             return Case("", self.checks, messages=parse_chat(self.chat), lang=lang) if self.chat.strip() else None
         if not self.assistant.strip():
             return None
         return Case("", self.checks, self.user, self.assistant, lang=lang)
+
+
+STRENGTHS = {pivot.CLEAR_PASS: "pass", pivot.BORDERLINE_PASS: "pass (borderline)", pivot.CLEAR_FAIL: "fail"}
+
+
+class DecisionLine(NamedTuple):
+    """A line of topic_pivot's decision table: decided, passed over before, or not reached."""
+
+    condition: str
+    outcome: str
+    passes: bool
+    decides: bool
+    reached: bool
+
+
+class Decision(NamedTuple):
+    """The table with the line that decided, for the reply of `turn`; no evidence if the check does not apply."""
+
+    lines: list[DecisionLine]
+    evidence: dict[str, Any] | None
+    turn: int
 
 
 @router.get("/")
@@ -92,13 +113,13 @@ async def submitted(request: Request) -> Response:
 
 @router.post("/verdict")
 async def verdict(request: Request) -> Response:
-    """The verdict alone, as you type."""
+    """Only the verdict, for the script that asks for it as you type."""
     draft = Draft.of_form(await read_form(request))
-    return fragment("verdict.html", **await _verdict(draft, workbench_of(request)))
+    return fragment("verdict.html", **await _verdict(draft, server_state(request)))
 
 
 async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
-    workbench = workbench_of(request)
+    server = server_state(request)
     return page(
         request,
         "try.html",
@@ -106,14 +127,14 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         draft=draft,
         chosen=chosen,
         examples=EXAMPLES,
-        checks=sorted(checks().values(), key=lambda check: (check.name not in THREE, check.name)),
-        languages=[language_of(code) for code in workbench.rules.languages],
+        checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
+        languages=[language_of(code) for code in server.rules.languages],
         limits=Markup(LIMITS),
-        **await _verdict(draft, workbench),
+        **await _verdict(draft, server),
     )
 
 
-async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
+async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
     """What the template of the verdict needs."""
     try:
         case = draft.to_case()
@@ -121,41 +142,31 @@ async def _verdict(draft: Draft, workbench: Workbench) -> dict[str, Any]:
         return {"result": None, "problem": error}
     if case is None:
         return {"result": None, "problem": None}
-    result = _with_texts(await workbench.verdict(case), case)
-    styles = _styles(case.checks)
-    marks = Marks(result, styles, workbench.glossary, "try", rule_pages="/rules")
+    result = await server.verdict(case)
     return {
         "problem": None,
         "result": result,
         "headline": _headline(result),
         "language": language_of(result.language).name if result.language != "und" else "",
-        "conversation": Markup(marks.conversation()),
-        "notes": Markup(marks.notes()),
-        "check_list": Markup(check_list(result, workbench.glossary)),
-        "missing": _missing(result, workbench),
-        "decision": decision_of(result, case.exchanges),
-        "legend": Markup(legend(styles, workbench.glossary)),
+        "view": case_view(with_texts_of(case, result), server.glossary, "try", _styles(case.checks)),
+        "missing": _missing(remarks_on(result, server.glossary, result.language)),
+        "decision": decision_of(result),
     }
 
 
-def _missing(result: CaseResult, workbench: Workbench) -> dict[str, str]:
-    """By check, what the reply lacks and what would be better."""
+def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
+    """What would be better, by check: each sentence once, however many turns lack it."""
     found: dict[str, list[str]] = {}
-    for remark in remarks_on(result, workbench.glossary):
-        if not remark.rule:
+    for remark in remarks:
+        if remark.instead and not remark.rule:
             found.setdefault(remark.check, []).append(remark.instead)
-    return {check: " ".join(better) for check, better in found.items()}
-
-
-def _with_texts(result: CaseResult, case: Case) -> CaseResult:
-    texts = {"messages": msgspec.to_builtins(case.messages)} if case.messages else {}
-    return msgspec.structs.replace(result, texts=texts or {"user": case.user, "assistant": case.assistant})
+    return {check: " ".join(dict.fromkeys(sentences)) for check, sentences in found.items()}
 
 
 def _styles(names: tuple[str, ...]) -> SignalStyles:
-    """The look of all signals that these checks read, so that it stays the same while somebody types."""
+    """Styles for all signals that these checks read, so that a mark keeps its look while you type."""
     known = signals()
-    read = [known[name] for name in signals_read(names, "default")]
+    read = [known[name] for name in signals_read(names, DEFAULT_PROFILE)]
     counting = [(signal.name, signal.role) for signal in read]
     return SignalStyles([*counting, *((signal.name, UNCOUNTED) for signal in read if signal.where == "assistant")])
 
@@ -182,4 +193,28 @@ def _of_applicable(result: CaseResult) -> str:
 def _of_example(case: Case) -> Draft:
     if case.messages:
         raise ApiError(404, "not_found", "There is no such example.")
-    return Draft(case.user, case.assistant, checks=tuple(dict.fromkeys((*THREE, *case.checks))), lang=case.lang or "")
+    return Draft(
+        case.user, case.assistant, checks=tuple(dict.fromkeys((*DEFAULT_CHECKS, *case.checks))), lang=case.lang or ""
+    )
+
+
+def decision_of(result: CaseResult) -> Decision | None:
+    """How topic_pivot decided; None if it was not asked for or ended in error."""
+    check = result.checks.get(pivot.NAME)
+    if check is None or check.outcome == ERROR:
+        return None
+    names = [row.name for row in pivot.DECISION_TABLE]
+    decided = names.index(check.evidence["decision"]) if check.applicable else -1
+    lines = [
+        DecisionLine(
+            row.condition,
+            STRENGTHS[row.strength],
+            row.strength != pivot.CLEAR_FAIL,
+            number == decided,
+            number <= decided,
+        )
+        for number, row in enumerate(pivot.DECISION_TABLE)
+    ]
+    # A result over several turns carries the evidence of the one that decided.
+    turn = next((number for number, one in enumerate(check.turns) if one.evidence == check.evidence), 0)
+    return Decision(lines, check.evidence if check.applicable else None, turn)

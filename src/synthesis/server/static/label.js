@@ -27,7 +27,7 @@ function keep() {
   try {
     sessionStorage.setItem(PLACE, JSON.stringify(state));
   } catch {
-    notice = "The browser keeps no more: export now.";
+    notice = "The browser's storage is full: export now.";
   }
 }
 
@@ -47,7 +47,7 @@ function show(focus) {
   const here = items.filter((one) => Object.keys(answersOf(one.dataset.key)).length).length;
   const all = Object.values(state.labels).reduce((sum, one) => sum + Object.keys(one.answers).length, 0);
   bar.value = here;
-  told.textContent = `${here} of ${items.length} begun, ${all} verdicts labelled. ${notice}`.trim();
+  told.textContent = `${here} of ${items.length} started, ${all} verdicts labelled. ${notice}`.trim();
   notice = "";
   if (focus) item.querySelector("h2").focus({ preventScroll: true });
 }

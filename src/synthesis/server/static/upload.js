@@ -40,7 +40,7 @@ async function run() {
   const sent = await fetch(`/api/v1/uploads?kind=${kinds[ending]}`, { method: "POST", body: file });
   const upload = await answered(sent);
   await followed(`/api/v1/uploads/${upload.id}/events`, (job) =>
-    say(job.state === "waiting" ? "It waits for its turn." : `${job.cases || 0} cases evaluated …`)
+    say(job.state === "waiting" ? "Waiting for its turn." : `${job.cases || 0} cases evaluated …`)
   );
   if (form.dataset.then === "label") return `/label/cases?upload=${upload.id}`;
   const order = { upload: upload.id, name: file.name.slice(0, 200), save_text: document.getElementById("save-text").checked };

@@ -1,0 +1,225 @@
+"""What `synthesis judge` and `synthesis compare` say about judged runs: figures with their base and interval."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synthesis.cli.terminal import safe
+from synthesis.errors import shorten
+
+if TYPE_CHECKING:
+    from synthesis.judge.estimate import Estimate
+    from synthesis.judge.journal.ledger import Ledger
+    from synthesis.judge.journal.lines import RunLine
+    from synthesis.judge.results import IterationResults, Results
+    from synthesis.report.judged.compare import JudgedComparison
+    from synthesis.report.paired import Difference
+
+SHOWN_FAILURES = 5
+Figures = Mapping[str, Any]
+
+
+def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) -> Iterator[str]:
+    """The console summary of a run."""
+    yield _heading(run, total)
+    for iteration in results.iterations:
+        yield ""
+        yield from _iteration_lines(run, iteration, several=run.iterations > 1)
+    if results.final_metrics is not None and run.iterations > 1:
+        yield ""
+        yield from _stability_lines(run, results.final_metrics)
+    yield ""
+    yield f"Files: {folder}"
+
+
+def status_lines(ledger: "Ledger") -> Iterator[str]:
+    """The state of every sample."""
+    from synthesis.judge.journal.ledger import State
+    from synthesis.judge.results import derive, states
+
+    run = ledger.present_run()
+    yield _heading(run, len(ledger.samples))
+    for iteration in derive(ledger).iterations:
+        counts = states(ledger, iteration.number)
+        standing = ", ".join(f"{counts[state]} {state}" for state in State)
+        yield f"  iteration {iteration.number} of {run.iterations}: {standing}"
+        yield f"    cost: {cost_line(iteration.cost)}"
+        for error in iteration.errors[:SHOWN_FAILURES]:
+            yield f"    failed {error['queryLogId']}: {error['reason']}"
+
+
+def cost_line(cost: Figures) -> str:
+    """Cost and tokens; what is not known is said."""
+    tokens = f"{cost['totalTokens']['input']:,} input and {cost['totalTokens']['output']:,} output tokens"
+    if not cost["tokenUsage"] and not cost["unaccountedCalls"]:
+        return "none: no paid call was answered"
+    spent = "not known" if cost["totalCost"] is None else f"{cost['totalCost']:.6f} USD"
+    line = f"{spent}, {tokens}, {len(cost['tokenUsage'])} calls"
+    unanswered = len(cost["unaccountedCalls"])
+    return f"{line}; {unanswered} more have no answer, their cost is not known" if unanswered else line
+
+
+def estimate_lines(estimate: "Estimate") -> Iterator[str]:
+    """Tokens and cost before the first call."""
+    yield f"{estimate.samples} samples, {estimate.calls} verdicts to ask for, judge {estimate.model}"
+    if estimate.is_free:
+        yield "  no tokens, no cost"
+        return
+    yield f"  input:  about {estimate.likely_input:,} tokens, at most {estimate.worst_input:,}"
+    yield f"  output: about {estimate.likely_output:,} tokens, at most {estimate.worst_output:,}"
+    likely, worst = estimate.likely_cost(), estimate.worst_cost()
+    if likely is None or worst is None or estimate.price is None:
+        yield f"  cost:   not known: there is no price for {estimate.model}; add one with --price-file"
+    else:
+        yield f"  cost:   about {likely:.4f} USD, at most {worst:.4f} USD ({estimate.price.source})"
+        yield "  retries are extra"
+
+
+def calibration_lines(found: Figures) -> Iterator[str]:
+    """Agreement with people, axis by axis."""
+    yield f"  {found['n']} samples have both a verdict and a label ({found['labels']} labels)"
+    if found["unknownAxes"]:
+        yield f"  labels on axes that the rubric does not have: {', '.join(found['unknownAxes'])}"
+    for axis, figures in found["axes"].items():
+        kappa = figures["quadraticWeightedKappa"]
+        yield f"  {axis}: quadratic-weighted kappa {_number(kappa)} over {figures['n']} samples"
+        if "reason" in figures:
+            yield f"    {figures['reason']}"
+        yield f"    bias {_number(figures['bias'])} (judge minus people)"
+        yield f"    same score {_rate(figures['exactAgreement'])}"
+        yield f"    same side of the threshold {_rate(figures['passAgreement'])}"
+        yield "    people (rows) against judge (columns), 1 to 5:"
+        for score, row in enumerate(figures["confusion"]["counts"], start=1):
+            yield f"      {score} | " + " ".join(f"{count:4d}" for count in row)
+
+
+def _heading(run: "RunLine", total: int) -> str:
+    judge = f"{run.judge.provider} ({run.judge.model})"
+    return f"{run.test_set_name}: {total} samples, judge {judge}, rubric {run.rubric.name}"
+
+
+def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: bool) -> Iterator[str]:
+    from synthesis.judge.records import camel
+
+    metrics = iteration.metrics
+    if several:
+        yield f"Iteration {iteration.number}"
+    for axis in run.rubric.axes:
+        average = metrics[f"average{camel(axis.name, capital=True)}Score"]
+        rate = metrics[f"{camel(axis.name)}PassRate"]
+        yield f"  {axis.name:<14} mean {_number(average)}, {axis.pass_at} or more: {_rate(rate)}"
+    overall = metrics["overallPassRate"]
+    yield f"  {'passed':<14} {_rate(overall)}"
+    counts = [f"{metrics[key]} {words}" for key, words in _COUNTS if metrics[key]]
+    if counts:
+        yield f"  {'beside':<14} {', '.join(counts)}; of the judged alone {_rate(overall['judgedOnly'])}"
+    yield f"  {'cost':<14} {cost_line(iteration.cost)}"
+    yield from _failure_lines(run, iteration)
+
+
+_COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
+
+
+def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[str]:
+    failed = [record for record in iteration.records if not record["passed"]]
+    for record in failed[:SHOWN_FAILURES]:
+        scores = ", ".join(f"{axis.name} {record['judgeVerdict'][axis.name]['score']}" for axis in run.rubric.axes)
+        yield f"  not passed     {record['queryLogId']}: {scores}: {shorten(record['question'], 60)}"
+    if len(failed) > SHOWN_FAILURES:
+        yield f"                 and {len(failed) - SHOWN_FAILURES} more"
+    for error in iteration.errors[:SHOWN_FAILURES]:
+        yield f"  error          {error['queryLogId']}: {shorten(error['reason'], 100)}"
+    flagged = [record["queryLogId"] for record in iteration.records if record.get("flags")]
+    if flagged:
+        shown = ", ".join(flagged[:SHOWN_FAILURES])
+        yield f"  flagged        {len(flagged)} answers talk to the judge: {shown}"
+
+
+def _stability_lines(run: "RunLine", final: Figures) -> Iterator[str]:
+    spread = final["aggregateMetrics"]["overallPassRate"]
+    yield f"Over {final['iterations']} iterations"
+    if spread["mean"] is not None:
+        yield (
+            f"  pass rate      mean {spread['mean']:.1%}, from {spread['min']:.1%} to {spread['max']:.1%}, "
+            f"standard deviation {spread['stdDev']:.3f}"
+        )
+    stability = final["stability"]
+    flipped = ", ".join(f"{name} {count}" for name, count in stability["flipped"].items())
+    yield f"  flipped        of {stability['sampleCount']} samples, across the threshold: {flipped}"
+    hats = ", ".join(f"pass^{k} {_share(value)}" for k, value in stability["passHatK"].items())
+    yield f"  all of k pass  {hats}"
+    for axis in run.rubric.axes:
+        agreement = final["agreement"][axis.name]
+        said = agreement.get("reason") or f"alpha {agreement['alpha']:.3f}"
+        yield f"  agreement      {axis.name}: {said} ({agreement['samples']} samples)"
+
+
+def _number(figure: Figures) -> str:
+    """`4.12 (3.40 to 4.75)`."""
+    if figure["value"] is None:
+        return "not defined"
+    return f"{figure['value']:.2f}{_interval(figure['interval'], '{:.2f}')}"
+
+
+def _rate(figure: Figures) -> str:
+    """`6 of 8, 75.0% (40.9% to 92.9%)`."""
+    base = f"{figure['numerator']} of {figure['denominator']}"
+    return f"{base}, {_share(figure['value'])}{_interval(figure['interval'], '{:.1%}')}"
+
+
+def _share(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.1%}"
+
+
+def _interval(interval: Sequence[float] | None, form: str) -> str:
+    return f" ({form.format(interval[0])} to {form.format(interval[1])})" if interval else ""
+
+
+SHOWN = 20
+
+
+def compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":
+    """What changed between two judged runs, and the lines that say so."""
+    from synthesis.judge.results import read_run
+    from synthesis.report.judged.compare import compare_runs
+
+    comparison = compare_runs(read_run(old), read_run(new))
+    return comparison, _lines(comparison)
+
+
+def _lines(comparison: "JudgedComparison") -> Iterator[str]:
+    yield f"{comparison.in_both} samples judged in both runs"
+    for name, (before, after) in comparison.conditions.items():
+        yield f"  {name} changed: {safe(before)} -> {safe(after)}"
+    yield from names("newly failing", comparison.newly_failing, "red")
+    yield from names("newly passing", comparison.newly_passing, "green")
+    yield from names("other scores", comparison.changed_scores)
+    yield from names("only in the old run", comparison.only_before)
+    yield from names("only in the new run", comparison.only_after)
+    found = comparison.difference
+    if found is None:
+        yield "No sample was judged in both runs, so pass rates cannot be compared."
+        return
+    rates = [100 * passed / comparison.in_both for passed in (comparison.passed_before, comparison.passed_after)]
+    yield f"pass rate {rates[0]:.1f} % -> {rates[1]:.1f} %, change {100 * found.change:+.1f} points"
+    interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    yield f"  95 % interval {interval}; p = {found.p_value:.2g} (exact McNemar test)"
+    yield f"  {_verdict(found)}"
+
+
+def _verdict(found: "Difference") -> str:
+    """Better or worse only where test and interval agree."""
+    if not found.is_shown:
+        return "no clear difference"
+    return (
+        click.style("better", fg="green", bold=True) if found.change > 0 else click.style("worse", fg="red", bold=True)
+    )
+
+
+def names(title: str, found: Sequence[str], colour: str | None = None) -> Iterator[str]:
+    """A line with the first names and how many there are; none for none."""
+    if found:
+        listed = ", ".join(map(safe, found[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
+        yield f"{click.style(f'{title}: {len(found)}', fg=colour, bold=True)} ({listed})"

@@ -1,0 +1,211 @@
+"""The file journal of one process: append-only, durable before the next step, under the folder's lock."""
+
+import asyncio
+import os
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from synthesis.errors import Place, RunFolderError
+from synthesis.judge.files import (
+    BYTES_AS_THEY_ARE,
+    OWNER_ONLY_FILE,
+    make_private_folder,
+    refused_writes,
+    write_all,
+)
+from synthesis.judge.journal.base import Journal, Listener, Opening, Work
+from synthesis.judge.journal.ledger import Ledger, apply_line, damaged
+from synthesis.judge.journal.lines import Line, RunLine, decode
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class FolderLock:
+    """Held from creation to `release`."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / ".lock"
+        with refused_writes(path):
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY_FILE)
+        try:
+            _lock(self._descriptor)
+        except OSError:
+            os.close(self._descriptor)
+            raise RunFolderError(
+                "another process is judging in this folder",
+                place=Place(str(folder)),
+                hint="Wait until it ends, or choose another folder with --output-dir.",
+            ) from None
+
+    def release(self) -> None:
+        """Release the folder."""
+        os.close(self._descriptor)
+
+
+JOURNAL = "journal.jsonl"
+SHARED_COPY = "shared-journal.jsonl"  # a copy of the shared journal as this process last saw it
+_ENCODER = msgspec.json.Encoder()
+
+
+class FileJournal(Journal):
+    """A run folder's journal, opened for writing under the folder's lock."""
+
+    def __init__(self, folder: Path) -> None:
+        refuse_foreign_folder(folder, JOURNAL)
+        make_private_folder(folder)
+        self._path = folder / JOURNAL
+        super().__init__(folder, str(self._path))
+        self._lock = FolderLock(folder)
+        self._queue: deque[Work] = deque()
+        self._descriptor = -1
+        try:
+            self.ledger, self._size, unfinished = _read(self._path)
+            self._open(unfinished)
+        except BaseException:
+            self.close()
+            raise
+
+    async def open(self, opening: Opening) -> None:
+        """Record judge, price and set where they differ from the last recorded ones."""
+        for line in opening(self.ledger):
+            await self.store(line)
+        await self.commit()
+
+    def enlist(self, work: Sequence[Work], listener: Listener) -> None:  # noqa: ARG002
+        """The folder's lock keeps other processes out, so the listener is never called."""
+        self._queue.extend(work)
+
+    async def take(self) -> Work | None:
+        """The next in the order of the set."""
+        return self._queue.popleft() if self._queue else None
+
+    def halt(self) -> None:
+        """The rest stays for the next run."""
+        self._queue.clear()
+
+    async def store(self, line: Line, work: Work | None = None) -> Line:  # noqa: ARG002
+        """Hand one line to the operating system; never waits, so lines keep the order of the calls."""
+        content = _ENCODER.encode(line) + b"\n"
+        with refused_writes(self._path):
+            self._append(content)
+        self.ledger.apply(line)
+        return line
+
+    async def commit(self) -> None:
+        """Return when all that was stored so far is on the disk."""
+        with refused_writes(self._path):
+            # In a thread, because fsync blocks and replies of other calls arrive meanwhile.
+            await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
+
+    async def end(self) -> None:
+        """There are no other processes to inform."""
+
+    def close(self) -> None:
+        """Close the file and release the folder."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._lock.release()
+
+    def _open(self, unfinished: bool) -> None:
+        with refused_writes(self._path):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | BYTES_AS_THEY_ARE
+            self._descriptor = os.open(self._path, flags, OWNER_ONLY_FILE)
+            os.ftruncate(self._descriptor, self._size)
+            if unfinished:
+                self._append(b"\n")
+
+    def _append(self, content: bytes) -> None:
+        try:
+            write_all(self._descriptor, content)
+        except OSError:
+            os.ftruncate(self._descriptor, self._size)  # a full disk must not leave half a line behind
+            raise
+        self._size += len(content)
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """What a run folder's journal adds up to; read-only, and without the lock."""
+    path = next((folder / name for name in (JOURNAL, SHARED_COPY) if (folder / name).is_file()), None)
+    if path is None:
+        raise RunFolderError(
+            "there is no judged run here",
+            place=Place(str(folder)),
+            hint="`synthesis judge run --output-dir NAME` makes one; --root says where runs are looked for.",
+        )
+    ledger, _, _ = _read(path)
+    if ledger.run is None:
+        raise RunFolderError("the journal is empty", place=Place(str(path)), hint="Run the same command again.")
+    return ledger
+
+
+def refuse_foreign_folder(folder: Path, journal: str) -> None:
+    """A folder with results but without a journal was not written by this tool: nothing in it is overwritten."""
+    names = [JOURNAL, SHARED_COPY, "records", "metrics", "cost", "final-metrics"]
+    foreign = [name for name in names if (folder / name).exists()]
+    if foreign and journal not in foreign:
+        raise RunFolderError(
+            f"holds '{foreign[0]}' but no {journal}: {_WHOSE.get(foreign[0], 'these results are not from this tool')}",
+            place=Place(str(folder)),
+            hint="Choose another folder with --output-dir.",
+        )
+
+
+_WHOSE = {
+    JOURNAL: "this run has its journal in the folder, not in a database",
+    SHARED_COPY: "this run has its journal in a database (--journal)",
+}
+
+
+def _read(path: Path) -> tuple[Ledger, int, bool]:
+    """The ledger, the length of the complete lines, and whether only the last line break is missing."""
+    ledger = Ledger()
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return ledger, 0, False
+    except OSError as error:
+        raise RunFolderError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
+    whole = content.rfind(b"\n") + 1
+    for number, raw in enumerate(_lines(content, whole), start=1):
+        apply_line(ledger, raw, number, str(path))
+    return _with_last(ledger, content, whole, path)
+
+
+def _lines(content: bytes, end: int) -> Iterator[memoryview]:
+    # Views, because a copy of every line would double the memory that a large journal takes.
+    view, start = memoryview(content), 0
+    while start < end:
+        stop = content.index(b"\n", start)
+        yield view[start:stop]
+        start = stop + 1
+
+
+def _with_last(ledger: Ledger, content: bytes, whole: int, path: Path) -> tuple[Ledger, int, bool]:
+    """A last line without a line break was being written when the process died: it counts if it is complete."""
+    if whole == len(content):
+        return ledger, whole, False
+    try:
+        line = decode(content[whole:])
+    except msgspec.MsgspecError:
+        if ledger.run is None and not content[whole:].startswith(b'{"t":"run"'[: len(content) - whole]):
+            raise damaged(str(path), 1, content[whole:], "this is not a journal of this tool") from None
+        return ledger, whole, False
+    if ledger.run is None and not isinstance(line, RunLine):
+        raise damaged(str(path), 1, content[whole:], "this is not a journal of this tool")
+    apply_line(ledger, memoryview(content)[whole:], content.count(b"\n") + 1, str(path))
+    return ledger, len(content), True

@@ -1,0 +1,156 @@
+"""The workers of a run: each takes the next sample as soon as it is free, and stores it before the next one."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from synthesis.errors import OutputError, SynthesisError, shorten
+from synthesis.judge.calls import CallContext, Calls, RunStopError
+from synthesis.judge.clients import Judge
+from synthesis.judge.config import EvaluationConfig, Progress
+from synthesis.judge.journal.base import LeaseLostError, Work
+from synthesis.judge.journal.ledger import usage_in
+from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, ReplyLine, VerdictLine, now
+from synthesis.judge.journal.progress import JournalFlusher
+from synthesis.judge.limits import NoFurtherCallError
+from synthesis.judge.model import Rubric, TestCase, TokenUsage
+from synthesis.judge.records import make_record
+
+GRACE = 10.0  # seconds for calls under way when the run is stopped: they are already paid for
+REASON_WIDTH = 300
+
+
+class Workers:
+    """Judges a list of work with a number of calls at a time."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        cases: Sequence[TestCase],
+        rubric: Rubric,
+        context: CallContext,
+        config: EvaluationConfig,
+        observer: Callable[[Progress], None] | None,
+    ) -> None:
+        self._judge = judge
+        self._cases = cases
+        self._rubric = rubric
+        self._context = context
+        self._config = config
+        self._observer = observer
+        self._stopped: str | None = None
+        self._stored_before = 0
+        self._flusher = JournalFlusher(context.journal, config.concurrency, self._report)
+        self._total = config.iterations * len(cases)
+        self._samples = {sample.hash: sample for sample in context.journal.ledger.samples}
+        self._done = 0
+        self._failed: set[tuple[int, str]] = set()
+
+    async def run(self, work: Sequence[Work]) -> str | None:
+        """Judge all of it; returns why it stopped early, if it did."""
+        self._stored_before = self._done = self._total - len(work)
+        self._report()
+        self._context.journal.enlist(work, self._on_foreign_lines)
+        size = max(
+            1, min(self._config.concurrency, len(work))
+        )  # at least one, to wait for samples that other processes hold
+        tasks = [asyncio.create_task(self._worker()) for _ in range(size)]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            self._stop("interrupted")
+            await asyncio.wait(tasks, timeout=GRACE)
+            raise
+        finally:
+            await self._end_workers(tasks)
+        return self._stopped
+
+    async def _end_workers(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """End all workers; an error that a worker could not handle is raised."""
+        for worker in tasks:
+            worker.cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        await self._flusher.drain()
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _worker(self) -> None:
+        while self._stopped is None:
+            work = await self._context.journal.take()
+            if work is None or self._stopped is not None:
+                return
+            await self._judge_one(work, self._cases[work.sample.position])
+
+    async def _judge_one(self, work: Work, case: TestCase) -> None:
+        """A sample ends with a verdict or with the reason for having none; both are stored."""
+        calls = Calls(self._context, work)
+        try:
+            verdict = await self._judge.judge(case, calls)
+            record = make_record(case, verdict, self._rubric)
+        except NoFurtherCallError as error:
+            self._stop(error.message)
+            return
+        except LeaseLostError:
+            return
+        except OutputError:
+            raise  # the journal cannot be written, so no outcome could be stored
+        except Exception as error:
+            await self._store(work, self._error_line(work, case, error))
+        else:
+            sample = work.sample
+            line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), calls.last, record)
+            await self._store(work, line)
+
+    async def _store(self, work: Work, line: VerdictLine | ErrorLine) -> None:
+        if await self._context.journal.finish(work, line):
+            self._count(line)
+            await self._flusher.add(work)
+
+    def _error_line(self, work: Work, case: TestCase, error: Exception) -> ErrorLine:
+        reason = error.message if isinstance(error, SynthesisError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, RunStopError):
+            self._stop(reason)
+        sample = work.sample
+        return ErrorLine(
+            work.iteration,
+            sample.hash,
+            sample.fingerprint,
+            now(),
+            case.query_log_id,
+            case.question,
+            shorten(reason, REASON_WIDTH),
+        )
+
+    def _count(self, line: VerdictLine | ErrorLine) -> None:
+        if isinstance(line, ErrorLine):
+            self._failed.add((line.i, line.h))
+            return
+        self._done += 1
+        self._failed.discard((line.i, line.h))
+
+    def _on_foreign_lines(self, lines: Sequence[Line]) -> None:
+        """Account for lines of other processes, which judge and pay as well."""
+        budget, shown = self._context.budget, []
+        for line in lines:
+            match line:
+                case CallLine():
+                    budget.begun_elsewhere(line.n, TokenUsage("", *line.worst))
+                case ReplyLine():
+                    budget.answered_elsewhere(line.n, line.usage)
+                case VerdictLine() | ErrorLine():
+                    if isinstance(line, VerdictLine) and line.n is not None:
+                        budget.answered_elsewhere(line.n, usage_in(line))
+                    self._count(line)
+                    shown.append(Work(line.i, self._samples[line.h]))
+        self._flusher.show(shown)
+
+    def _stop(self, reason: str) -> None:
+        """Begin no further sample and send no further call."""
+        self._stopped = self._stopped or reason
+        self._context.closed = True
+        self._context.journal.halt()
+
+    def _report(self) -> None:
+        if self._observer is not None:
+            cost = self._context.budget.known_spending()
+            self._observer(Progress(self._total, self._done, len(self._failed), self._stored_before, cost))

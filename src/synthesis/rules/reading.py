@@ -1,0 +1,82 @@
+"""What reading a text yields: the contract between the matcher and those who decide.
+
+Every place is a place of the original text, in code points, and every hit carries its words. Whoever reads texts
+returns this and nothing else, so checks, findings and reports know neither the normal form nor how it was searched.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from synthesis.rules.language import WORD_CHARACTERS, language_of
+from synthesis.rules.schema import Rule
+from synthesis.rules.text import Span, Text
+
+_WORD = re.compile(f"[{WORD_CHARACTERS}]+")
+
+
+class Message(NamedTuple):
+    """A text to read, the side that wrote it, and what to look for in it."""
+
+    text: str
+    where: str  # user | assistant
+    signals: frozenset[str] | None = None  # None: all
+    language: str | None = None  # as declared; None: detected
+
+
+class Hit(NamedTuple):
+    """A rule that matched by one of its wordings (`source`), at a place of the original text."""
+
+    rule: Rule
+    source: str
+    start: int
+    end: int
+    words: str
+
+
+class Reading:
+    """One text as it was read. What only some checks ask for is computed when they do."""
+
+    __slots__ = ("__dict__", "_text", "hits", "language", "language_by", "original")
+
+    def __init__(self, text: Text, hits: Sequence[Hit] = ()) -> None:
+        self._text = text
+        self.original = text.original
+        self.language = text.language
+        self.language_by = text.language_by  # declared, script, words, too short, or no evidence
+        self.hits = hits  # in the order of the text
+
+    @cached_property
+    def sentences(self) -> list[Span]:
+        """Start and end of each sentence, its end mark included."""
+        return [self._text.span(*sentence) for sentence in self._text.sentences]
+
+    def sentence_at(self, place: int) -> Span:
+        """The sentence in which a place lies."""
+        number = bisect_right(self.sentences, (place, len(self.original) + 1)) - 1
+        return self.sentences[number] if number >= 0 else (0, len(self.original))
+
+    @cached_property
+    def anchor(self) -> Span:
+        """Start and end of the first two sentences."""
+        return self._text.span(0, self._text.anchor_end)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words in lower case and without typography, so that it makes no difference to a comparison."""
+        return _WORD.findall(self._text.normal)
+
+    def word_span(self, number: int) -> Span:
+        """Where one of the words stands."""
+        return self._text.span(*self._word_places[number])
+
+    @cached_property
+    def _word_places(self) -> list[Span]:
+        return [match.span() for match in _WORD.finditer(self._text.normal)]
+
+
+def read_without_rules(text: str, language: str) -> Reading:
+    """A text with its sentences and words, for those who look for nothing in it."""
+    return Reading(Text(text, language_of(language)))

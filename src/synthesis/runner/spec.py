@@ -1,0 +1,179 @@
+"""What a run is: one frozen object for the command line, the server, the engines and the library.
+
+A new option is a field here and an option of the command. Whether an unfinished table may be resumed follows from the
+fields: each one is a condition unless it is marked with `NO_EFFECT`.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+
+from synthesis import bundled
+from synthesis.cases.blocks import MOST_LINE
+from synthesis.cases.logs.options import ERROR, STOP, LogOptions
+from synthesis.cases.schema import CaseValidator
+from synthesis.checks.registry import checks, get_check
+from synthesis.defaults import DEFAULT_CHECKS, DEFAULT_PROFILE, PROFILES
+from synthesis.engines.base import ENGINES, LOCAL
+from synthesis.errors import OptionError, did_you_mean
+from synthesis.model import CaseResult
+from synthesis.model.result import ERROR as ENDED_IN_ERROR
+from synthesis.model.result import FAIL
+from synthesis.report.parts import results_suffix
+from synthesis.rules.language import primary
+from synthesis.rules.ruleset import bundled_languages
+
+# A field that changes where or how a run happens, but no verdict in a table; or whose effect is hashed by itself.
+NO_EFFECT = "no effect on the verdicts in a table"
+
+
+class InputFile(msgspec.Struct, frozen=True):
+    """A file to evaluate, and the name that cases and reports give it."""
+
+    path: Path
+    name: str
+
+    @classmethod
+    def of(cls, path: str | Path) -> "InputFile":
+        return cls(Path(path), shown_path(Path(path)))
+
+
+def shown_path(path: Path) -> str:
+    """A path as a reader of the report can use it; the bundled files are elsewhere on every machine."""
+    if path.is_absolute() and path.is_relative_to(bundled.ROOT):
+        return f"bundled:{path.relative_to(bundled.ROOT).as_posix()}"
+    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()
+
+
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What to evaluate, how, and where the results go. Options that contradict each other raise OptionError."""
+
+    inputs: Annotated[tuple[InputFile, ...], NO_EFFECT]  # a table records its inputs file by file
+    schema: Annotated[Path, NO_EFFECT] = bundled.CASE_SCHEMA  # its content is a condition, see `conditions`
+    checks: tuple[str, ...] = ()  # in place of those that the cases name
+    columns: dict[str, str] = {}  # field of a case -> its name in the file
+    on_bad_row: str | None = None  # None: stop for cases, error for logs
+    tags: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()  # of the checks that the cases name
+    sample: int | None = None
+    seed: int = 0
+    limit: int | None = None
+    profile: str = DEFAULT_PROFILE
+    language: str | None = None  # of cases that do not say theirs; None: detected
+    rules: Annotated[tuple[str, ...], NO_EFFECT] = ()  # folders; the hash of all rules in force is a condition
+    disabled: Annotated[tuple[str, ...], NO_EFFECT] = ()
+    max_line: int = MOST_LINE  # bytes
+    out: Annotated[Path | None, NO_EFFECT] = None  # None: results are returned in memory
+    results: Annotated[Path | None, NO_EFFECT] = None
+    table: Annotated[Path | None, NO_EFFECT] = None
+    keep: tuple[str, ...] = ()  # columns of the input that the table keeps
+    fresh: Annotated[bool, NO_EFFECT] = False
+    failures_only: bool = False
+    keep_text: Annotated[bool, NO_EFFECT] = True  # a table never holds the texts
+    engine: Annotated[str, NO_EFFECT] = LOCAL
+    address: Annotated[str | None, NO_EFFECT] = None  # of a cluster; None: one on this machine
+    workers: Annotated[int, NO_EFFECT] = 1
+    fail_on: Annotated[int, NO_EFFECT] = 0
+    settings: Annotated[tuple[str, ...], NO_EFFECT] = ()  # files that options were read from
+
+    def __post_init__(self) -> None:
+        for name in (*self.checks, *self.only):
+            get_check(name)
+        if self.profile not in PROFILES:
+            raise OptionError(f"there is no profile '{self.profile}'", hint=did_you_mean(self.profile, PROFILES))
+        if self.engine not in ENGINES:
+            raise OptionError(f"there is no engine '{self.engine}'", hint=did_you_mean(self.engine, ENGINES))
+        if self.on_bad_row not in (None, STOP, ERROR):
+            message = f"on-bad-row must be 'stop' or 'error', not '{self.on_bad_row}'"
+            raise OptionError(message, hint="Choose one of the two.")
+        if self.fail_on < 0:
+            message = f"fail-on must not be negative, but is {self.fail_on}"
+            raise OptionError(message, hint="0 allows no unexpected failure.")
+        self._require_known_language()
+        self._require_outputs_that_agree()
+
+    def _require_known_language(self) -> None:
+        """A language without rules is a mistake, not a silent pass."""
+        known = bundled_languages()
+        short = None if self.language in {None, "auto"} else primary(str(self.language))
+        if short is not None and short not in known:
+            message = f"there are no rules for the language '{self.language}'"
+            raise OptionError(message, hint=did_you_mean(short, known))
+        msgspec.structs.force_setattr(self, "language", short)
+
+    def _require_outputs_that_agree(self) -> None:
+        if self.results is not None:
+            results_suffix(self.results)
+            if self.out is None:
+                raise OptionError("--results needs a report beside it", hint="Give --out as well.")
+        if self.table is None:
+            for name in ("keep", "fresh"):
+                if getattr(self, name):
+                    raise OptionError(f"--{name} needs --out-table", hint="Give --out-table as well.")
+        elif self.results is not None:
+            raise OptionError("--results does not go with --out-table", hint="Leave out one of the two.")
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether fields are mapped or checks named: then lines that name no checks are rows of a log."""
+        return bool(self.columns or self.checks)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether some of the wanted cases must be chosen before the run."""
+        return self.sample is not None or self.limit is not None
+
+    def log_options(self, *, any_id: bool) -> LogOptions:
+        validator = CaseValidator(checks(), self.schema)
+        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns, any_id)
+
+    def shows(self, result: CaseResult) -> bool:
+        """Whether a result is kept; the figures count all of them."""
+        return not self.failures_only or result.outcome in {FAIL, ENDED_IN_ERROR}
+
+    def conditions(self) -> dict[str, Any]:
+        """Every field that the verdicts in a table depend on, and the content of the schema."""
+        schema = self.schema.read_bytes() if self.schema.is_file() else b""
+        fields = {name: getattr(self, name) for name in _CONDITIONS}
+        return {**fields, "schema": hashlib.sha256(schema).hexdigest()}
+
+    def options(self) -> dict[str, Any]:
+        """The report's `options`: what was asked for, under the names that reports have always used."""
+        filters = {"tags": self.tags, "ids": self.ids, "checks": self.only, "instead": self.checks}
+        chosen = {"sample": self.sample, "seed": self.seed, "limit": self.limit}
+        rows = {"map": self.columns, "checks": self.checks, "on_bad_row": self.on_bad_row, "keep": self.keep}
+        return {
+            "schema": shown_path(self.schema),
+            "fail_on": self.fail_on,
+            "filters": _given({**filters, **chosen}),
+            "language": self.language or "auto",
+            "failures_only": self.failures_only,
+            "rules": list(self.rules),
+            "disable": list(self.disabled),
+            **_given(rows),
+            "settings": [Path(os.path.relpath(file)).as_posix() for file in self.settings],
+        }
+
+    def absolute(self) -> "RunSpec":
+        """The same run with paths that mean the same in whichever folder a worker was started."""
+        return msgspec.structs.replace(
+            self,
+            schema=self.schema.absolute(),
+            rules=tuple(os.path.abspath(folder) for folder in self.rules),
+            table=self.table.absolute() if self.table else None,
+        )
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in options.items() if value}
+
+
+_CONDITIONS = [
+    name
+    for name, hint in get_type_hints(RunSpec, include_extras=True).items()
+    if NO_EFFECT not in getattr(hint, "__metadata__", ())
+]

@@ -1,0 +1,63 @@
+"""A case as the pages draw it: words marked, rules explained, and a warning before texts about a crisis.
+
+The report's own renderer draws them, so that a page and a report mark the same words.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+from markupsafe import Markup
+
+from synthesis.model import Case, CaseResult
+from synthesis.report.glossary import Glossary
+from synthesis.report.html.case import check_list
+from synthesis.report.html.marks import Marks, SignalStyles
+from synthesis.report.html.page import legend
+from synthesis.report.reading import Record
+
+CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
+RULE_PAGES = "/rules"
+
+
+class CaseView(NamedTuple):
+    """The parts of one case, ready for a template."""
+
+    conversation: Markup
+    notes: Markup
+    check_list: Markup
+    legend: Markup
+    content_warning: str
+
+
+def case_view(result: CaseResult, glossary: Glossary, anchor: str, styles: SignalStyles | None = None) -> CaseView:
+    """Draw one result; `anchor` keeps the links of several cases on one page apart."""
+    styles = styles or SignalStyles.of(result.findings)
+    marks = Marks(result, styles, glossary, anchor, rule_pages=RULE_PAGES)
+    return CaseView(
+        Markup(marks.conversation()),
+        Markup(marks.notes()),
+        Markup(check_list(result, glossary)),
+        Markup(legend(styles, glossary)),
+        CONTENT_WARNING if needs_content_warning(result) else "",
+    )
+
+
+def needs_content_warning(result: CaseResult) -> bool:
+    """Whether a result is about a crisis: by its tags, or by what was found in the user's words."""
+    return is_tagged_crisis(result.tags) or any(finding.signal == "crisis.cue" for finding in result.findings)
+
+
+def is_tagged_crisis(tags: Iterable[str]) -> bool:
+    return any("crisis" in tag for tag in tags)
+
+
+def with_texts_of(case: Case, result: CaseResult) -> CaseResult:
+    """The result as a run that keeps texts gives it."""
+    return msgspec.structs.replace(result, texts=texts_of(case))
+
+
+def texts_of(case: Case) -> Record:
+    if case.messages:
+        return {"messages": msgspec.to_builtins(case.messages)}
+    return {"user": case.user, "assistant": case.assistant}

@@ -1,0 +1,122 @@
+"""The layout of all pages: navigation, styles and scripts.
+
+    return page(request, "rules.html", title="Rules", rules=rules)
+
+Templates extend `base.html` and fill its blocks `main` and `script`. Everything in them is escaped, except
+`Markup`, which was made safe elsewhere. No inline style or script: the content security policy forbids both.
+"""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from synthesis._version import __version__
+from synthesis.report import html as report_page
+from synthesis.report.plain import count
+from synthesis.report.verdicts import DISCLAIMER
+from synthesis.server.bodies import read_body
+from synthesis.server.errors import ApiError, not_found
+from synthesis.server.state import server_state
+
+router = APIRouter(include_in_schema=False)
+_HERE = Path(__file__).parent.parent
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_SHARED_STYLE = "report.css"  # the look of the HTML report is the look of the pages
+
+
+class NavigationEntry(NamedTuple):
+    """A page that every page links to."""
+
+    path: str
+    title: str
+
+
+NAVIGATION = (
+    NavigationEntry("/", "Try"),
+    NavigationEntry("/runs", "Runs"),
+    NavigationEntry("/judged", "Judged runs"),
+    NavigationEntry("/label", "Label"),
+    NavigationEntry("/rules", "Rules"),
+    NavigationEntry("/docs", "API"),
+)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"asset": asset, "version": __version__, "disclaimer": DISCLAIMER, "count": count}
+    return environment
+
+
+def page(request: Request, template: str, *, title: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page in the layout; the navigation entry closest to its path is marked."""
+    path = request.url.path
+    inside = [entry.path for entry in NAVIGATION if path == entry.path or path.startswith(f"{entry.path}/")]
+    shared = {
+        "title": title,
+        "navigation": NAVIGATION,
+        "here": max(inside, key=len, default=""),
+        "has_session": server_state(request).settings.token is not None,
+    }
+    return HTMLResponse(_environment().get_template(template).render({**shared, **values}), status)
+
+
+def fragment(template: str, **values: Any) -> HTMLResponse:
+    """A part of a page, for a script to insert."""
+    return HTMLResponse(_environment().get_template(template).render(values))
+
+
+def error_page(request: Request, error: ApiError) -> Response:
+    response = page(request, "error.html", title="Error", status=error.status, error=error.detail)
+    response.headers.update(error.headers)
+    return response
+
+
+async def read_form(request: Request) -> dict[str, list[str]]:
+    """The fields of a form (application/x-www-form-urlencoded), within the limits."""
+    settings = server_state(request).settings
+    body = await read_body(request, settings.max_body, settings.timeout)
+    try:
+        return parse_qs(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=1000)
+    except ValueError:
+        raise ApiError(422, "invalid_form", "The form could not be read.") from None
+
+
+def number_in(text: str | None) -> int:
+    """The page number in an address; 1 for anything that is not a number."""
+    return min(max(int(text), 1), 1_000_000) if text and text.isascii() and text.isdecimal() and len(text) < 10 else 1
+
+
+@cache
+def _assets() -> dict[str, tuple[bytes, str]]:
+    """Styles and scripts by name. A request can only pick one of these: it never becomes a path."""
+    files = [*(_HERE / "static").iterdir(), Path(report_page.__file__).parent / "style.css"]
+    named = {_SHARED_STYLE if path.name == "style.css" else path.name: path for path in files}
+    return {name: (path.read_bytes(), _KINDS[path.suffix]) for name, path in named.items() if path.suffix in _KINDS}
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a style or script; it changes with its content, so a browser may cache it forever."""
+    return f"/static/{name}?v={hashlib.sha256(_assets()[name][0]).hexdigest()[:12]}"
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    if name not in _assets():
+        raise not_found("There is no such file.")
+    content, kind = _assets()[name]
+    return Response(content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})

@@ -1,0 +1,174 @@
+"""What every request passes: a known host, no writing from other sites, the token; and security headers on the answer.
+
+- Host: only names that belong to this server are answered, so that no foreign name can be made to point here (DNS
+  rebinding). Health checks come by any name and learn nothing.
+- Cross-site: a request that changes or computes something is refused if the browser says that another site sent it.
+- Token: if there is one, everything but health, styles and the login requires it. Programs send it as a bearer token;
+  people log in with it and get a cookie.
+"""
+
+import hashlib
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote, urlsplit
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from synthesis.server.errors import ApiError, json_response
+from synthesis.server.settings import LOOPBACK_NAMES, ServerSettings, address_of, is_loopback
+
+COOKIE = "synthesis_session"
+HEALTH = {"/healthz", "/readyz"}
+LOGIN = "/login"
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+OWN_SITE = {b"same-origin", b"none"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # under `no-referrer` a browser would hide the origin of our own forms too
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "cache-control": "no-store",
+}
+_PURPOSE = b"synthesis session"
+_RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+class TokenAuth:
+    """Compares tokens and session cookies. Without a token, anyone who can reach the server is let in."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token.encode() if token is not None else None
+        # The cookie is derived from the token: anyone who steals it can read pages here, but does not know the token.
+        # No session is stored, so every worker process accepts it and none forgets it on a restart.
+        self.session = hmac.new(token.encode(), _PURPOSE, hashlib.sha256).hexdigest() if token else ""
+
+    def accepts_token(self, given: bytes) -> bool:
+        return self._token is None or hmac.compare_digest(given, self._token)
+
+    def accepts(self, authorization: bytes | None, cookies: bytes | None) -> bool:
+        """Whether a request with these headers is allowed; compared in constant time."""
+        if self._token is None:
+            return True
+        if authorization is not None:
+            scheme, _, given = authorization.partition(b" ")
+            return scheme.lower() == b"bearer" and self.accepts_token(given.strip())
+        return cookies is not None and hmac.compare_digest(_session_in(cookies), self.session.encode())
+
+
+def _session_in(header: bytes) -> bytes:
+    try:
+        found = SimpleCookie(header.decode("latin-1")).get(COOKIE)
+    except CookieError:
+        return b""
+    return found.value.encode() if found else b""
+
+
+class SecurityMiddleware:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app = app
+        self._hosts = _HostNames(settings)
+        self._auth = TokenAuth(settings.token)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = _completed(message["headers"])
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self._app(scope, receive, send_with_headers)
+        elif refusal.status == 401 and _is_page_request(scope):
+            await _to_login(scope, receive, send_with_headers)
+        else:
+            await json_response(refusal)(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> ApiError | None:
+        """Why a request is refused; None if it is allowed."""
+        path: str = scope["path"]
+        if path in HEALTH:
+            return None
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if not self._hosts.knows(headers.get(b"host", b"")):
+            hint = "Use the address that the server printed, or start it with --allow-host NAME."
+            return ApiError(400, "unknown_host", "This server does not answer to that host name.", hint)
+        if scope["method"] not in SAFE_METHODS and not _is_same_site(headers):
+            return ApiError(403, "cross_site", "Another site may not do this.", "Use the pages of this server.")
+        if path == LOGIN or path.startswith("/static/"):
+            return None
+        if not self._auth.accepts(headers.get(b"authorization"), headers.get(b"cookie")):
+            hint = "Send the token as 'Authorization: Bearer TOKEN', or log in on the page."
+            return ApiError(401, "token_needed", "A token is required.", hint, {"WWW-Authenticate": "Bearer"})
+        return None
+
+
+class _HostNames:
+    """The names that belong to this server.
+
+    DNS cannot redirect a literal address, so a server that listens beyond loopback accepts any of them.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._names = {*LOOPBACK_NAMES, settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
+        self._any_address = not is_loopback(settings.host)
+        self._known: set[bytes] = set()
+
+    def knows(self, host: bytes) -> bool:
+        if host in self._known:
+            return True
+        name = _host_name(host)
+        if name is None or not (name in self._names or (self._any_address and address_of(name) is not None)):
+            return False
+        if (
+            len(self._known) < 100
+        ):  # bounded: the few spellings in use make most requests one look-up, and no client can fill memory
+            self._known.add(host)
+        return True
+
+
+def _host_name(host: bytes) -> str | None:
+    try:
+        return urlsplit(f"//{host.decode('ascii')}").hostname
+    except ValueError:
+        return None
+
+
+def _is_same_site(headers: dict[bytes, bytes]) -> bool:
+    """Programs send neither header; a browser sends at least one, and a page cannot forge it."""
+    if headers.get(b"sec-fetch-site", b"same-origin") not in OWN_SITE:
+        return False
+    origin = headers.get(b"origin")
+    if origin is None:
+        return True
+    _, separator, host = origin.partition(b"://")
+    return bool(separator) and host == headers.get(b"host")
+
+
+def _is_page_request(scope: Scope) -> bool:
+    accepts = Request(scope).headers.get("accept", "")
+    return scope["method"] == "GET" and "text/html" in accepts and not scope["path"].startswith("/api/")
+
+
+async def _to_login(scope: Scope, receive: Receive, send: Send) -> None:
+    from starlette.responses import RedirectResponse
+
+    await RedirectResponse(f"{LOGIN}?next={quote(scope['path'])}", 303)(scope, receive, send)
+
+
+def _completed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of every answer; those that a route has set itself stay."""
+    present = {name for name, _ in headers}
+    return [*headers, *(pair for pair in _RAW if pair[0] not in present)]

@@ -1,0 +1,140 @@
+"""What all routes of one process share: rules, evaluator, glossary, job queues, history, limits and counts."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from synthesis.checks.registry import checks, get_check
+from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.glossary import glossary_of
+from synthesis.model import Case, CaseResult, case_outcome
+from synthesis.model.result import merged_findings
+from synthesis.report.glossary import Glossary
+from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.evaluator import Evaluator
+from synthesis.server.jobs import JobQueue, JobStore
+from synthesis.server.judging import JudgeFolder, run_judging
+from synthesis.server.limits import Slots, in_thread
+from synthesis.server.metrics import Metrics
+from synthesis.server.rulebook import Rulebook, loaded_rules
+from synthesis.server.saved_runs import HistoryHandle
+from synthesis.server.settings import ServerSettings
+from synthesis.server.uploads import UploadFolder, run_uploads
+
+if TYPE_CHECKING:
+    from synthesis.history.store import History
+
+T = TypeVar("T")
+SHORT = 4_000  # characters; a longer text is evaluated in a thread, so that it does not hold up other requests
+THREADS = 2  # the interpreter runs one at a time; the second keeps a query of the history from waiting for a long text
+
+
+class ServerState:
+    """One per process; routes get it by `server_state(request)`."""
+
+    def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
+        self.settings = settings
+        self.metrics = metrics
+        self.slots = Slots(settings.concurrency, "evaluations")
+        self.followers = Slots(settings.concurrency, "clients following a job")
+        self.threads = ThreadPoolExecutor(THREADS, "evaluation")
+        self.uploads = JobQueue(settings.uploads, "uploads waiting or running", run_uploads)
+        self.judging = JobQueue(settings.uploads, "judged runs waiting or running", run_judging)
+        self.history = HistoryHandle(settings.history)
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        return loaded_rules(self.settings.folders, self.settings.disabled)
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return Evaluator(self.rules, keep_text=False)
+
+    @cached_property
+    def glossary(self) -> Glossary:
+        return glossary_of(self.rules)
+
+    @cached_property
+    def rulebook(self) -> Rulebook:
+        return Rulebook(self.rules)
+
+    @cached_property
+    def is_ready(self) -> bool:
+        """Loads the rules. The first evaluation in a language is slow, so English has its first one here."""
+        for asked in (DEFAULT_CHECKS, tuple(checks())):
+            self.evaluate(Case("", asked, "I feel awful.", "That sounds hard."))
+        return True
+
+    async def verdict(self, case: Case) -> CaseResult:
+        """The result of one case; 429 if the server is busy, 408 if it takes too long."""
+        with self.slots.one():
+            return await self.result(case)
+
+    async def result(self, case: Case) -> CaseResult:
+        """The same for a caller that holds a slot already."""
+        if len(case.user) + len(case.assistant) + sum(len(turn.content) for turn in case.messages) <= SHORT:
+            result = self.evaluate(case)
+        else:
+            result = await self.in_thread(lambda: self.evaluate(case))
+        self.metrics.count_case(result.outcome)
+        return result
+
+    def evaluate(self, case: Case) -> CaseResult:
+        """The result of one case.
+
+        The evaluator prepares its patterns once per set of checks, and clients could ask for any set. So it runs one of
+        two, the default three or all, and the checks that were not asked for are dropped.
+        """
+        asked = case.checks
+        known = DEFAULT_CHECKS if set(asked) <= set(DEFAULT_CHECKS) else tuple(checks())
+        result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
+        return result if asked == known else _only(result, asked)
+
+    @cached_property
+    def upload_store(self) -> JobStore[UploadFolder]:
+        return JobStore(Path(self.settings.folder), UploadFolder)
+
+    @cached_property
+    def judge_store(self) -> JobStore[JudgeFolder]:
+        return JobStore(Path(self.settings.folder), JudgeFolder)
+
+    async def in_thread(self, work: "Callable[[], T]") -> T:
+        """Run work that would block the event loop; 408 if it takes too long."""
+        return await in_thread(self.threads, self.settings.timeout, work)
+
+    async def from_history(self, ask: "Callable[[History], T]") -> T:
+        """Ask the history in a thread; 404 if there is none."""
+        return await self.in_thread(lambda: ask(self.history.open()))
+
+    def close(self) -> None:
+        self.uploads.close()
+        self.judging.close()
+        self.history.close()
+        self.threads.shutdown(wait=False, cancel_futures=True)
+
+
+def server_state(request: Request) -> ServerState:
+    found: ServerState = request.app.state.server
+    return found
+
+
+def known_checks(names: Sequence[str]) -> tuple[str, ...]:
+    """The checks of these names, each once; the default three if none is named."""
+    return tuple(dict.fromkeys(get_check(name).name for name in names)) or DEFAULT_CHECKS
+
+
+def _only(result: CaseResult, names: Sequence[str]) -> CaseResult:
+    """A result as if only these checks had been asked for."""
+    kept = {name: result.checks[name] for name in names}
+    return msgspec.structs.replace(
+        result,
+        checks=kept,
+        outcome=case_outcome(kept),
+        findings=merged_findings(kept.values()),
+        label_comparison={name: label for name, label in result.label_comparison.items() if name in kept},
+    )

@@ -1,0 +1,114 @@
+"""Uploaded case files: each in a folder of its own, evaluated one by one in a process beside the server."""
+
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, Any
+
+import msgspec
+
+from synthesis.errors import SynthesisError
+from synthesis.model.report import Report
+from synthesis.runner.files import evaluate_files
+from synthesis.runner.spec import InputFile, RunSpec
+from synthesis.server.errors import ErrorDetail
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, run_jobs
+from synthesis.server.rulebook import loaded_rules
+
+BLOCK = 128 << 10  # bytes between two looks at whether to cancel, and two counts of progress
+PAUSE = 0.1  # seconds between two writes of the state file
+
+
+class Upload(Job, frozen=True, omit_defaults=True):
+    """An uploaded file and the progress of its evaluation."""
+
+    size: Annotated[int, msgspec.Meta(description="Bytes of the file.")]
+    read: Annotated[int, msgspec.Meta(description="Bytes evaluated so far.")] = 0
+    cases: Annotated[int, msgspec.Meta(description="Cases evaluated so far.")] = 0
+    summary: Annotated[
+        dict[str, Any] | None, msgspec.Meta(description="The report's summary, once it is finished.")
+    ] = None
+    error: Annotated[ErrorDetail | None, msgspec.Meta(description="Why it failed.")] = None
+
+
+class UploadOptions(msgspec.Struct, frozen=True):
+    """How to evaluate an uploaded file."""
+
+    kind: str = "jsonl"
+    checks: tuple[str, ...] = ()
+    language: str | None = None
+    on_bad_row: str | None = None
+    columns: dict[str, str] = {}
+    folders: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+    most_line: int = 1 << 20
+
+
+class UploadFolder(JobFolder[Upload]):
+    """The files of one upload."""
+
+    kind = Upload
+    noun = "upload"
+
+    def input(self, kind: str) -> Path:
+        return self.path / f"upload.{kind}"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.json"
+
+    def clear(self) -> None:
+        for path in self.path.glob("upload.*"):
+            path.unlink(missing_ok=True)
+
+
+class _Cancelled(Exception):  # noqa: N818 - not an error: a client asked for it
+    """The upload was cancelled."""
+
+
+def run_uploads(jobs: Connection) -> None:
+    """The process beside the server: evaluates the uploads that come through the pipe."""
+    run_jobs(jobs, lambda path, options: _run(UploadFolder(path), options))
+
+
+def _run(folder: UploadFolder, options: UploadOptions) -> None:
+    """Evaluate one upload. Its file is removed afterwards, also after an error: it holds what people wrote."""
+    try:
+        folder.change(state=RUNNING)
+        summary = _evaluate(folder, options).summary
+        size = folder.load().size
+        folder.change(state=DONE, read=size, cases=summary["cases"], summary=summary)
+    except _Cancelled:
+        folder.change(state=CANCELLED)
+    except SynthesisError as error:
+        folder.change(state=FAILED, error=ErrorDetail("invalid_cases", str(error)))
+    finally:
+        folder.input(options.kind).unlink(missing_ok=True)
+
+
+def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
+    written = monotonic()
+
+    def note(cases: int, read: int, _: int) -> None:
+        nonlocal written
+        if folder.is_cancelled:
+            raise _Cancelled
+        if monotonic() - written > PAUSE:
+            folder.change(cases=cases, read=read)
+            written = monotonic()
+
+    if folder.is_cancelled:
+        raise _Cancelled
+    spec = RunSpec(
+        inputs=(InputFile(folder.input(options.kind), f"upload.{options.kind}"),),
+        checks=options.checks,
+        columns=options.columns,
+        on_bad_row=options.on_bad_row,
+        language=options.language,
+        rules=options.folders,
+        disabled=options.disabled,
+        max_line=options.most_line,
+        out=folder.report,
+    )
+    rules = loaded_rules(options.folders, options.disabled)
+    return evaluate_files(spec, progress=note, rules=rules, block_size=BLOCK).report

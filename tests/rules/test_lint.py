@@ -1,0 +1,78 @@
+"""The linter names what a speaker could not review, where it is, and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from synthesis.checks import signals
+from synthesis.rules.lint import LONGEST_PATTERN, lint
+from synthesis.rules.ruleset import load_rules
+
+LONG = f"zonk ({'|'.join(f'word{n}' for n in range(40))})"
+RULE = """
+  - id: agency.negative.{name}
+    group: mine
+    {what}
+    why: It is only a test.
+    instead: Say something else here.
+    match: [Just zonk it., Now zonk it!]
+    miss: [Zonk is a word., It zonks.]
+"""
+RULES = {
+    "good": "pattern: zonk (it|him) (it|him)( it)?",
+    "escaped": r"pattern: zonk (\(|\)|\(it\||[(|)])",
+    "plain": "pattern: zonk (it|him|it)",
+    "nested": "pattern: zonk (it|(?:him|it)|her)",
+    "spelling": "pattern: zonk (don't|won't|DON’T) go",
+    "list": "pattern: zonk (<third_person>|<negator>|<third_person>)",
+    "groups": "pattern: (zonk it|zonk (a|b)|zonk (a|b))",
+    "condition": "pattern: zonk\n    unless: {after: [so (sad|bad|sad)]}",
+    "sentence": "sentence: {has: [zonk (sad|bad|sad)]}\n    label: zonks",
+    "long": f"pattern: {LONG}",
+}
+REPEATED = {
+    "plain": "it",
+    "nested": "it",
+    "spelling": "don't",
+    "list": "<third_person>",
+    "groups": "zonk (a|b)",
+    "condition": "sad",
+    "sentence": "sad",
+}
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("pack")
+    shared = f"lists: {{moods: [sad, glad|sad]}}\nguards: {{gone: {{before: ['{LONG}']}}}}\nrules:"
+    rules = (RULE.format(name=name, what=what) for name, what in RULES.items())
+    (folder / "pack.yaml").write_text("language: en\nname: mine\nversion: '1'\nlicence: MIT\n", encoding="utf-8")
+    (folder / "mine.yaml").write_text(shared + "".join(rules), encoding="utf-8")
+    return [str(message) for message in lint(load_rules(signals(), [folder]))]
+
+
+def on(messages: list[str], place: str) -> list[str]:
+    return [message for message in messages if f"{place}: " in message]
+
+
+def test_what_is_fine_has_no_message(messages: list[str]) -> None:
+    assert on(messages, "agency.negative.good") + on(messages, "agency.negative.escaped") == []
+
+
+@pytest.mark.parametrize(("name", "word"), REPEATED.items())
+def test_a_repeated_alternative_is_named(messages: list[str], name: str, word: str) -> None:
+    (message,) = on(messages, f"agency.negative.{name}")
+    assert f"'{word}' appears 2 times among the alternatives" in message
+    assert message.endswith("keep one")
+
+
+def test_a_pattern_that_is_too_long_to_review_is_named_with_its_place(messages: list[str]) -> None:
+    (message,) = on(messages, "agency.negative.long")
+    assert Path(message.split(":")[0]).name == "mine.yaml"
+    assert message.split(":")[1].isdigit()
+    assert f"has {len(LONG)} characters, more than {LONGEST_PATTERN}: split it" in message
+
+
+def test_lists_and_guards_are_named_by_language_and_name(messages: list[str]) -> None:
+    assert "'sad' appears 2 times" in on(messages, "en: list <moods>")[0]
+    assert "characters" in on(messages, "en: guard gone")[0]
