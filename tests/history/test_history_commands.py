@@ -179,10 +179,10 @@ def test_old_runs_are_pruned_and_named(cli: CommandLine, cases: Path, place: str
 
 
 @pytest.mark.parametrize("age", ["", "30", "d", "-1d", "1y", "999999d", "1.5d"])
-def test_what_is_no_age_deletes_nothing(cli: CommandLine, cases: Path, age: str) -> None:
+def test_what_is_not_an_age_deletes_nothing(cli: CommandLine, cases: Path, age: str) -> None:
     cli(cases, "--save")
     done = cli("history", "prune", "--older-than", age)
-    assert (done.code, "is no age" in done.err) == (1, True)
+    assert (done.code, "is not an age" in done.err) == (1, True)
     assert len(json.loads(cli("history", "list", "--json").out)) == 1
 
 
