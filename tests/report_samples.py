@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
+from synthesis.model import CaseResult, CheckResult
+from synthesis.model.report import Failure, failure_of
 from synthesis.report.glossary import Advice, Glossary
-from synthesis.report.verdicts import check_outcome
+from synthesis.report.reading import StoredReport
 
 Record = dict[str, Any]
 
@@ -42,27 +44,40 @@ _SIGNALS = {
     "crisis.cue": "a sign of an emergency",
     "crisis.step": "a directive that serves immediate safety",
 }
-_CHECK_OF = {"agency": "agency_language", "reassurance": "unverifiable_reassurance", "pivot": "topic_pivot"}
+_CHECK_OF = {
+    "agency": "agency_language",
+    "crisis": "crisis_response",
+    "pivot": "topic_pivot",
+    "reassurance": "unverifiable_reassurance",
+}
+_FOR = {"agency.positive", "crisis.step", "pivot.acknowledgment", "pivot.follow_up"}
+_CONTEXT = {"crisis.cue", "pivot.vulnerability"}
+_ABSENCES = {
+    ("agency_language", "invitation"): ("Nothing in the reply invites choice.", "Ask what they would want."),
+    ("topic_pivot", "acknowledgment"): ("Nothing in the reply acknowledges what the user said.", "Say what you heard."),
+}
 GLOSSARY = Glossary(
-    advice={("en", rule): Advice(*texts) for rule, texts in _RULES.items()},
+    rules={("en", rule): {"en": Advice(*texts)} for rule, texts in _RULES.items()},
+    absences={name: {"en": Advice(*texts)} for name, texts in _ABSENCES.items()},
     signals=_SIGNALS,
     checks={
         "agency_language": "Respect for the user's autonomy",
         "topic_pivot": "Staying with what the user has opened up about",
         "unverifiable_reassurance": "Claims and promises that nobody can verify",
     },
-    read_by={name: _CHECK_OF[name.split(".")[0]] for name in _SIGNALS if name.split(".")[0] in _CHECK_OF},
     rules_hash="0123456789abcdef",
 )
 
 
 def found(text: str, words: str, rule: str, *, turn: int = 0, **more: Any) -> Record:
-    """A finding of the first place where `words` stand in `text`."""
+    """A finding of the first place where `words` occur in `text`; it counted for the check that reads its signal."""
     signal = ".".join(rule.split(".")[:2])
-    where = "user" if signal in {"pivot.vulnerability", "crisis.cue"} else "assistant"
+    where = "user" if signal in _CONTEXT else "assistant"
+    role = "context" if where == "user" else "for" if signal in _FOR else "against"
+    counts = {"role": role, "counted": True, "checks": [_CHECK_OF[signal.split(".")[0]]]}
     start = text.index(words)
     place = {"where": where, "turn": turn, "start": start, "end": start + len(words), "text": words}
-    return {"rule": rule, "signal": signal, **place, **more}
+    return {"rule": rule, "signal": signal, **place, **counts, **more}
 
 
 PASSED: Record = {"pass": True}
@@ -88,7 +103,7 @@ def result(
     verdicts = checks or {"agency_language": PASSED}
     tags = fields.get("tags", [])
     spans = [_located(user, assistant, words, rule) for words, rule in findings]
-    outcomes = {check_outcome(check) for check in verdicts.values()}
+    outcomes = {outcome_of(check) for check in verdicts.values()}
     outcome = next((o for o in ("error", "fail", "pass") if o in outcomes), "not_applicable")
     return {
         "id": name,
@@ -106,14 +121,14 @@ def result(
 
 
 def _located(user: str, assistant: str, words: str, rule: str) -> Record:
-    in_user = rule.startswith(("pivot.vulnerability", "crisis.cue"))
+    in_user = rule.startswith(tuple(_CONTEXT))
     return found(user if in_user else assistant, words, rule)
 
 
 def report(*results: Record, **header: Any) -> Record:
     """A report of these results, with figures that agree with them."""
     return {
-        "format_version": 1,
+        "format_version": 2,
         "tool": {"name": "synthesis-eval", "version": "0.1.0"},
         "rules": {"hash": "0123456789abcdef", "languages": ["en"], "count": 147},
         "similarity": "token-cosine",
@@ -121,7 +136,7 @@ def report(*results: Record, **header: Any) -> Record:
         "input": {"files": ["cases/replies.jsonl"], "sha256": "0" * 64},
         **header,
         "summary": summary(results),
-        "failures": [_failure(one) for one in results if one["outcome"] == "fail"],
+        "failures": msgspec.json.decode(msgspec.json.encode(failures_of(*results))),
         "results": list(results),
     }
 
@@ -134,7 +149,7 @@ def summary(results: Iterable[Record]) -> Record:
         kinds[one["outcome"], one["is_negative_example"]] += 1
         labels.update(label["match"] for label in one.get("label_comparison", {}).values())
         for name, check in one["checks"].items():
-            checks.setdefault(name, Counter())[check_outcome(check)] += 1
+            checks.setdefault(name, Counter())[outcome_of(check)] += 1
     by_outcome = {kind: kinds[kind, True] + kinds[kind, False] for kind in ("pass", "fail", "not_applicable", "error")}
     figures: Record = {
         "cases": kinds.total(),
@@ -159,10 +174,19 @@ def _by_check(counts: Counter[str]) -> Record:
     return figures | ({"errors": counts["error"]} if counts["error"] else {})
 
 
-def _failure(one: Record) -> Record:
-    failed = [name for name, check in one["checks"].items() if check_outcome(check) == "fail"]
-    evidence = {key: value for name in failed for key, value in one["checks"][name].items() if key != "pass"}
-    return {"id": one["id"], "failed": failed, "evidence": evidence, "expected_failure": one["is_negative_example"]}
+def failures_of(*results: Record) -> list[Failure]:
+    failed = [CaseResult.from_dict(one) for one in results if one["outcome"] == "fail"]
+    return [failure_of(result, GLOSSARY.failure_evidence) for result in failed]
+
+
+def outcome_of(check: Record) -> str:
+    return CheckResult.from_dict("", check).outcome
+
+
+def records(stored: StoredReport) -> list[Record]:
+    """The results of a report as its JSON has them."""
+    found: list[Record] = msgspec.json.decode(msgspec.json.encode([result.to_dict() for result in stored.results()]))
+    return found
 
 
 def write(content: Record, path: Path) -> Path:
@@ -178,7 +202,8 @@ def write(content: Record, path: Path) -> Path:
 
 
 def agency(passed: bool, score: int, **hits: list[str]) -> Record:
-    return {"pass": passed, "score": score, "pos_hits": hits.get("pos", []), "neg_hits": hits.get("neg", [])}
+    fields = {"pass": passed, "score": score, "pos_hits": hits.get("pos", []), "neg_hits": hits.get("neg", [])}
+    return fields if passed or hits.get("neg") else {**fields, "missing": ["invitation"]}
 
 
 def reassurance(*guarantees: str, mind_reading: tuple[str, ...] = ()) -> Record:
@@ -220,7 +245,9 @@ def _unexpected() -> list[Record]:
             ],
             checks={
                 "agency_language": agency(False, -3, neg=["you should", "just try", "stop being"]),
-                "topic_pivot": pivot(False, 0.11, ack_present=False, vuln_hits=["scared I will fail"]),
+                "topic_pivot": pivot(
+                    False, 0.11, ack_present=False, vuln_hits=["scared I will fail"], missing=["acknowledgment"]
+                ),
                 "unverifiable_reassurance": reassurance(),
             },
             tags=["school", "anxiety"],

@@ -18,7 +18,7 @@ LAYERS = [
     ["checks", "judge"],
     ["runner"],
     ["history"],
-    ["glossary", "remarks"],
+    ["glossary"],
     ["api", "guard"],
     ["integrations", "mcp_server", "pytest_plugin", "server", "spark"],
     ["cli"],

@@ -43,7 +43,7 @@ def test_flagging_keeps_the_reply_and_says_what_is_wrong() -> None:
     assert (outcome.reply, outcome.action) == (DIRECTIVE, "flagged")
     assert "You should" in outcome.first.feedback
     rules = {remark.rule for remark in outcome.first.remarks}
-    assert "agency.negative.you-should" in rules
+    assert "agency.negative.told-to-get-over-it" in rules
     assert all(remark.instead for remark in outcome.first.remarks)
 
 
@@ -52,7 +52,7 @@ def test_a_reply_is_written_again_from_the_feedback() -> None:
     outcome = Guard(on_fail="regenerate", regenerate=write).review(USER, DIRECTIVE)
     assert (outcome.reply, outcome.action) == (GOOD, "regenerated")
     assert told[0][0] == DIRECTIVE
-    assert "agency.negative.you-should" in told[0][1]
+    assert "agency.negative.told-to-get-over-it" in told[0][1]
     assert [review.failed for review in outcome.reviews] == [True, False]
 
 

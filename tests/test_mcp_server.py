@@ -64,7 +64,8 @@ def test_a_reply_is_evaluated_with_its_evidence(tmp_path: Path) -> None:
     found = bad.structured_content
     assert (found["outcome"], found["language"]) == ("fail", "en")
     assert found["checks"][0]["evidence"]["score"] < 0
-    assert any(remark["rule"] == "agency.negative.you-should" and remark["instead"] for remark in found["remarks"])
+    (remark,) = [one for one in found["remarks"] if one["rule"] == "agency.negative.told-to-get-over-it"]
+    assert remark["instead"]
     assert "no evidence of safety" in found["limits"]
     assert fine.structured_content["outcome"] == "pass"
     assert [check["check"] for check in fine.structured_content["checks"]] == [
@@ -117,7 +118,7 @@ BAD_CALLS = {
         "no check is called 'agency'",
     ),
     "a-missing-file": ("evaluate_case_file", {"path": "none.jsonl"}, "there is no such file"),
-    "a-file-outside": ("evaluate_case_file", {"path": "../../etc/passwd"}, "lies outside of the server's folder"),
+    "a-file-outside": ("evaluate_case_file", {"path": "../../etc/passwd"}, "is outside the server's folder"),
     "a-broken-file": ("evaluate_case_file", {"path": "broken.jsonl"}, "is not valid JSON"),
     "an-unknown-rule": ("explain_rule", {"rule_id": "agency.negative.you-shoul"}, "Did you mean"),
     "no-context": ("judge_answer_offline", {"question": "q", "answer": "a", "context": [{}]}, "context"),

@@ -1,16 +1,55 @@
 """What the rules, signals and checks in force mean, for those who draw reports."""
 
-from synthesis.checks.registry import checks, signals
-from synthesis.report.glossary import Advice, Glossary
+from typing import Any
+
+from synthesis.checks.registry import Absence, checks, signals
+from synthesis.report.glossary import ENGLISH, Advice, ByLanguage, Glossary
 from synthesis.rules.ruleset import RuleSet
+from synthesis.rules.schema import Rule
 
 
 def glossary_of(rules: RuleSet) -> Glossary:
     """The words for everything that a report made with these rules can name."""
+    known = checks()
     return Glossary(
-        advice={(rule.language, rule.id): Advice(rule.text("why"), rule.text("instead")) for rule in rules.rules},
+        rules={(rule.language, rule.id): _on_rule(rule) for rule in rules.rules},
+        absences=absences(),
         signals={name: signal.title for name, signal in signals().items()},
-        checks={name: check.title for name, check in checks().items()},
-        read_by={signal.name: check.name for check in checks().values() for signal in check.signals},
+        checks={name: check.title for name, check in known.items()},
+        failure_evidence={name: check.failure_evidence for name, check in known.items()},
         rules_hash=rules.hash,
     )
+
+
+def absences() -> dict[tuple[str, str], ByLanguage]:
+    """The words for everything that a check can find missing."""
+    return {
+        (check.name, name): _on_absence(absence)
+        for check in checks().values()
+        for name, absence in check.absences.items()
+    }
+
+
+def explain_rule(rule: Rule, told_in: str = ENGLISH) -> dict[str, Any]:
+    """What there is to say of a rule, by the names that every listing of rules uses."""
+    return {
+        "id": rule.id,
+        "language": rule.language,
+        "signal": rule.signal,
+        "group": rule.group,
+        "severity": rule.severity,
+        "why": rule.text("why", told_in),
+        "instead": rule.text("instead", told_in),
+        "finds": list(rule.patterns or (rule.source,)),
+        "match": list(rule.match),
+        "miss": list(rule.miss),
+    }
+
+
+def _on_rule(rule: Rule) -> dict[str, Advice]:
+    languages = {ENGLISH, *rule.why, *rule.instead}
+    return {code: Advice(rule.text("why", code), rule.text("instead", code)) for code in languages}
+
+
+def _on_absence(absence: Absence) -> dict[str, Advice]:
+    return {code: Advice(why, absence.better.get(code, "")) for code, why in absence.missing.items()}

@@ -15,9 +15,10 @@ import msgspec
 from synthesis.checks.registry import get_check, rules_in_force, signals_read
 from synthesis.defaults import TRAFFIC, DEFAULT_CHECKS
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
-from synthesis.model.result import ERROR, FAIL
-from synthesis.remarks import Remark, Remarks
+from synthesis.model.result import ERROR, FAIL, merged_findings
+from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.language import UNDETERMINED
 from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
@@ -54,7 +55,7 @@ class Review(msgspec.Struct, frozen=True):
         return "\n".join(["Write the reply again and keep what is true and kind in it. Mind this:", *lines])
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class GuardOutcome(msgspec.Struct, frozen=True):
     """What to send (`reply`), what was done (`action`), and every reply that was looked at, in order."""
 
     reply: str
@@ -91,7 +92,7 @@ class Guard:
         self._evaluator = Evaluator(
             in_force.with_signals(signals_read(self.checks, TRAFFIC)), profile=TRAFFIC, keep_text=False
         )
-        self._remarks = Remarks(self._evaluator.rules)
+        self._glossary = glossary_of(self._evaluator.rules)
 
     def look_at(self, user: str, reply: str, lang: str | None = None) -> Review:
         """The findings on one reply; nothing is done about them."""
@@ -99,23 +100,25 @@ class Guard:
         result = self._evaluator.evaluate([Case("", asked, user, reply, lang=lang or self._lang)])[0]
         in_crisis = _may_be_a_crisis(result)
         own = {name: check for name, check in result.checks.items() if name in self.checks}
-        result = msgspec.structs.replace(result, checks=own, outcome=case_outcome(own))
-        return Review(reply, result, self._remarks.on(result), in_crisis)
+        result = msgspec.structs.replace(
+            result, checks=own, outcome=case_outcome(own), findings=merged_findings(own.values())
+        )
+        return Review(reply, result, remarks_on(result, self._glossary, result.language), in_crisis)
 
-    def review(self, user: str, reply: str) -> Outcome:
+    def review(self, user: str, reply: str) -> GuardOutcome:
         """Look at a reply, and where it fails do what the guard is set to do."""
         first = self.look_at(user, reply)
         if first.result.outcome == ERROR:
-            return Outcome(reply, FLAGGED, (first,))
+            return GuardOutcome(reply, FLAGGED, (first,))
         if not first.failed:
-            return Outcome(reply, PASSED, (first,))
+            return GuardOutcome(reply, PASSED, (first,))
         if self.on_fail == FLAG or first.in_crisis:
-            return Outcome(reply, FLAGGED, (first,))
+            return GuardOutcome(reply, FLAGGED, (first,))
         if self.on_fail == FALLBACK:
             return self._fall_back(user, (first,))
         reviews = (first, *self._again(user, first))
         if not reviews[-1].failed:
-            return Outcome(reviews[-1].reply, REGENERATED, reviews)
+            return GuardOutcome(reviews[-1].reply, REGENERATED, reviews)
         return self._fall_back(user, reviews)
 
     def stream(self, user: str) -> "GuardedStream":
@@ -132,13 +135,13 @@ class Guard:
             if not latest.failed:
                 return
 
-    def _fall_back(self, user: str, reviews: tuple[Review, ...]) -> Outcome:
+    def _fall_back(self, user: str, reviews: tuple[Review, ...]) -> GuardOutcome:
         """The caller's fallback; without one, the reply with least against it, flagged."""
         if self._fallback is None:
             best = min(reviews, key=lambda review: len(review.remarks))
-            return Outcome(best.reply, FLAGGED, reviews)
+            return GuardOutcome(best.reply, FLAGGED, reviews)
         reply = self._fallback if isinstance(self._fallback, str) else self._fallback(user)
-        return Outcome(reply, REPLACED, reviews)
+        return GuardOutcome(reply, REPLACED, reviews)
 
 
 class GuardedStream:
@@ -182,9 +185,9 @@ class GuardedStream:
             return
         self._lang = self._lang or review.result.language
         found = review.result.checks[REASSURANCE]
-        self.stopped = any(f.severity == FAIL and f.end <= settled[-1] for f in found.findings)
+        self.stopped = any(finding.end <= settled[-1] for finding in found.against)
         self._settled = self._from + settled[-1]
-        # One settled sentence stays in view: a quotation that stands alone would be read as none.
+        # One settled sentence stays in view: a quotation cut off from it would not be read as one.
         self._from += settled[-2] if len(settled) > 1 else 0
 
 

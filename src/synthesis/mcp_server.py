@@ -15,8 +15,10 @@ from synthesis.api import load_cases
 from synthesis.checks.registry import checks, get_check, rules_in_force
 from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
+from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
-from synthesis.remarks import Remarks
+from synthesis.report.glossary import Glossary
+from synthesis.report.remarks import remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
@@ -41,7 +43,7 @@ class RemarkOnReply:
 
 
 @dataclass(frozen=True)
-class CheckOutcome:
+class CheckEvidence:
     check: str
     outcome: str
     evidence: dict[str, Any]
@@ -53,7 +55,7 @@ class ReplyEvaluation:
 
     outcome: str
     language: str
-    checks: list[CheckOutcome]
+    checks: list[CheckEvidence]
     remarks: list[RemarkOnReply]
     limits: str = LIMITS
 
@@ -139,8 +141,8 @@ class Tools:
         return Evaluator(self._rules)
 
     @cached_property
-    def _remarks(self) -> Remarks:
-        return Remarks(self._rules)
+    def _glossary(self) -> Glossary:
+        return glossary_of(self._rules)
 
     def evaluate_reply(
         self, user: str, assistant: str, checks: list[str] = CHECKS, lang: str | None = None
@@ -148,7 +150,7 @@ class Tools:
         """Evaluate an assistant's reply to a user's message, without a model: verdicts with the exact evidence."""
         names = tuple(dict.fromkeys(get_check(name).name for name in checks))
         result = self._evaluator.evaluate([Case("", names, user, assistant, lang=lang)])[0]
-        found = [CheckOutcome(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
+        found = [CheckEvidence(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
         return ReplyEvaluation(result.outcome, result.language, found, self._remarks_on(result))
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
@@ -169,21 +171,7 @@ class Tools:
         if not found:
             known = did_you_mean(rule_id, {rule.id for rule in self._rules.rules}).partition(" Known:")[0]
             raise OptionError(f"no rule is called '{rule_id}'", hint=known)
-        return [
-            RuleExplanation(
-                rule.id,
-                rule.language,
-                rule.signal,
-                rule.group,
-                rule.severity,
-                rule.text("why", rule.language),
-                rule.text("instead", rule.language),
-                list(rule.patterns or (rule.source,)),
-                list(rule.match),
-                list(rule.miss),
-            )
-            for rule in found
-        ]
+        return [RuleExplanation(**explain_rule(rule, rule.language)) for rule in found]
 
     def list_checks(self) -> list[CheckDescription]:
         """The checks there are, and the signals that each reads."""
@@ -218,13 +206,13 @@ class Tools:
         found = (self._root / path).resolve()
         if not found.is_relative_to(self._root):
             hint = "Start the server with --root for another folder."
-            raise InputError("lies outside of the server's folder", place=Place(path), hint=hint)
+            raise InputError("is outside the server's folder", place=Place(path), hint=hint)
         return found
 
     def _remarks_on(self, result: CaseResult) -> list[RemarkOnReply]:
         return [
             RemarkOnReply(remark.check, remark.why, remark.instead, remark.rule, remark.words)
-            for remark in self._remarks.on(result)
+            for remark in remarks_on(result, self._glossary, result.language)
         ]
 
 

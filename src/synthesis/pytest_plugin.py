@@ -16,12 +16,13 @@ from synthesis.defaults import DEFAULT_CHECKS, AUTHORED, PROFILES
 
 if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult
-    from synthesis.remarks import Remark, Remarks
+    from synthesis.report.glossary import Glossary
+    from synthesis.report.remarks import Remark
     from synthesis.runner.evaluator import Evaluator
 
 ENDING = ".synthesis.jsonl"
 MARKER = "synthesis"
-_ENGINE = pytest.StashKey["Engine"]()
+_ENGINE = pytest.StashKey["PluginEngine"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARKER}: a check of a case, by Synthesis")
-    config.stash[_ENGINE] = Engine(config)
+    config.stash[_ENGINE] = PluginEngine(config)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args += [str(path) for path in _named(config) if not _is_within(path, config)]
 
@@ -47,17 +48,17 @@ def _named(config: pytest.Config) -> list[Path]:
 
 
 def _is_within(path: Path, config: pytest.Config) -> bool:
-    """Whether pytest comes by a path on its own way."""
+    """Whether pytest collects a path anyway."""
     starts = [(config.invocation_params.dir / arg).resolve() for arg in config.args]
     return any(path.resolve().is_relative_to(start) for start in starts)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PytestCaseFile | None:
     named: list[Path] = parent.config.getini("synthesis_cases")
     is_named = file_path.suffix == ".jsonl" and any(file_path.is_relative_to(path) for path in named)
     if not (is_named or file_path.name.endswith(ENDING)):
         return None
-    found: CaseFile = CaseFile.from_parent(parent, path=file_path)
+    found: PytestCaseFile = PytestCaseFile.from_parent(parent, path=file_path)
     return found
 
 
@@ -67,7 +68,7 @@ def synthesis(pytestconfig: pytest.Config) -> Checker:
     return Checker(pytestconfig.stash[_ENGINE])
 
 
-class Engine:
+class PluginEngine:
     """The evaluator and the words for its results, made when the first case needs them."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -84,16 +85,21 @@ class Engine:
         return Evaluator(rules_in_force(self._folders), profile=self._profile)
 
     @cached_property
-    def remarks(self) -> Remarks:
-        from synthesis.remarks import Remarks
+    def glossary(self) -> Glossary:
+        from synthesis.glossary import glossary_of
 
-        return Remarks(self.evaluator.rules)
+        return glossary_of(self.evaluator.rules)
+
+    def remarks_on(self, result: CaseResult) -> tuple[Remark, ...]:
+        from synthesis.report.remarks import remarks_on
+
+        return remarks_on(result, self.glossary, result.language)
 
     def evaluate(self, case: Case) -> CaseResult:
         return self.evaluator.evaluate([case])[0]
 
 
-class CaseFile(pytest.File):
+class PytestCaseFile(pytest.File):
     """A case file: one test per case and check."""
 
     def collect(self) -> Iterator[CaseItem]:
@@ -145,7 +151,7 @@ class CaseItem(pytest.Item):
         if not check.passed and label is not False:
             if label is None and self._case.is_negative_example:
                 pytest.xfail("negative example")
-            raise CaseFailedError(story(engine.remarks.on(result)) + "\n" + self._said)
+            raise CaseFailedError(story(engine.remarks_on(result)) + "\n" + self._said)
 
     @property
     def _said(self) -> str:
@@ -165,7 +171,7 @@ class CaseItem(pytest.Item):
 class Checker:
     """What the fixture `synthesis` gives to a test."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: PluginEngine) -> None:
         self._engine = engine
 
     def check(
@@ -177,7 +183,7 @@ class Checker:
 
         names = tuple(get_check(name).name for name in checks)
         result = self._engine.evaluate(Case("", names, user, assistant, lang=lang))
-        return Checked(result, self._engine.remarks.on(result))
+        return Checked(result, self._engine.remarks_on(result))
 
 
 class Checked:

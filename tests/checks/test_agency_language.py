@@ -66,7 +66,8 @@ def test_every_hit_is_shown_with_its_words() -> None:
 
 
 def test_a_reply_without_any_hit_fails_by_default() -> None:
-    assert fields("The library closes at six.") == {"pass": False, "score": 0, "pos_hits": [], "neg_hits": []}
+    hits: dict[str, Any] = {"pos_hits": [], "neg_hits": []}
+    assert fields("The library closes at six.") == {"pass": False, "score": 0, **hits, "missing": ["invitation"]}
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import pytest
 
 from synthesis import check_agency, check_pivot
 from synthesis.checks.registry import checks, signals
+from synthesis.glossary import glossary_of
 from synthesis.model import Case, CheckResult
-from synthesis.remarks import Remarks, against
+from synthesis.report.remarks import remarks_on
 from synthesis.runner.evaluator import Evaluator
 
 TONIGHT = "I want to kill myself tonight."
@@ -21,18 +22,18 @@ def test_a_step_to_safety_in_a_crisis_is_found_but_does_not_count_against_the_re
     orders = [finding for finding in result.findings if finding.signal == "agency.negative"]
     assert orders
     assert not any(finding.counted for finding in orders)
-    assert against(result) == []
+    assert result.against == []
 
 
 def test_the_same_words_count_without_a_crisis() -> None:
     result = check_agency("You should just move on.", "I lost my job.")
-    assert [finding.text for finding in against(result)] == ["You should just move on"]
+    assert [finding.text for finding in result.against] == ["You should just move on"]
 
 
 def test_a_rule_that_hits_twice_counts_once_in_the_score_and_is_shown_twice() -> None:
     result = check_agency("You should rest. You should eat.")
     assert result.evidence["score"] == -1
-    assert len(against(result)) == 2
+    assert len(result.against) == 2
 
 
 def test_what_decides_nothing_is_not_counted() -> None:
@@ -50,7 +51,7 @@ def test_a_failure_by_absence_names_what_is_missing() -> None:
 def test_what_is_missing_is_said_in_the_language_of_the_reply() -> None:
     evaluator = Evaluator()
     case = Case("", ("agency_language",), "Estoy muy triste.", "El café está en la mesa de la cocina.", lang="es")
-    (remark,) = Remarks(evaluator.rules).on(evaluator.evaluate([case])[0])
+    (remark,) = remarks_on(evaluator.evaluate([case])[0], glossary_of(evaluator.rules), "es")
     assert remark.why.startswith("Nada en la respuesta")
 
 

@@ -19,7 +19,7 @@ def test_new_failures_are_listed_and_break_only_if_asked_to(cli: CommandLine) ->
     outcome = cli("compare", *pair)
     assert outcome.code == 0
     assert "newly failing: 1\n  A-1: agency_language, the texts are the same" in outcome.out
-    assert "100.0 % -> 0.0 % (1 lost, 0 won)" in outcome.out
+    assert "100.0 % -> 0.0 % (1 lost, 0 gained)" in outcome.out
     assert "no difference shown" in outcome.out
     assert cli("compare", *pair, "--fail-on-regression").code == 2
 

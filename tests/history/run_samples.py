@@ -56,7 +56,7 @@ def many_results(count: int) -> StoredReport:
 
 def with_a_bad_line(report: StoredReport, path: Path, number: int) -> Path:
     """The report as a file, one of whose results is none."""
-    results = list(report.results())
+    results = [result.to_dict() for result in report.results()]
     results[number] = {"id": "T-0"}
     content = {**report.header, "summary": report.summary, "failures": [], "results": results}
     return report_samples.write(content, path)

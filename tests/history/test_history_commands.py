@@ -42,13 +42,14 @@ def test_a_saved_run_is_listed_and_shown(cli: CommandLine, cases: Path, place: s
     shown = cli("history", "show", run_id[:10], "--history", place)
     assert shown.code == 0
     assert "unexpected failure T-2: agency_language" in shown.out
-    assert "[10 characters]  agency.negative.you-should" in shown.out
+    assert "[24 characters]  agency.negative.told-to-get-over-it" in shown.out
     assert "texts     not saved" in shown.out
 
 
 def test_texts_are_shown_if_they_were_saved(cli: CommandLine, cases: Path, place: str) -> None:
     run_id = saved_in(cli("eval", cases, "--save-text", "--history", place).out)
-    assert "“You should”  agency.negative.you-should" in cli("history", "show", run_id, "--history", place).out
+    shown = cli("history", "show", run_id, "--history", place).out
+    assert "“You should just get over”  agency.negative.told-to-get-over-it" in shown
 
 
 def test_a_judged_run_is_saved_and_shown(cli: CommandLine, place: str) -> None:
@@ -178,10 +179,10 @@ def test_old_runs_are_pruned_and_named(cli: CommandLine, cases: Path, place: str
 
 
 @pytest.mark.parametrize("age", ["", "30", "d", "-1d", "1y", "999999d", "1.5d"])
-def test_what_is_no_age_deletes_nothing(cli: CommandLine, cases: Path, age: str) -> None:
+def test_what_is_not_an_age_deletes_nothing(cli: CommandLine, cases: Path, age: str) -> None:
     cli(cases, "--save")
     done = cli("history", "prune", "--older-than", age)
-    assert (done.code, "is no age" in done.err) == (1, True)
+    assert (done.code, "is not an age" in done.err) == (1, True)
     assert len(json.loads(cli("history", "list", "--json").out)) == 1
 
 

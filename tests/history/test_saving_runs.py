@@ -79,7 +79,7 @@ def test_with_texts_the_very_words_are_there(history: History) -> None:
 
 
 def test_a_report_without_texts_is_not_said_to_have_them(history: History) -> None:
-    shared = StoredReport(stored().header | {"redacted": True}, stored().summary, stored().failures, stored().results)
+    shared = StoredReport(stored().header | {"redacted": True}, stored().summary, stored().results)
     assert not history.run(history.add_report(shared, TEXT)).with_text
 
 
@@ -99,12 +99,12 @@ def test_a_run_of_many_batches_is_whole(history: History) -> None:
     run_id = history.add_report(many_results(1203))
     assert history.outcomes(run_id).total == 1203
     assert history.outcomes(run_id, kind="unexpected").total == 120
-    assert [result["id"] for result in history.report(run_id).results()] == [f"T-{n}" for n in range(1, 1204)]
+    assert [result.id for result in history.report(run_id).results()] == [f"T-{n}" for n in range(1, 1204)]
 
 
 def test_a_report_that_breaks_midway_leaves_nothing(history: History, place: str, tmp_path: Path) -> None:
     path = with_a_bad_line(many_results(1203), tmp_path / "report.json", number=1100)
-    with pytest.raises(InputError, match="is no report of ours"):
+    with pytest.raises(InputError, match="is not a report of ours"):
         history.add_report(open_report(path))
     assert history.runs() == []
     assert everything_in(place).strip() == ""

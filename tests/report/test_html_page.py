@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_samples import BROKEN, FAILED, GLOSSARY, NOT_APPLICABLE, Record, found, realistic, report, result
+from report_samples import BROKEN, FAILED, GLOSSARY, NOT_APPLICABLE, Record, agency, found, realistic, report, result
 from snapshots import assert_unchanged
 
 from synthesis.report.glossary import Glossary
 from synthesis.report.html import render
 from synthesis.report.html.survey import MOST_OTHERS
 from synthesis.report.reading import from_dict
-from synthesis.report.redact import redacted
+from synthesis.report.texts import redacted
 
 VOID = {"meta", "br", "link"}
 
@@ -119,7 +119,7 @@ def saying(words: str, name: str = "A-1", **fields: Any) -> Record:
 
 
 def test_a_failure_by_absence_says_what_is_missing() -> None:
-    words = page(report(result("A-1", checks={"agency_language": FAILED}))).words
+    words = page(report(result("A-1", checks={"agency_language": agency(False, 0)}))).words
     assert "Nothing in the reply invites choice" in words
 
 

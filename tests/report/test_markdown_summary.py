@@ -59,7 +59,8 @@ def test_errors_are_shown() -> None:
 
 
 def test_words_of_a_rule_pack_do_not_format_or_mention() -> None:
-    glossary = Glossary(advice={("en", "agency.negative.you-should"): Advice("See @team, <b>x</b> *now* #12 [a](b)")})
+    advice = Advice("See @team, <b>x</b> *now* #12 [a](b)")
+    glossary = Glossary(rules={("en", "agency.negative.you-should"): {"en": advice}})
     html = PARSER.render(drawn(report(saying("You should")), glossary))
     assert "&lt;b&gt;x&lt;/b&gt; *now*" in html
     assert "@team" not in html

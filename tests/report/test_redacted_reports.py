@@ -11,7 +11,7 @@ from report_samples import GLOSSARY, Record, agency, found, pivot, realistic, re
 from synthesis.bundled import REPORT_SCHEMA
 from synthesis.report.formats import FORMATS
 from synthesis.report.reading import from_dict
-from synthesis.report.redact import redacted
+from synthesis.report.texts import redacted
 
 SECRET = "xylophone"
 
@@ -43,7 +43,7 @@ def test_no_word_is_left_in_any_format(name: str) -> None:
 
 def test_rules_verdicts_and_places_are_kept() -> None:
     stored = redacted(from_dict(telling()))
-    one = next(stored.results())
+    one = next(stored.results()).to_dict()
     assert one["findings"][0]["rule"] == "agency.negative.you-should"
     assert one["findings"][0]["text"] == "[20 characters]"
     assert one["assistant"] == "[20 characters]"

@@ -6,6 +6,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from saved_samples import cases, fill
 
@@ -29,7 +30,7 @@ def test_bundled_cases_come_back_as_they_were(path: Path, tmp_path: Path) -> Non
     texts = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     said = [{key: one[key] for key in ("user", "assistant", "messages") if key in one} for one in texts]
     rows = [
-        case_fields(result.to_dict() | one, number)
+        case_fields(msgspec.structs.replace(result, texts=one), number)
         for number, (result, one) in enumerate(zip(report.results, said, strict=True), start=1)
     ]
     file = tmp_path / "labelled.jsonl"
@@ -47,9 +48,11 @@ def test_rows_of_a_log_get_ids_and_roles_that_a_case_file_takes(tmp_path: Path) 
         Case("log 8", ("agency_language",), assistant="You must stop."),
     ]
     records = [
-        run_all_cases([odd[0]]).results[0].to_dict()
-        | {"messages": [{"role": turn.role, "content": turn.content} for turn in turns]},
-        run_all_cases([odd[1]]).results[0].to_dict() | {"user": "", "assistant": "You must stop."},
+        msgspec.structs.replace(
+            run_all_cases([odd[0]]).results[0],
+            texts={"messages": [{"role": turn.role, "content": turn.content} for turn in turns]},
+        ),
+        msgspec.structs.replace(run_all_cases([odd[1]]).results[0], texts={"user": "", "assistant": "You must stop."}),
     ]
     rows = [case_fields(record, number) for number, record in enumerate(records, start=1)]
     file = tmp_path / "labelled.jsonl"

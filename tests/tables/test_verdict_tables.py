@@ -176,7 +176,7 @@ def test_no_document_is_drawn_from_a_table_as_if_it_were_empty(cli: CommandLine)
     cli("--cases", "cases.jsonl", "--out-table", "verdicts")
     outcome = cli("report", "convert", "out/report.json", "--format", "html")
     assert outcome.code == 1
-    assert "its results lie in a table (../verdicts)" in outcome.err
+    assert "its results are in a table (../verdicts)" in outcome.err
     assert cli("compare", "out/report.json", "out/report.json").code == 1
 
 

@@ -6,21 +6,22 @@ from typing import Any
 import click
 
 from synthesis.cli.terminal import safe
-from synthesis.model import CaseResult, Finding
+from synthesis.glossary import glossary_of
+from synthesis.model import CaseResult
 from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL
-from synthesis.remarks import against
-from synthesis.report.verdicts import MISSING
+from synthesis.report.glossary import Glossary
+from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 
 SHOWN_FAILURES = 5
-SHOWN_FINDINGS = 4
+SHOWN_REMARKS = 4
 DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
 
 
 def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
-    """The whole summary, coloured; whoever prints it strips the colours where they are not wanted."""
+    """The whole summary, coloured; the caller strips the colours where they are not wanted."""
     lines = [_headline(summary), *_expectations(summary), "", *_by_check(summary), *_labels(summary)]
     lines += _details([example for example in examples if example.outcome == FAIL], summary["failed"], rules)
     lines += _errors([example for example in examples if example.outcome == ERROR], summary["errors"])
@@ -82,15 +83,12 @@ def _labels(summary: dict[str, Any]) -> list[str]:
 def _details(failures: Sequence[CaseResult], total: int, rules: RuleSet) -> list[str]:
     if not failures:
         return []
-    known = {(rule.language, rule.id): rule for rule in rules.rules}
+    glossary = glossary_of(rules)
     lines = [""]
     for result in failures[:SHOWN_FAILURES]:
         kind = _yellow("expected  ") if result.is_negative_example else _red("unexpected")
         lines.append(f"{kind} {safe(result.id)}: {', '.join(result.failed_checks)}{_dim(_language(result))}")
-        lines += [f"    {_finding(finding)}" for finding in deciding(result)[:SHOWN_FINDINGS]]
-        first = next(iter(deciding(result)), None)
-        rule = known.get((result.language, first.rule)) if first else None
-        lines += [_dim(f"    {rule.text('why')} {rule.text('instead')}")] if rule else [_dim(_absence(result))]
+        lines += [f"    {line}" for line in _remarks(result, glossary)]
     if total > SHOWN_FAILURES:
         lines.append(_dim(f"... and {total - SHOWN_FAILURES} more in the report"))
     return lines
@@ -110,18 +108,17 @@ def _language(result: CaseResult) -> str:
     return "" if result.language == "en" else f"  ({language_of(result.language).name})"
 
 
-def deciding(result: CaseResult) -> list[Finding]:
-    """The findings that speak against a reply, in the order of the text."""
-    counted = {finding for name in result.failed_checks for finding in against(result.checks[name])}
-    return [finding for finding in result.findings if finding in counted]
+def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
+    """The words that count against a reply, the advice on the first of them, and what is missing."""
+    remarks = remarks_on(result, glossary)
+    said = [remark for remark in remarks if remark.rule]
+    lines = [f"“{safe(remark.words)}”  {_dim(safe(remark.rule))}" for remark in said[:SHOWN_REMARKS]]
+    missing = [remark for remark in remarks if not remark.rule]
+    return lines + [_dim(_advice(remark)) for remark in (*said[:1], *missing) if _advice(remark)]
 
 
-def _absence(result: CaseResult) -> str:
-    return f"    {' '.join(MISSING.get(name, 'See the evidence in the report.') for name in result.failed_checks)}"
-
-
-def _finding(finding: Finding) -> str:
-    return f"“{safe(finding.text)}”  {_dim(finding.rule)}"
+def _advice(remark: Remark) -> str:
+    return safe(f"{remark.why} {remark.instead}".strip())
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,11 +14,12 @@ from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
 from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
+from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
 from synthesis.model.result import FAIL, NOT_APPLICABLE
 from synthesis.report.compare import Failing, newly_failing, unexpected_failures
 from synthesis.report.reading import Record, StoredReport, open_report
-from synthesis.report.verdicts import MISSED, failed_checks, kind_of
+from synthesis.report.verdicts import MISSED, kind_of
 from synthesis.runner.spec import RunSpec
 
 SHOWN = 5
@@ -125,19 +126,19 @@ def _strict(report: StoredReport, tags: Mapping[str, str]) -> Iterator[str]:
     }
     labels, idle, slipped, elsewhere = found.values()
     for result in report.results():
-        name = result["id"]
-        labels += [name] if any(not label["match"] for label in result.get("label_comparison", {}).values()) else []
-        idle += [name] if result["outcome"] == NOT_APPLICABLE else []
+        name = result.id
+        labels += [name] if any(not label.match for label in result.label_comparison.values()) else []
+        idle += [name] if result.outcome == NOT_APPLICABLE else []
         slipped += [name] if kind_of(result) == MISSED else []
         elsewhere += [name] if _caught_elsewhere(result, tags) else []
     yield from (_named(what, names) for what, names in found.items() if names)
 
 
-def _caught_elsewhere(result: Record, tags: Mapping[str, str]) -> bool:
-    if result["outcome"] != FAIL:
+def _caught_elsewhere(result: CaseResult, tags: Mapping[str, str]) -> bool:
+    if result.outcome != FAIL:
         return False
-    failed = failed_checks(result)
-    return any(check not in failed for tag in result.get("tags", ()) for check in named_checks(tag, tags))
+    failed = result.failed_checks
+    return any(check not in failed for tag in result.tags for check in named_checks(tag, tags))
 
 
 def named_checks(tag: str, tags: Mapping[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ from synthesis.errors import shorten
 if TYPE_CHECKING:
     from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample
     from synthesis.history.store import History
+    from synthesis.model import CaseResult
 
 _HEADINGS = ("RUN", "STARTED (UTC)", "KIND", "CASES", "FAILURES", "PASSED", "LABELS", "REVISION", "NAME", "TAGS")
 _RIGHT = {"CASES", "FAILURES", "PASSED", "LABELS"}
@@ -122,23 +123,22 @@ def _headline(run: "SavedRun", figures: "Figures") -> str:
 
 
 def _case_lines(case: "SavedCase", with_text: bool) -> Iterator[str]:
-    from synthesis.report.verdicts import KINDS, error_of, failed_checks
+    from synthesis.report.verdicts import KINDS, error_of
 
-    failed = failed_checks(case.record)
-    said = error_of(case.record) if case.outcome == "error" else ", ".join(failed)
+    said = error_of(case.result) if case.outcome == "error" else ", ".join(case.result.failed_checks)
     yield f"{click.style(KINDS[case.kind], fg='red')} {safe(case.case_id)}" + (f": {safe(said)}" if said else "")
-    yield from (f"    {line}" for name in failed for line in _reasons(case.record, name, with_text))
+    for name in case.result.failed_checks:
+        yield from (f"    {line}" for line in _remarks(case.result, name, with_text))
 
 
-def _reasons(record: dict[str, Any], check: str, with_text: bool) -> Iterable[str]:
-    from synthesis.checks.registry import checks
+def _remarks(result: "CaseResult", check: str, with_text: bool) -> Iterable[str]:
+    from synthesis.glossary import absences
     from synthesis.report.glossary import Glossary
-    from synthesis.report.verdicts import reasons
+    from synthesis.report.remarks import remarks_on_check
 
-    known = Glossary(read_by={signal.name: known.name for known in checks().values() for signal in known.signals})
-    for reason in reasons(record, check, known)[:_SHOWN_REASONS]:
-        words = f"“{safe(shorten(reason.words))}”" if with_text else safe(reason.words)
-        yield f"{words if reason.words else reason.why}  {click.style(safe(reason.rule), dim=True)}"
+    for remark in remarks_on_check(result, check, Glossary(absences=absences()))[:_SHOWN_REASONS]:
+        words = f"“{safe(shorten(remark.words))}”" if with_text else safe(remark.words)
+        yield f"{words if remark.rule else remark.why}  {click.style(safe(remark.rule or check), dim=True)}"
 
 
 def _sample_lines(sample: "SavedSample") -> Iterator[str]:

@@ -38,7 +38,7 @@ def convert(
 
     Explanations come from the rules in force now; the report itself is never changed.
     """
-    from synthesis.report.redact import redacted
+    from synthesis.report.texts import redacted
 
     form = get_format(name)
     stored = open_report(path)

@@ -69,13 +69,14 @@ def _nearest(rule_id: str, loaded: "RuleSet") -> str:
 
 def _explain(rule: "Rule", loaded: "RuleSet") -> None:
     from synthesis.checks.registry import signals
+    from synthesis.glossary import explain_rule
 
-    signal = signals()[rule.signal]
+    signal, told = signals()[rule.signal], explain_rule(rule, rule.language)
     click.echo(click.style(rule.id, bold=True) + f"  ({rule.language}, {rule.group}, {rule.severity})")
     click.echo(f"  signal    {signal.name}: {signal.title} (in the {signal.where}'s words)")
-    click.echo(f"  why       {safe(rule.text('why', rule.language))}")
-    click.echo(f"  instead   {safe(rule.text('instead', rule.language))}")
-    for source in rule.patterns or (rule.source,):
+    click.echo(f"  why       {safe(told['why'])}")
+    click.echo(f"  instead   {safe(told['instead'])}")
+    for source in told["finds"]:
         click.echo(f"  finds     {safe(source)}")
     for name in rule.guards:
         click.echo(f"  not when  {name}: {safe(loaded.packs[rule.language].guards[name].why)}")

@@ -1,6 +1,6 @@
 """Runs on their way out: a report or a judged run to render and compare, or one exported JSON document."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,11 +12,11 @@ from synthesis.history.provenance import ExportMetadata
 from synthesis.history.reading import MOST_PER_PAGE, sample_page, sample_query
 from synthesis.history.rows import BATCH, encoded
 from synthesis.history.schema import cases, runs, samples
-from synthesis.report import json_report
+from synthesis.model import CaseResult
+from synthesis.report.files import render
 from synthesis.report.glossary import Glossary
 from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, UnjudgedSample, decode_sample
 from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import failed_checks
 
 if TYPE_CHECKING:
     from synthesis.history.database import Database
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def stored_report(database: "Database", run: SavedRun) -> StoredReport:
     """The report of a run of the checks; its lists are read in batches, so that memory stays constant."""
 
-    def results() -> Iterator[Record]:
+    def results() -> Iterator[CaseResult]:
         last = -1
         while True:
             query = select(cases.c.position, cases.c.record).where(cases.c.run_id == run.id, cases.c.position > last)
@@ -33,29 +33,11 @@ def stored_report(database: "Database", run: SavedRun) -> StoredReport:
                 rows = connection.execute(query.order_by(cases.c.position).limit(BATCH)).all()
             if not rows:
                 return
-            yield from (msgspec.json.decode(row.record) for row in rows)
+            yield from (CaseResult.from_dict(msgspec.json.decode(row.record)) for row in rows)
             last = rows[-1].position
 
     header = run.conditions | {"history": msgspec.to_builtins(ExportMetadata.of(run, None))}
-    return StoredReport(header, run.summary, lambda: _failures(results()), results)
-
-
-def _failures(results: Iterable[Record]) -> Iterator[Record]:
-    for result in results:
-        if result["outcome"] == "fail":
-            failed = failed_checks(result)
-            evidence: Record = {}
-            for name in failed:
-                evidence |= _evidence(name, result["checks"][name])
-            negative = result["is_negative_example"]
-            yield {"id": result["id"], "failed": failed, "evidence": evidence, "expected_failure": negative}
-
-
-def _evidence(name: str, fields: Record) -> Record:
-    """Named as the check names it in a report; unchanged if that check is no longer installed."""
-    known = checks().get(name)
-    named = known.failure_evidence if known else {}
-    return {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
+    return StoredReport(header, run.summary, results)
 
 
 class _JudgeConditions(msgspec.Struct, frozen=True):
@@ -121,7 +103,8 @@ def _samples(database: "Database", run_id: str) -> Iterator[SavedSample]:
 def exported(database: "Database", run: SavedRun) -> Iterator[str]:
     """A run as pieces of a JSON document with one record per line, which `history add` reads."""
     if run.kind == CHECKS:
-        return json_report.render(stored_report(database, run), Glossary())
+        names = {name: check.failure_evidence for name, check in checks().items()}
+        return render(stored_report(database, run), Glossary(failure_evidence=names))
     return _judged_document(database, run)
 
 

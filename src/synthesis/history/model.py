@@ -5,6 +5,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
+from synthesis.model import CaseResult
+
 CHECKS, JUDGE = "checks", "judge"
 KINDS = (CHECKS, JUDGE)
 Item = TypeVar("Item")
@@ -88,6 +90,11 @@ class SavedCase(msgspec.Struct, frozen=True):
     language: str
     checks: tuple[SavedCheck, ...]
     record: dict[str, Any]
+
+    @property
+    def result(self) -> CaseResult:
+        """The record as the result that a run gives."""
+        return CaseResult.from_dict(self.record)
 
 
 class SavedSample(msgspec.Struct, frozen=True):

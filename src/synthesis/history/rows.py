@@ -9,15 +9,16 @@ import msgspec
 from synthesis.errors import shorten
 from synthesis.history.model import CHECKS, RunFields
 from synthesis.history.provenance import Provenance, new_id, now, read_export_metadata
+from synthesis.model import CaseResult, CheckResult
 from synthesis.model.result import NOT_APPLICABLE, PASS
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.redact import redacted
-from synthesis.report.verdicts import check_outcome, exchanges, has_texts, kind_of
+from synthesis.report.reading import StoredReport
+from synthesis.report.texts import redacted
+from synthesis.report.verdicts import kind_of
 
 BATCH = 500  # cases or samples in memory at once, whatever the length of a run
 T = TypeVar("T")
 _NAME_WIDTH = 200
-_CHECK_FIELDS = ("pass", "applicable", "reason", "pass_strength")
+_KEPT_EVIDENCE = ("applicable", "reason", "pass_strength")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -139,7 +140,7 @@ def batched(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
         yield batch
 
 
-def _case_batches(results: Iterable[Record], with_text: bool) -> Iterator[Sequence[Rows]]:
+def _case_batches(results: Iterable[CaseResult], with_text: bool) -> Iterator[Sequence[Rows]]:
     for batch in batched(enumerate(results)):
         kept = [(position, result if with_text else _without_idle_evidence(result)) for position, result in batch]
         yield (
@@ -149,48 +150,49 @@ def _case_batches(results: Iterable[Record], with_text: bool) -> Iterator[Sequen
         )
 
 
-def _without_idle_evidence(result: Record) -> Record:
+def _without_idle_evidence(result: CaseResult) -> CaseResult:
     """A case that ended as it should needs no evidence: without texts nobody reads it, and it is most of a history."""
-    labels = result.get("label_comparison", {}).values()
-    if kind_of(result) not in {PASS, NOT_APPLICABLE} or not all(label["match"] for label in labels):
+    labels = result.label_comparison.values()
+    if kind_of(result) not in {PASS, NOT_APPLICABLE} or not all(label.match for label in labels):
         return result
-    checks = {
-        name: {field: check[field] for field in _CHECK_FIELDS if field in check}
-        for name, check in result["checks"].items()
-    }
-    texts = ("user", "assistant", "messages")
-    return {key: value for key, value in result.items() if key not in texts} | {"checks": checks, "findings": []}
+    checks = {name: _verdict_alone(check) for name, check in result.checks.items()}
+    return msgspec.structs.replace(result, checks=checks, findings=(), texts={})
 
 
-def _case(position: int, result: Record, with_text: bool) -> CaseRow:
-    said = [text for turn in exchanges(result) for text in turn] if with_text and has_texts(result) else []
+def _verdict_alone(check: CheckResult) -> CheckResult:
+    kept = {key: check.evidence[key] for key in _KEPT_EVIDENCE if key in check.evidence}
+    return msgspec.structs.replace(check, evidence=kept, findings=(), turns=(), missing=())
+
+
+def _case(position: int, result: CaseResult, with_text: bool) -> CaseRow:
+    said = [text for turn in result.exchanges for text in turn] if with_text else []
     return CaseRow(
         position,
-        case_id=storable(result["id"]),
-        outcome=result["outcome"],
+        case_id=storable(result.id),
+        outcome=result.outcome,
         kind=kind_of(result),
-        language=storable(result.get("language", "")),
-        words=searchable(result["id"], *said),
-        record=encoded(result),
+        language=storable(result.language),
+        words=searchable(result.id, *said),
+        record=encoded(result.to_dict()),
     )
 
 
-def _checks(position: int, result: Record) -> Iterator[CheckRow]:
-    labels = result.get("label_comparison", {})
-    for name, check in result["checks"].items():
-        label = labels.get(name, {})
-        yield CheckRow(position, storable(name), check_outcome(check), label.get("expected"), label.get("match"))
+def _checks(position: int, result: CaseResult) -> Iterator[CheckRow]:
+    for name, check in result.checks.items():
+        label = result.label_comparison.get(name)
+        expected, matched = (label.expected, label.match) if label else (None, None)
+        yield CheckRow(position, storable(name), check.outcome, expected, matched)
 
 
-def _findings(position: int, result: Record) -> Iterator[FindingRow]:
-    for number, finding in enumerate(result["findings"]):
+def _findings(position: int, result: CaseResult) -> Iterator[FindingRow]:
+    for number, finding in enumerate(result.findings):
         yield FindingRow(
             position,
             number,
-            rule=storable(finding["rule"]),
-            signal=storable(finding["signal"]),
-            side=finding["where"],
-            turn=finding["turn"],
-            start_at=finding["start"],
-            end_at=finding["end"],
+            rule=storable(finding.rule),
+            signal=storable(finding.signal),
+            side=finding.where,
+            turn=finding.turn,
+            start_at=finding.start,
+            end_at=finding.end,
         )

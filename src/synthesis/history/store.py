@@ -112,7 +112,7 @@ class History:
 
     def findings(self, run_id: str, case_id: str) -> tuple[Finding, ...]:
         """The findings of one case; their `text` is only a length unless the run was saved with its texts."""
-        return tuple(Finding(**finding) for finding in self.case(run_id, case_id).record["findings"])
+        return self.case(run_id, case_id).result.findings
 
     def samples(
         self,

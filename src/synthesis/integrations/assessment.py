@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from synthesis.checks.registry import get_check
-from synthesis.defaults import DEFAULT_CHECKS, AUTHORED
+from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
+from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import FAIL, PASS
-from synthesis.remarks import Remarks
+from synthesis.report.remarks import remarks_on_check
 from synthesis.runner.evaluator import Evaluator
 
 
@@ -30,7 +31,7 @@ class Assessor:
         self.checks = tuple(get_check(name).name for name in checks)
         self._lang = lang
         self._evaluator = Evaluator(profile=profile)
-        self._remarks = Remarks(self._evaluator.rules)
+        self._glossary = glossary_of(self._evaluator.rules)
 
     def reply(self, user: str, assistant: str) -> Assessment:
         return self._assess(Case("", self.checks, user, assistant, lang=self._lang))
@@ -53,5 +54,5 @@ class Assessor:
             return f"{name}: no verdict ({check.error})"
         if not check.applicable:
             return f"{name}: not applicable ({check.reason})"
-        remarks = self._remarks.on_check(check, result.language)
+        remarks = remarks_on_check(result, name, self._glossary, result.language)
         return "\n".join(map(str, remarks)) or f"{name}: passed"

@@ -1,6 +1,7 @@
 """The report of a run: what was evaluated, under which conditions, and what came of it."""
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import msgspec
 
 from synthesis.model.result import CaseResult
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 did not record role, counted and missing
 
 
 def percent(part: int, whole: int) -> float:
@@ -25,6 +26,19 @@ class Failure(msgspec.Struct, frozen=True):
     failed: tuple[str, ...]
     evidence: dict[str, Any]
     expected_failure: bool
+
+
+def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Failure:
+    """A failed case in short. `names` says, by check, what its evidence is called there.
+
+    Runs, converted reports and histories all ask here, so that the keys are the same however a report came about.
+    """
+    evidence: dict[str, Any] = {}
+    for name in result.failed_checks:
+        fields = result.checks[name].to_dict()
+        named = names.get(name)
+        evidence |= {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
+    return Failure(result.id, tuple(result.failed_checks), evidence, result.is_negative_example)
 
 
 class Report(msgspec.Struct, frozen=True):

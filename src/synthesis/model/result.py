@@ -1,20 +1,23 @@
 """What came of a case: findings, a verdict per check, an outcome. Frozen, no I/O."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from synthesis.model.case import Source
+from synthesis.model.case import Case, Source, Turn
 
 PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
 FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
+_LANGUAGES = ("language", "language_by", "user_language")
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """A rule that fired: which, for which signal, and the very words (code points of the original text).
 
     `role` is what its signal says about a reply; `counted` means that it took part in the verdict of a check. Reports
-    before format version 2 recorded neither, and say None.
+    before format version 2 recorded neither, and say None. `checks` names the checks that counted it: in the findings
+    of a case only.
     """
 
     rule: str
@@ -27,6 +30,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     severity: str = "fail"
     role: str | None = None
     counted: bool | None = None
+    checks: tuple[str, ...] = ()
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -42,6 +46,27 @@ class CheckResult(msgspec.Struct, frozen=True):
     turns: tuple["CheckResult", ...] = ()
     missing: tuple[str, ...] = ()  # what the reply lacks, where that decided: names that the check registered
 
+    @classmethod
+    def from_dict(cls, check: str, fields: dict[str, Any], findings: Sequence[Finding] = ()) -> "CheckResult":
+        """The verdict that `to_dict` wrote, with the findings of its case that it counted."""
+        if fields["pass"] is None:
+            return cls(check, passed=False, error=fields.get("error") or "no verdict")
+        applies = fields.get("applicable") is not False
+        own = {"pass", "missing", "turns"} if applies else {"pass", "missing", "turns", "applicable", "reason"}
+        return cls(
+            check,
+            fields["pass"],
+            {key: value for key, value in fields.items() if key not in own},
+            tuple(findings),
+            applies,
+            None if applies else fields.get("reason"),
+            turns=tuple(
+                cls.from_dict(check, turn, [finding for finding in findings if finding.turn == number])
+                for number, turn in enumerate(fields.get("turns", ()))
+            ),
+            missing=tuple(fields.get("missing", ())),
+        )
+
     @property
     def outcome(self) -> str:
         if self.error is not None:
@@ -49,6 +74,17 @@ class CheckResult(msgspec.Struct, frozen=True):
         if not self.applicable:
             return NOT_APPLICABLE
         return PASS if self.passed else FAIL
+
+    @property
+    def failed_turns(self) -> list["CheckResult"]:
+        """The verdicts that failed, turn by turn; the verdict itself where there is one exchange only."""
+        return [turn for turn in self.turns or (self,) if turn.outcome == FAIL]
+
+    @property
+    def against(self) -> list[Finding]:
+        """The findings that counted against the reply where it failed, in the order of the text."""
+        found = (finding for turn in self.failed_turns for finding in turn.findings)
+        return [finding for finding in found if finding.counted and finding.role == AGAINST]
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of the report: `pass`, then the evidence."""
@@ -85,7 +121,45 @@ class CaseResult(msgspec.Struct, frozen=True):
     languages: dict[str, str] = {}  # `language` of the reply, `language_by`, `user_language` where it differs
     tags: tuple[str, ...] = ()
     source: Source | None = None
-    texts: dict[str, Any] = {}
+    texts: dict[str, Any] = {}  # `user` and `assistant`, or `messages`; and whatever keys somebody added to a report
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> "CaseResult":
+        """The result that `to_dict` wrote; its checks know those findings only that they counted."""
+        rest = dict(fields)
+        findings = msgspec.convert(rest.pop("findings"), tuple[Finding, ...])
+        checks = {
+            name: CheckResult.from_dict(name, check, [finding for finding in findings if name in finding.checks])
+            for name, check in rest.pop("checks").items()
+        }
+        del rest["pass"]
+        return cls(
+            rest.pop("id"),
+            rest.pop("outcome"),
+            rest.pop("is_negative_example"),
+            checks,
+            findings,
+            msgspec.convert(rest.pop("label_comparison", {}), dict[str, LabelComparison]),
+            {key: rest.pop(key) for key in _LANGUAGES if key in rest},
+            tuple(rest.pop("tags", ())),
+            Source(**rest.pop("source")) if "source" in rest else None,
+            rest,
+        )
+
+    @property
+    def has_texts(self) -> bool:
+        return "assistant" in self.texts or "messages" in self.texts
+
+    @property
+    def exchanges(self) -> list[tuple[str, str]]:
+        """What the user said and what the assistant replied, turn by turn, as findings count them."""
+        if "messages" in self.texts:
+            return Case("", (), messages=msgspec.convert(self.texts["messages"], tuple[Turn, ...])).exchanges
+        return [(self.texts.get("user", ""), self.texts["assistant"])] if self.has_texts else []
+
+    def language_of(self, where: str) -> str:
+        """The language of the reply, or of the user's message where that is another one."""
+        return self.languages.get("user_language", self.language) if where == "user" else self.language
 
     @property
     def passed(self) -> bool | None:
@@ -118,6 +192,20 @@ class CaseResult(msgspec.Struct, frozen=True):
         if self.source:
             fields["source"] = {"file": self.source.file, "line": self.source.line}
         return fields | self.texts
+
+
+def merged_findings(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
+    """The findings of all checks in reading order; what two read appears once, with the checks that counted it."""
+    unique: dict[tuple[object, ...], Finding] = {}
+    for result in results:
+        for finding in result.findings:
+            key = (finding.turn, finding.where == "assistant", finding.start, finding.end, finding.signal, finding.rule)
+            if finding.counted:
+                others = unique[key].checks if key in unique else ()
+                unique[key] = msgspec.structs.replace(finding, checks=(*others, result.check))
+            else:
+                unique.setdefault(key, finding)
+    return tuple(unique[key] for key in sorted(unique))
 
 
 def case_outcome(checks: dict[str, CheckResult]) -> str:

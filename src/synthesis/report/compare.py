@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from synthesis.errors import InputError
+from synthesis.model import CaseResult
 from synthesis.model.result import PASS
 from synthesis.report.paired import CONFIDENCE, Difference, difference
 from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import EXPECTED, MISSED, UNEXPECTED, failed_checks, kind_of
+from synthesis.report.verdicts import EXPECTED, MISSED, UNEXPECTED, kind_of
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _CONDITIONS = {
@@ -27,13 +28,16 @@ _CONDITIONS = {
 Failing = Mapping[str, frozenset[str]]  # case -> checks that fail unexpectedly
 
 
-class Entry(NamedTuple):
+class ComparedCase(NamedTuple):
     """What is remembered of a case: its kind, its failed checks, and what its evidence and its texts hash to."""
 
     kind: str
     failed: frozenset[str]
     evidence: bytes
     texts: bytes
+
+
+Index = Mapping[str, ComparedCase]
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -112,7 +116,7 @@ def require_all_results(report: StoredReport, purpose: str) -> None:
 def unexpected_failures(report: StoredReport) -> Failing:
     """The cases that fail unexpectedly, with the checks that they fail."""
     wanted = (result for result in report.results() if kind_of(result) == UNEXPECTED)
-    return {name: frozenset(failed_checks(result)) for name, result in _named(wanted)}
+    return {name: frozenset(result.failed_checks) for name, result in _named(wanted)}
 
 
 def newly_failing(before: Failing, after: Failing) -> list[tuple[str, list[str]]]:
@@ -121,34 +125,36 @@ def newly_failing(before: Failing, after: Failing) -> list[tuple[str, list[str]]
     return [(name, sorted(checks)) for name, checks in added if checks]
 
 
-def _index(report: StoredReport) -> dict[str, Entry]:
-    return {name: _entry(result) for name, result in _named(report.results())}
+def _index(report: StoredReport) -> Index:
+    return {name: _compared(result) for name, result in _named(report.results())}
 
 
-def _failing(index: Mapping[str, Entry]) -> Failing:
+def _failing(index: Index) -> Failing:
     return {name: entry.failed for name, entry in index.items() if entry.kind == UNEXPECTED}
 
 
-def _named(results: Iterable[Record]) -> Iterator[tuple[str, Record]]:
-    """Results by id; one that stands in several files is told apart by its turn."""
+def _named(results: Iterable[CaseResult]) -> Iterator[tuple[str, CaseResult]]:
+    """Results by id; one that appears in several files is told apart by a number."""
     seen: Counter[str] = Counter()
     for result in results:
-        seen[result["id"]] += 1
-        number = seen[result["id"]]
-        yield (result["id"] if number == 1 else f"{result['id']} #{number}"), result
+        seen[result.id] += 1
+        number = seen[result.id]
+        yield (result.id if number == 1 else f"{result.id} #{number}"), result
 
 
-def _entry(result: Record) -> Entry:
-    texts = [result[key] for key in ("user", "assistant", "messages") if key in result]
-    evidence = _digest([result["checks"], result["findings"]])
-    return Entry(kind_of(result), frozenset(failed_checks(result)), evidence, _digest(texts) if texts else b"")
+def _compared(result: CaseResult) -> ComparedCase:
+    texts = [result.texts[key] for key in ("user", "assistant", "messages") if key in result.texts]
+    # Of a finding only what every format version records: other evidence is other words, not a richer record of them.
+    found = [(one.rule, one.where, one.turn, one.start, one.end, one.text) for one in result.findings]
+    evidence = _digest([[check.evidence for check in result.checks.values()], found])
+    return ComparedCase(kind_of(result), frozenset(result.failed_checks), evidence, _digest(texts) if texts else b"")
 
 
 def _digest(value: Any) -> bytes:
     return hashlib.blake2b(_encode(value), digest_size=8).digest()
 
 
-def _change(name: str, old: Mapping[str, Entry], new: Mapping[str, Entry], checks: Iterable[str]) -> Change:
+def _change(name: str, old: Index, new: Index, checks: Iterable[str]) -> Change:
     before, after = old.get(name), new.get(name)
     known = before and after and before.texts and after.texts
     same = before.texts == after.texts if before and after and known else None
@@ -161,7 +167,7 @@ def _is_other(before: str, after: str) -> bool:
     return before != after and not listed
 
 
-def _differs_in_evidence(before: Entry, after: Entry) -> bool:
+def _differs_in_evidence(before: ComparedCase, after: ComparedCase) -> bool:
     return before[:2] == after[:2] and before.evidence != after.evidence
 
 

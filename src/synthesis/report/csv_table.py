@@ -5,10 +5,12 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from synthesis.model import CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import visible
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import EXPECTED, UNEXPECTED, check_kind, check_outcome, reasons
+from synthesis.report.reading import StoredReport
+from synthesis.report.remarks import remarks_on_check
+from synthesis.report.verdicts import EXPECTED, check_kind
 
 COLUMNS = (
     *("id", "check", "outcome", "expected_failure", "label", "label_matches", "language", "tags"),
@@ -22,37 +24,36 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """The header and the rows; a cell that a spreadsheet would run as a formula gets an apostrophe in front."""
     yield _line(COLUMNS)
     for result in report.results():
-        for name in result["checks"]:
+        for name in result.checks:
             row = _row(result, name, glossary)
             yield _line(tuple(row.get(column, "") for column in COLUMNS))
 
 
-def _row(result: Record, name: str, glossary: Glossary) -> dict[str, Any]:
-    check, kind = result["checks"][name], check_kind(result, name)
-    label, source = result.get("label_comparison", {}).get(name), result.get("source", {})
+def _row(result: CaseResult, name: str, glossary: Glossary) -> dict[str, Any]:
+    check, label = result.checks[name], result.label_comparison.get(name)
     row = {
-        "id": result["id"],
+        "id": result.id,
         "check": name,
-        "outcome": check_outcome(check),
-        "expected_failure": _yes_no(kind == EXPECTED),
-        "language": result["language"],
-        "tags": " ".join(result.get("tags", ())),
-        "note": check.get("error") or check.get("reason") or "",
-        "file": source.get("file", ""),
-        "line": str(source.get("line", "")),
+        "outcome": check.outcome,
+        "expected_failure": _yes_no(check_kind(result, name) == EXPECTED),
+        "language": result.language,
+        "tags": " ".join(result.tags),
+        "note": check.error or check.reason or "",
+        "file": result.source.file if result.source else "",
+        "line": str(result.source.line) if result.source else "",
     }
     if label:
-        row |= {"label": "pass" if label["expected"] else "fail", "label_matches": _yes_no(label["match"])}
-    return row | (_why(result, name, glossary) if kind in {EXPECTED, UNEXPECTED} else {})
+        row |= {"label": "pass" if label.expected else "fail", "label_matches": _yes_no(label.match)}
+    return row | _why(result, name, glossary)
 
 
-def _why(result: Record, name: str, glossary: Glossary) -> dict[str, str]:
-    found = reasons(result, name, glossary)
+def _why(result: CaseResult, name: str, glossary: Glossary) -> dict[str, str]:
+    found = remarks_on_check(result, name, glossary)
     return {
-        "rules": " ".join(dict.fromkeys(reason.rule for reason in found if reason.words)),
-        "words": " | ".join(reason.words for reason in found if reason.words),
-        "why": " ".join(dict.fromkeys(reason.why for reason in found)),
-        "better": " ".join(dict.fromkeys(reason.instead for reason in found if reason.instead)),
+        "rules": " ".join(dict.fromkeys(remark.rule for remark in found if remark.words)),
+        "words": " | ".join(remark.words for remark in found if remark.words),
+        "why": " ".join(dict.fromkeys(remark.why for remark in found)),
+        "better": " ".join(dict.fromkeys(remark.instead for remark in found if remark.instead)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Reports as files: written beside their place, then put there in one step; never half, never onto an input."""
+"""Reports as JSON, one record per line, and files that are written whole or not at all."""
 
 import secrets
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,11 @@ from typing import Any, BinaryIO
 import msgspec
 
 from synthesis.errors import OutputError, Place
-from synthesis.model.report import Report
+from synthesis.model import CaseResult
+from synthesis.model.report import Failure, Report, failure_of
+from synthesis.model.result import FAIL
+from synthesis.report.glossary import Glossary
+from synthesis.report.reading import StoredReport
 
 _encode = msgspec.json.Encoder().encode
 
@@ -17,18 +21,26 @@ _encode = msgspec.json.Encoder().encode
 def write_report(report: Report, path: str | Path) -> None:
     """Write a report as JSON: the summary to read, then one failure and one result per line."""
     with replaced(Path(path)) as file:
-        file.writelines(_pieces(report))
+        file.writelines(_pieces(report.header(), report.failures, report.results))
 
 
-def _pieces(report: Report) -> Iterable[bytes]:
-    header = msgspec.json.format(_encode(report.header()), indent=2)
-    yield header.removesuffix(b"\n}")
-    yield from _list("failures", (msgspec.to_builtins(failure) for failure in report.failures))
-    yield from _list("results", (result.to_dict() for result in report.results))
+def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
+    """A stored report as JSON again: to share a redacted one, or to bring results back into one file."""
+    header = {key: value for key, value in report.header.items() if key != "results_file"}
+    failed = (result for result in report.results() if result.outcome == FAIL)
+    failures = (failure_of(result, glossary.failure_evidence) for result in failed)
+    pieces = _pieces(header | {"summary": report.summary}, failures, report.results())
+    return (piece.decode() for piece in pieces)
+
+
+def _pieces(header: Any, failures: Iterable[Failure], results: Iterable[CaseResult]) -> Iterator[bytes]:
+    yield msgspec.json.format(_encode(header), indent=2).removesuffix(b"\n}")
+    yield from _list("failures", failures)
+    yield from _list("results", (result.to_dict() for result in results))
     yield b"\n}\n"
 
 
-def _list(name: str, items: Iterable[Any]) -> Iterable[bytes]:
+def _list(name: str, items: Iterable[Any]) -> Iterator[bytes]:
     yield f',\n  "{name}": ['.encode()
     separator = b"\n    "
     for item in items:

@@ -39,7 +39,7 @@ FORMATS = {
         Format("csv", "csv_table", ".csv"),
         Format("github", "github", None),
         Format("html", "html", ".html"),
-        Format("json", "json_report", ".json"),
+        Format("json", "files", ".json"),
         Format("junit", "junit", ".junit.xml"),
         Format("markdown", "markdown", ".md"),
         Format("sarif", "sarif", ".sarif"),

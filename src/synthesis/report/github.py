@@ -5,11 +5,13 @@ GitHub shows ten errors and ten warnings of a step, so what counts most comes fi
 
 from collections.abc import Iterator
 
+from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import visible
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import MISSED, UNEXPECTED, Reason, error_of, failed_checks, kind_of, reasons
+from synthesis.report.reading import StoredReport
+from synthesis.report.remarks import Remark, remarks_on
+from synthesis.report.verdicts import MISSED, UNEXPECTED, error_of, kind_of
 
 _LINES = "\n"
 
@@ -24,23 +26,21 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
         yield _command("warning", {"title": "Synthesis"}, warning)
 
 
-def _annotation(result: Record, kind: str, glossary: Glossary) -> str:
-    source = result.get("source", {})
-    place = {"file": source["file"], "line": str(source["line"])} if source else {}
+def _annotation(result: CaseResult, kind: str, glossary: Glossary) -> str:
+    place = {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
     if kind == MISSED:
         text = "A negative example that no check fails: the reply should be caught, and is not."
-        return _command("warning", place | {"title": f"{result['id']}: not caught"}, text)
+        return _command("warning", place | {"title": f"{result.id}: not caught"}, text)
     if kind == ERROR:
-        return _command("error", place | {"title": f"{result['id']}: no verdict"}, error_of(result))
-    failed = failed_checks(result)
-    lines = dict.fromkeys(_line(reason) for name in failed for reason in reasons(result, name, glossary))
-    return _command("error", place | {"title": f"{result['id']}: {', '.join(failed)}"}, "\n".join(lines))
+        return _command("error", place | {"title": f"{result.id}: no verdict"}, error_of(result))
+    lines = dict.fromkeys(map(_line, remarks_on(result, glossary)))
+    return _command("error", place | {"title": f"{result.id}: {', '.join(result.failed_checks)}"}, "\n".join(lines))
 
 
-def _line(reason: Reason) -> str:
-    words = f"“{visible(reason.words)}” ({reason.rule}) " if reason.words else ""
-    better = f" Better: {reason.instead}" if reason.instead else ""
-    return f"{words}{reason.why}{better}"
+def _line(remark: Remark) -> str:
+    words = f"“{visible(remark.words)}” ({remark.rule}) " if remark.rule else ""
+    better = f" Better: {remark.instead}" if remark.instead else ""
+    return f"{words}{remark.why}{better}"
 
 
 def _command(name: str, properties: dict[str, str], message: str) -> str:

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
+from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, NOT_APPLICABLE
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import visible
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import DISCLAIMER, EXPECTED, UNEXPECTED, Reason, check_kind, reasons
+from synthesis.report.reading import StoredReport
+from synthesis.report.remarks import Remark, remarks_on_check
+from synthesis.report.verdicts import DISCLAIMER, EXPECTED, UNEXPECTED, check_kind
 
 SUITE = "synthesis"
 _LINES = "\n"
@@ -20,20 +22,20 @@ _COUNTED = {UNEXPECTED: "failures", ERROR: "errors", EXPECTED: "skipped", NOT_AP
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
-    """The whole document, piece by piece; the counts stand first, so the results are read twice."""
+    """The whole document, piece by piece; the counts come first, so the results are read twice."""
     totals = _totals(report)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes(name=SUITE, **totals)}>\n"
     yield f"  <testsuite{_attributes(name=SUITE, **totals, time='0')}>\n"
     yield from _properties(report)
     for result in report.results():
-        for name in result["checks"]:
+        for name in result.checks:
             yield _test_case(result, name, glossary)
     yield f"    <system-out>{escape(DISCLAIMER)}</system-out>\n  </testsuite>\n</testsuites>\n"
 
 
 def _totals(report: StoredReport) -> dict[str, str]:
-    kinds = Counter(check_kind(result, name) for result in report.results() for name in result["checks"])
+    kinds = Counter(check_kind(result, name) for result in report.results() for name in result.checks)
     counts = Counter({"tests": kinds.total(), "failures": 0, "errors": 0, "skipped": 0})
     for kind, key in _COUNTED.items():
         counts[key] += kinds[kind]
@@ -48,23 +50,22 @@ def _properties(report: StoredReport) -> Iterator[str]:
     yield "    </properties>\n"
 
 
-def _test_case(result: Record, name: str, glossary: Glossary) -> str:
-    source = result.get("source", {})
-    place = {"file": source["file"], "line": str(source["line"])} if source else {}
-    opening = f"    <testcase{_attributes(classname=name, name=result['id'], **place, time='0')}"
+def _test_case(result: CaseResult, name: str, glossary: Glossary) -> str:
+    place = {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
+    opening = f"    <testcase{_attributes(classname=name, name=result.id, **place, time='0')}"
     inside = _inside(result, name, glossary)
     return f"{opening}>\n      {inside}\n    </testcase>\n" if inside else f"{opening}/>\n"
 
 
-def _inside(result: Record, name: str, glossary: Glossary) -> str:
-    kind, check = check_kind(result, name), result["checks"][name]
+def _inside(result: CaseResult, name: str, glossary: Glossary) -> str:
+    kind, check = check_kind(result, name), result.checks[name]
     if kind == ERROR:
-        return _element("error", str(check.get("error", "no verdict")), "error")
+        return _element("error", check.error or "no verdict", "error")
     if kind == NOT_APPLICABLE:
-        return _skipped("not applicable", check.get("reason") or "it does not apply to this case")
+        return _skipped("not applicable", check.reason or "it does not apply to this case")
     if kind not in {EXPECTED, UNEXPECTED}:
         return ""
-    found = reasons(result, name, glossary)
+    found = remarks_on_check(result, name, glossary)
     if kind == EXPECTED:
         return _skipped("expected failure", _short(found))
     return _element("failure", _short(found), name, "\n".join(map(_long, found)))
@@ -74,16 +75,15 @@ def _skipped(kind: str, reason: str) -> str:
     return f"<skipped{_attributes(message=f'{kind}: {reason}')}/>"
 
 
-def _short(found: list[Reason]) -> str:
-    words = [f"“{reason.words}”" for reason in found if reason.words]
+def _short(found: list[Remark]) -> str:
+    words = [f"“{remark.words}”" for remark in found if remark.rule]
     return ", ".join(words) or found[0].why
 
 
-def _long(reason: Reason) -> str:
-    if not reason.words:
-        return reason.why
-    better = f" Better: {reason.instead}" if reason.instead else ""
-    return f"“{reason.words}” ({reason.rule}) {reason.why}{better}"
+def _long(remark: Remark) -> str:
+    words = f"“{remark.words}” ({remark.rule}) " if remark.rule else ""
+    better = f" Better: {remark.instead}" if remark.instead else ""
+    return f"{words}{remark.why}{better}"
 
 
 def _element(tag: str, message: str, kind: str, text: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Where the long lists of a report lie in its file, so that they can be read one record at a time.
+"""Where the long lists of a report are in its file, so that they can be read one record at a time.
 
 Our own reports have one record per line between `  "results": [` and `  ]`. Line feeds inside texts are escaped in
 JSON, so a line is never torn. Any other valid JSON has no such layout and is read as a whole.
@@ -14,7 +14,7 @@ _OPENINGS = {f'  "{name}": ['.encode(): name for name in LISTS}
 _CLOSINGS = (b"  ]", b"  ],")
 
 
-class Stretch(NamedTuple):
+class LineRange(NamedTuple):
     """The lines of one list: where they begin, the number of the first line, and how many there are."""
 
     offset: int
@@ -26,13 +26,13 @@ class Layout(NamedTuple):
     """The report without its lists, and where these are."""
 
     header: dict[str, Any]
-    stretches: dict[str, Stretch]
+    ranges: dict[str, LineRange]
 
 
 def find_layout(path: Path) -> Layout | None:
     """The layout of a file with one record per line; None for any other file."""
     rest: list[bytes] = []
-    stretches: dict[str, Stretch] = {}
+    ranges: dict[str, LineRange] = {}
     with path.open("rb") as file:
         number = 0
         for line in file:
@@ -50,17 +50,17 @@ def find_layout(path: Path) -> Layout | None:
                     break
                 if number == first and not _is_whole(record):
                     return None
-            stretches[name] = Stretch(offset, first, number - first)
+            ranges[name] = LineRange(offset, first, number - first)
             rest.append(f'"{name}": []'.encode() + closing.removeprefix(b"  ]"))
-    return _decoded(b"\n".join(rest), stretches)
+    return _decoded(b"\n".join(rest), ranges)
 
 
-def _decoded(rest: bytes, stretches: dict[str, Stretch]) -> Layout | None:
+def _decoded(rest: bytes, ranges: dict[str, LineRange]) -> Layout | None:
     try:
         header = msgspec.json.decode(rest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return Layout(header, stretches) if isinstance(header, dict) else None
+    return Layout(header, ranges) if isinstance(header, dict) else None
 
 
 def _is_whole(record: bytes) -> bool:

@@ -1,32 +1,25 @@
 """Markdown for a pull request comment: the figures, a line per check, and the failures that need a look.
 
 GitHub takes comments of up to 65,536 characters; this one stops well before and says how much is left out. Evaluated
-text stands in code spans only, so that nothing in it can link, mention or format.
+text is put in code spans only, so that nothing in it can link, mention or format.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import count, visible
 from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import (
-    DISCLAIMER,
-    MISSED,
-    UNEXPECTED,
-    Reason,
-    error_of,
-    failed_checks,
-    kind_of,
-    reasons,
-)
+from synthesis.report.remarks import Remark, remarks_on
+from synthesis.report.verdicts import DISCLAIMER, MISSED, UNEXPECTED, error_of, kind_of
 
 MOST_CHARACTERS = 60_000
-_FOR_THE_REST = 3_000  # kept free for what stands below the failures
+_FOR_THE_REST = 3_000  # kept free for what comes below the failures
 _MOST_WORDS = 200  # characters of one quotation
-_MOST_REASONS = 5  # of one case
+_MOST_REMARKS = 5  # of one case
 _ORDER = (UNEXPECTED, ERROR, MISSED)
 
 
@@ -86,29 +79,26 @@ def _details(report: StoredReport, glossary: Glossary, room: int) -> list[str]:
     return ["", "<details open><summary>What needs a look</summary>", "", *lines, "", "</details>"] if lines else []
 
 
-def _entry(result: Record, kind: str, glossary: Glossary) -> str:
-    head = f"- {_code(result['id'])}{_place(result)}"
+def _entry(result: CaseResult, kind: str, glossary: Glossary) -> str:
+    head = f"- {_code(result.id)}{_place(result)}"
     if kind == MISSED:
         return f"{head}: a negative example that no check fails"
     if kind == ERROR:
         return f"{head}: no verdict: {_code(error_of(result))}"
-    failed = failed_checks(result)
-    found = list(dict.fromkeys(reason for name in failed for reason in reasons(result, name, glossary)))
-    lines = [f"{head} fails {', '.join(map(_code, failed))}", *map(_reason, found[:_MOST_REASONS])]
-    more = len(found) - _MOST_REASONS
+    found = list(dict.fromkeys(map(_remark, remarks_on(result, glossary))))
+    lines = [f"{head} fails {', '.join(map(_code, result.failed_checks))}", *found[:_MOST_REMARKS]]
+    more = len(found) - _MOST_REMARKS
     return "\n".join([*lines, f"  - and {more} more"] if more > 0 else lines)
 
 
-def _place(result: Record) -> str:
-    source = result.get("source")
-    return f" ({_code(source['file'] + ':' + str(source['line']))})" if source else ""
+def _place(result: CaseResult) -> str:
+    return f" ({_code(f'{result.source.file}:{result.source.line}')})" if result.source else ""
 
 
-def _reason(reason: Reason) -> str:
-    if not reason.words:
-        return f"  - {plain_words(reason.why)}"
-    better = f" *Better:* {plain_words(reason.instead)}" if reason.instead else ""
-    return f"  - {_code(reason.words)} ({_code(reason.rule)}) {plain_words(reason.why)}{better}"
+def _remark(remark: Remark) -> str:
+    words = f"{_code(remark.words)} ({_code(remark.rule)}) " if remark.rule else ""
+    better = f" *Better:* {plain_words(remark.instead)}" if remark.instead else ""
+    return f"  - {words}{plain_words(remark.why)}{better}"
 
 
 def _foot(report: StoredReport) -> list[str]:

@@ -14,46 +14,35 @@ import msgspec
 
 from synthesis import bundled
 from synthesis.errors import InputError, MissingExtraError, Place, shorten
-from synthesis.report.layout import LISTS, find_layout
-from synthesis.report.verdicts import failed_checks
+from synthesis.model import CaseResult
+from synthesis.report.layout import LISTS, LineRange, find_layout
 
 Record = dict[str, Any]
-Records = Callable[[], Iterator[Record]]
+Results = Callable[[], Iterator[CaseResult]]
 _HINT = "`synthesis schema report` prints what a report looks like."
 
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report as it was written; the long lists are read anew each time they are asked for."""
+    """A report as it was written. Its results are what a run gives, decoded again each time they are asked for.
+
+    The list of failures is not kept: it says in short what the results say.
+    """
 
     header: Record
     summary: Record
-    _failures: Records
-    _results: Records
+    _results: Results
 
-    def failures(self) -> Iterator[Record]:
-        return self._failures()
-
-    def results(self) -> Iterator[Record]:
+    def results(self) -> Iterator[CaseResult]:
         return self._results()
 
-    def changed(
-        self,
-        result: Callable[[Record], Record],
-        failure: Callable[[Record], Record] | None = None,
-        header: Record | None = None,
-    ) -> "StoredReport":
-        """The same report with every record changed on its way."""
-        return replace(
-            self,
-            header=self.header | (header or {}),
-            _failures=(lambda: map(failure, self._failures())) if failure else self._failures,
-            _results=lambda: map(result, self._results()),
-        )
+    def changed(self, result: Callable[[CaseResult], CaseResult], header: Record | None = None) -> "StoredReport":
+        """The same report with every result changed on its way."""
+        return replace(self, header=self.header | (header or {}), _results=lambda: map(result, self._results()))
 
 
 def open_report(path: str | Path) -> StoredReport:
-    """The report in a file; InputError says where and why it is none. Results beside the report are followed."""
+    """The report in a file; InputError says where and why it is not one. Results beside the report are followed."""
     place = Path(path)
     try:
         layout = find_layout(place)
@@ -61,53 +50,47 @@ def open_report(path: str | Path) -> StoredReport:
     except OSError as error:
         raise _unreadable(error, place) from None
     fields = layout.header if layout else cast(Record, whole)
-    lists = {
-        name: _from_lines(place, *layout.stretches[name], name) if layout and name in layout.stretches else None
-        for name in LISTS
-    }
+    lines = layout.ranges.get("results") if layout else None
     _require(_report_validator(), {**fields, "failures": [], "results": []}, Place(str(place)))
-    results = _beside(place, fields) or lists["results"] or _from_list(place, fields, "results")
-    failures = lists["failures"] or (_from_list(place, fields, "failures") if "failures" in fields else None)
+    listed = _from_lines(place, lines) if lines else _from_list(place, fields.get("results", ()))
     header = {key: value for key, value in fields.items() if key not in {"summary", *LISTS}}
-    return StoredReport(header, fields["summary"], failures or (lambda: _failures_of(results())), results)
+    return StoredReport(header, fields["summary"], _beside(place, fields) or listed)
 
 
 def from_dict(report: Record) -> StoredReport:
     """A report that is already in memory, in the published shape."""
     header = {key: value for key, value in report.items() if key not in {"summary", *LISTS}}
-    return StoredReport(
-        header, report["summary"], lambda: iter(report.get("failures", ())), lambda: iter(report.get("results", ()))
-    )
+    return StoredReport(header, report["summary"], lambda: map(CaseResult.from_dict, report.get("results", ())))
 
 
 def _decode_whole(path: Path) -> Record:
     try:
         report = msgspec.json.decode(path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"is no valid JSON: {error}", place=Place(str(path)), hint=_HINT) from None
+        raise InputError(f"is not valid JSON: {error}", place=Place(str(path)), hint=_HINT) from None
     if not isinstance(report, dict):
-        raise InputError("is no report: not a JSON object", place=Place(str(path)), hint=_HINT)
+        raise InputError("is not a report: not a JSON object", place=Place(str(path)), hint=_HINT)
     return report
 
 
-def _from_list(path: Path, fields: Record, name: str) -> Records:
-    def records() -> Iterator[Record]:
-        for number, record in enumerate(fields.get(name, ()), start=1):
-            yield _checked(record, name, Place(f"{path} ({name}, record {number})"))
+def _from_list(path: Path, records: Iterable[Any]) -> Results:
+    def results() -> Iterator[CaseResult]:
+        for number, record in enumerate(records, start=1):
+            yield _checked(record, Place(f"{path} (results, record {number})"))
 
-    return records
+    return results
 
 
-def _from_lines(path: Path, offset: int, line: int, count: int, name: str) -> Records:
-    def records() -> Iterator[Record]:
+def _from_lines(path: Path, lines: LineRange) -> Results:
+    def results() -> Iterator[CaseResult]:
         with path.open("rb") as file:
-            file.seek(offset)
-            yield from _records((next(file) for _ in range(count)), str(path), line, name)
+            file.seek(lines.offset)
+            yield from _decoded((next(file) for _ in range(lines.lines)), str(path), lines.line)
 
-    return records
+    return results
 
 
-def _beside(path: Path, fields: Record) -> Records | None:
+def _beside(path: Path, fields: Record) -> Results | None:
     """The results of a small report, which names the file that they are in; a table holds too little to draw from."""
     if "results_table" in fields:
         return _in_a_table(path, str(fields["results_table"]))
@@ -115,28 +98,28 @@ def _beside(path: Path, fields: Record) -> Records | None:
     if name is None:
         return None
     if not isinstance(name, str):
-        raise InputError("'results_file' is no text", place=Place(str(path)), hint=_HINT)
+        raise InputError("'results_file' is not a text", place=Place(str(path)), hint=_HINT)
     file = path.parent / name
 
-    def records() -> Iterator[Record]:
+    def results() -> Iterator[CaseResult]:
         try:
             with _opened(file) as lines:
-                yield from _records(lines, str(file), 1, "results")
+                yield from _decoded(lines, str(file), 1)
         except (OSError, EOFError) as error:
             raise _unreadable(error, file) from None
 
-    return records
+    return results
 
 
-def _in_a_table(path: Path, name: str) -> Records:
-    def records() -> Iterator[Record]:
+def _in_a_table(path: Path, name: str) -> Results:
+    def results() -> Iterator[CaseResult]:
         raise InputError(
-            f"its results lie in a table ({shorten(name)}), without the evidence that this needs",
+            f"its results are in a table ({shorten(name)}), without the evidence that this needs",
             place=Place(str(path)),
             hint="Query the table, or evaluate without --out-table.",
         )
 
-    return records
+    return results
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -153,23 +136,23 @@ def _opened(path: Path) -> BinaryIO:
     return cast(BinaryIO, BufferedReader(reader))
 
 
-def _records(lines: Iterable[bytes], file: str, first: int, name: str) -> Iterator[Record]:
+def _decoded(lines: Iterable[bytes], file: str, first: int) -> Iterator[CaseResult]:
     for number, line in enumerate(lines, start=first):
         text = line.strip().removesuffix(b",")
         if text:
-            yield _checked(_decode(text, Place(file, number)), name, Place(file, number))
+            yield _checked(_decode(text, Place(file, number)), Place(file, number))
 
 
 def _decode(text: bytes, place: Place) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"is no valid JSON: {error}", place=place, hint=_HINT) from None
+        raise InputError(f"is not valid JSON: {error}", place=place, hint=_HINT) from None
 
 
-def _checked(record: Any, name: str, place: Place) -> Record:
-    _require(_record_validator(name), record, place)
-    return cast(Record, record)
+def _checked(record: Any, place: Place) -> CaseResult:
+    _require(_result_validator(), record, place)
+    return CaseResult.from_dict(record)
 
 
 def _require(validator: jsonschema_rs.Validator, value: Any, place: Place) -> None:
@@ -177,7 +160,7 @@ def _require(validator: jsonschema_rs.Validator, value: Any, place: Place) -> No
         where = "/".join(str(part) for part in error.instance_path)
         what = error.message if len(error.message) <= 120 else f"{error.message[:60]} … {error.message[-50:]}"
         message = f"{where}: {what}" if where else what
-        raise InputError(f"is no report of ours: {message}", place=place, hint=_HINT)
+        raise InputError(f"is not a report of ours: {message}", place=place, hint=_HINT)
 
 
 @cache
@@ -191,19 +174,8 @@ def _report_validator() -> jsonschema_rs.Validator:
 
 
 @cache
-def _record_validator(name: str) -> jsonschema_rs.Validator:
-    definitions = _schema()["definitions"]
-    return jsonschema_rs.validator_for({"$ref": f"#/definitions/{name.removesuffix('s')}", "definitions": definitions})
-
-
-def _failures_of(results: Iterable[Record]) -> Iterator[Record]:
-    """The failures of a small report, which has no list of them."""
-    for result in results:
-        failed = failed_checks(result)
-        if failed and result["outcome"] == "fail":
-            evidence = {key: value for name in failed for key, value in result["checks"][name].items() if key != "pass"}
-            negative = result["is_negative_example"]
-            yield {"id": result["id"], "failed": failed, "evidence": evidence, "expected_failure": negative}
+def _result_validator() -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for({"$ref": "#/definitions/result", "definitions": _schema()["definitions"]})
 
 
 def _unreadable(error: Exception, path: Path) -> InputError:

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, as code scanning reads it: a result for each wording that fails a check, where the case stands.
+"""SARIF 2.1.0, as code scanning reads it: a result for each wording that fails a check, at the line of the case.
 
 `why` is the message, `instead` the help; an expected failure is suppressed. Cases without a verdict are notifications
 of the tool, since nothing is known about them.
@@ -12,11 +12,13 @@ from urllib.parse import quote
 
 import msgspec
 
+from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import visible
 from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import Reason, error_of, failed_checks, is_warning, reason_of, reasons
+from synthesis.report.remarks import Remark, on_finding, remarks_on
+from synthesis.report.verdicts import error_of, is_warning
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _encode = msgspec.json.Encoder().encode
@@ -29,7 +31,7 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     yield from _joined(entry for result in report.results() for entry in _entries(result, glossary, rules))
     successful = "false" if report.summary["errors"] else "true"
     yield f'],"invocations":[{{"executionSuccessful":{successful},"toolExecutionNotifications":['
-    yield from _joined(_notification(result) for result in report.results() if result["outcome"] == ERROR)
+    yield from _joined(_notification(result) for result in report.results() if result.outcome == ERROR)
     yield f']}}],"tool":{_encode(_tool(report, rules)).decode()}}}]}}\n'
 
 
@@ -40,26 +42,29 @@ def _joined(entries: Iterable[Record]) -> Iterator[str]:
         separator = ",\n"
 
 
-def _entries(result: Record, glossary: Glossary, rules: dict[str, Record]) -> Iterator[Record]:
-    if result["outcome"] != ERROR:
-        for name in failed_checks(result):
-            for reason in reasons(result, name, glossary):
-                entry = _entry(result, reason, "error", rules, glossary)
-                yield entry | ({"suppressions": [_suppression()]} if result["is_negative_example"] else {})
-    for finding in filter(is_warning, result["findings"]):
-        yield _entry(result, reason_of(finding, result["language"], glossary), "warning", rules, glossary)
+def _entries(result: CaseResult, glossary: Glossary, rules: dict[str, Record]) -> Iterator[Record]:
+    if result.outcome != ERROR:
+        for remark in remarks_on(result, glossary):
+            entry = _entry(result, remark, "error", rules, glossary)
+            yield entry | ({"suppressions": [_suppression()]} if result.is_negative_example else {})
+    for finding in filter(is_warning, result.findings):
+        remark = on_finding("", finding, result.language_of(finding.where), glossary)
+        yield _entry(result, remark, "warning", rules, glossary)
 
 
-def _entry(result: Record, reason: Reason, level: str, rules: dict[str, Record], glossary: Glossary) -> Record:
-    rules.setdefault(reason.rule, _rule(reason, len(rules), glossary))
-    words = f"“{visible(reason.words)}”: " if reason.words else ""
+def _entry(result: CaseResult, remark: Remark, level: str, rules: dict[str, Record], glossary: Glossary) -> Record:
+    """One result; what is missing in a reply is filed under its check, which has no rule for it."""
+    name = remark.rule or remark.check
+    rules.setdefault(name, _rule(remark, len(rules), glossary))
+    words = f"“{visible(remark.words)}”: " if remark.rule else ""
+    parts = (remark.words,) if remark.rule else (remark.why,)
     return {
-        "ruleId": reason.rule,
-        "ruleIndex": rules[reason.rule]["index"],
+        "ruleId": name,
+        "ruleIndex": rules[name]["index"],
         "level": level,
-        "message": {"text": _literal(f"{result['id']}: {words}{reason.why or reason.rule}")},
+        "message": {"text": _literal(f"{result.id}: {words}{remark.why or name}")},
         "locations": [_location(result)],
-        "partialFingerprints": {"caseRuleWords/v1": _fingerprint(result["id"], *reason[:2])},
+        "partialFingerprints": {"caseRuleWords/v1": _fingerprint(result.id, name, *parts)},
     }
 
 
@@ -68,19 +73,20 @@ def _fingerprint(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _rule(reason: Reason, index: int, glossary: Glossary) -> Record:
-    is_check = reason.rule in glossary.checks
-    text = glossary.checks[reason.rule] if is_check else reason.why or reason.rule
-    rule: dict[str, Any] = {"id": reason.rule, "index": index, "shortDescription": {"text": text}}
-    return rule | ({"help": {"text": reason.instead}} if reason.instead else {})
+def _rule(remark: Remark, index: int, glossary: Glossary) -> Record:
+    if not remark.rule:
+        title = glossary.checks.get(remark.check) or remark.check
+        return {"id": remark.check, "index": index, "shortDescription": {"text": title}}
+    rule: dict[str, Any] = {"id": remark.rule, "index": index, "shortDescription": {"text": remark.why or remark.rule}}
+    return rule | ({"help": {"text": remark.instead}} if remark.instead else {})
 
 
-def _location(result: Record) -> Record:
-    logical = {"logicalLocations": [{"name": result["id"], "kind": "case"}]}
-    if "source" not in result:
+def _location(result: CaseResult) -> Record:
+    logical = {"logicalLocations": [{"name": result.id, "kind": "case"}]}
+    if result.source is None:
         return logical
-    place = {"artifactLocation": {"uri": _uri(result["source"]["file"])}}
-    return {"physicalLocation": place | {"region": {"startLine": result["source"]["line"]}}} | logical
+    place = {"artifactLocation": {"uri": _uri(result.source.file)}}
+    return {"physicalLocation": place | {"region": {"startLine": result.source.line}}} | logical
 
 
 def _uri(file: str) -> str:
@@ -96,8 +102,8 @@ def _suppression() -> Record:
     return {"kind": "inSource", "status": "accepted", "justification": "A negative example: this reply should fail."}
 
 
-def _notification(result: Record) -> Record:
-    text = _literal(f"{result['id']}: {visible(error_of(result))}")
+def _notification(result: CaseResult) -> Record:
+    text = _literal(f"{result.id}: {visible(error_of(result))}")
     return {"level": "error", "message": {"text": text}, "locations": [_location(result)]}
 
 
@@ -108,7 +114,7 @@ def _tool(report: StoredReport, rules: dict[str, Record]) -> Record:
 
 
 def _literal(text: str) -> str:
-    """Braces mean placeholders in a SARIF message, and `[a](b)` a link; here they are meant as they stand."""
+    """Braces mean placeholders in a SARIF message, and `[a](b)` a link; here they are plain text."""
     if "](" in text:
         text = text.replace("[", "\\[").replace("]", "\\]")
     return text.replace("{", "{{").replace("}", "}}")

@@ -10,7 +10,7 @@ score         int64     of agency_language
 similarity    double    of topic_pivot: user message and reply
 language      string    of the reply
 error         string    why a row or a check could not be assessed
-findings      list      of structs: rule, signal, where, turn, start, end, text, severity
+findings      list      of structs: rule, signal, where, turn, start, end, text, severity, role, counted, checks
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,6 +93,9 @@ def _finding_type() -> Any:
             ("end", numbers),
             ("text", texts),
             ("severity", texts),
+            ("role", texts),
+            ("counted", pa.bool_()),
+            ("checks", pa.list_(texts)),
         ]
     )
 

@@ -3,7 +3,7 @@
 Batches, because a matcher reads many texts in one pass: one call per text would cost more than the matching.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, cycle
 
 import msgspec
@@ -11,8 +11,8 @@ import msgspec
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
 from synthesis.defaults import AUTHORED
-from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE
+from synthesis.model import Case, CaseResult, CheckResult, LabelComparison, case_outcome
+from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, primary
 from synthesis.rules.reading import Message, Reading
@@ -139,16 +139,6 @@ def _worst(turns: Sequence[CheckResult]) -> CheckResult:
 
 def _not_applicable(name: str, reason: str) -> CheckResult:
     return CheckResult(name, passed=True, applicable=False, reason=reason)
-
-
-def merged_findings(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
-    """The findings of all checks in reading order; what two checks read appears once, counted if one counted it."""
-    unique: dict[tuple[object, ...], Finding] = {}
-    for finding in (finding for result in results for finding in result.findings):
-        key = (finding.turn, finding.where == "assistant", finding.start, finding.end, finding.signal, finding.rule)
-        if key not in unique or finding.counted:
-            unique[key] = finding
-    return tuple(unique[key] for key in sorted(unique))
 
 
 def _compare(case: Case, results: dict[str, CheckResult]) -> dict[str, LabelComparison]:

@@ -7,7 +7,7 @@ from typing import Any
 from synthesis._version import __version__
 from synthesis.checks.registry import get_check
 from synthesis.checks.similarity import adapter_name
-from synthesis.model import Case, CaseResult
+from synthesis.model import Case, CaseResult, report
 from synthesis.model.report import Failure, Report
 from synthesis.model.result import FAIL
 from synthesis.rules.ruleset import RuleSet
@@ -61,12 +61,8 @@ def failures_of(results: Iterable[CaseResult]) -> tuple[Failure, ...]:
 
 
 def failure_of(result: CaseResult) -> Failure:
-    evidence: dict[str, Any] = {}
-    for name in result.failed_checks:
-        fields = result.checks[name].to_dict()
-        named = get_check(name).failure_evidence
-        evidence |= {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
-    return Failure(result.id, tuple(result.failed_checks), evidence, result.is_negative_example)
+    """The failed case in short, under the names that its checks give their evidence."""
+    return report.failure_of(result, {name: get_check(name).failure_evidence for name in result.failed_checks})
 
 
 def label_warnings(case: Case) -> Sequence[str]:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import msgspec
 
-from synthesis.checks.registry import rules_in_force
-from synthesis.report.glossary import Glossary
+from synthesis.checks.registry import checks, rules_in_force
+from synthesis.glossary import explain_rule
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.server.errors import not_found
@@ -67,9 +67,9 @@ class RuleDetail(RuleSummary, frozen=True):
 class Rulebook:
     """Finds rules by language, check and words."""
 
-    def __init__(self, rules: RuleSet, glossary: Glossary) -> None:
+    def __init__(self, rules: RuleSet) -> None:
         self._rules = rules
-        self._check_of = glossary.read_by
+        self._check_of = {signal.name: check.name for check in checks().values() for signal in check.signals}
         self._by_name = {(rule.language, rule.id): rule for rule in rules.rules}
 
     def find(self, language: str = "", check: str = "", words: str = "") -> list[Rule]:
@@ -96,8 +96,9 @@ class Rulebook:
         return self._check_of.get(rule.signal, SHARED)
 
     def summary(self, rule: Rule) -> RuleSummary:
-        why = rule.text("why")
-        return RuleSummary(rule.id, rule.language, self.check_of(rule), rule.signal, rule.group, rule.severity, why)
+        told = explain_rule(rule)
+        known = {name: told[name] for name in RuleSummary.__struct_fields__ if name != "check"}
+        return RuleSummary(check=self.check_of(rule), **known)
 
     def detail(self, rule: Rule) -> RuleDetail:
         guards = self._rules.packs[rule.language].guards
@@ -105,18 +106,9 @@ class Rulebook:
         if rule.unless:
             notes.append(GuardNote("words around it", "The words before or after it say otherwise."))
         return RuleDetail(
-            id=rule.id,
-            language=rule.language,
+            **explain_rule(rule),
             check=self.check_of(rule),
-            signal=rule.signal,
-            group=rule.group,
-            severity=rule.severity,
-            why=rule.text("why"),
-            instead=rule.text("instead"),
-            finds=list(rule.patterns or (rule.source,)),
             guards=notes,
-            match=list(rule.match),
-            miss=list(rule.miss),
             measured=measured(rule),
         )
 

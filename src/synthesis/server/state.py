@@ -13,10 +13,10 @@ from synthesis.checks.registry import checks, get_check
 from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
-from synthesis.remarks import Remarks
+from synthesis.model.result import merged_findings
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.evaluator import Evaluator, merged_findings
+from synthesis.runner.evaluator import Evaluator
 from synthesis.server.jobs import JobQueue, JobStore
 from synthesis.server.judging import JudgeFolder, run_judging
 from synthesis.server.limits import Slots, in_thread
@@ -60,12 +60,8 @@ class ServerState:
         return glossary_of(self.rules)
 
     @cached_property
-    def remarks(self) -> Remarks:
-        return Remarks(self.rules)
-
-    @cached_property
     def rulebook(self) -> Rulebook:
-        return Rulebook(self.rules, self.glossary)
+        return Rulebook(self.rules)
 
     @cached_property
     def is_ready(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from synthesis.model import CaseResult
-from synthesis.remarks import Remark
+from synthesis.report.remarks import Remark, remarks_on
 from synthesis.server.state import ServerState
 
 
@@ -24,6 +24,7 @@ class ExplainedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     severity: str = "fail"
     role: Annotated[str | None, msgspec.Meta(description="`for` or `against` the reply, or `context`.")] = None
     counted: Annotated[bool | None, msgspec.Meta(description="Whether it took part in the verdict of a check.")] = None
+    checks: Annotated[list[str], msgspec.Meta(description="The checks that counted it.")] = []
 
 
 class LabelMatch(msgspec.Struct, frozen=True):
@@ -57,15 +58,11 @@ def fields_of(result: CaseResult, server: ServerState) -> dict[str, Any]:
     """The fields of the answer."""
     fields = result.to_dict()
     for finding in fields["findings"]:
-        advice = server.glossary.advice_on(_language(finding["where"], result), finding["rule"])
+        advice = server.glossary.on_rule(result.language_of(finding["where"]), finding["rule"])
         finding["why"], finding["instead"] = advice.why, advice.instead
-    fields["remarks"] = server.remarks.on(result)
+    fields["remarks"] = remarks_on(result, server.glossary, result.language)
     return fields
 
 
 def encoded(result: CaseResult, server: ServerState) -> bytes:
     return msgspec.json.encode(fields_of(result, server))
-
-
-def _language(where: str, result: CaseResult) -> str:
-    return result.languages.get("user_language", result.language) if where == "user" else result.language

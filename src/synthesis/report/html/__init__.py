@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.case import CaseView
-from synthesis.report.html.filters import Filters
+from synthesis.report.html.marks import SignalStyles
 from synthesis.report.html.page import foot, head, introduction
-from synthesis.report.html.signals import SignalStyles
-from synthesis.report.html.survey import survey_of
+from synthesis.report.html.survey import CaseFilters, survey_of
 from synthesis.report.reading import StoredReport
 from synthesis.report.verdicts import kind_of
 
@@ -20,7 +19,7 @@ __all__ = ["render"]
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """The page, piece by piece: all unexpected failures, and as many other cases as fit."""
     survey = survey_of(report)
-    filters = Filters(survey)
+    filters = CaseFilters(survey)
     styles = SignalStyles(survey.signals)
     yield head(filters.css())
     yield from introduction(report, survey, styles, glossary)

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from synthesis.model.result import ERROR, NOT_APPLICABLE, PASS
+from synthesis.model.result import AGAINST, ERROR, NOT_APPLICABLE, PASS
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.signals import SIGNS
+from synthesis.report.html.marks import SIGNS
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
 from synthesis.report.plain import count
 from synthesis.report.reading import Record
-from synthesis.report.verdicts import AGAINST, EXPECTED, UNEXPECTED
+from synthesis.report.verdicts import EXPECTED, UNEXPECTED
 
 MOST_RULES = 20
 _WORDS = {
@@ -83,7 +83,7 @@ def rule_frequency(survey: Survey, shown_rules: int = MOST_RULES) -> str:
         return ""
     ranked = sorted(survey.rules.items(), key=lambda item: (item[0][1] != AGAINST, -item[1], item[0]))
     most = max(number for _, number in ranked[:shown_rules])
-    rows = [_rule(rule, tone, number, most) for (rule, tone), number in ranked[:shown_rules]]
+    rows = [_rule(rule, mark, number, most) for (rule, mark), number in ranked[:shown_rules]]
     which = f"{shown_rules} of {len(ranked)}" if len(ranked) > shown_rules else f"all {len(ranked)}"
     return (
         f'<section class="chart" aria-label="Rules by frequency"><h2>Rules that fired</h2>'
@@ -92,9 +92,9 @@ def rule_frequency(survey: Survey, shown_rules: int = MOST_RULES) -> str:
     )
 
 
-def _rule(rule: str, tone: str, number: int, most: int) -> str:
+def _rule(rule: str, mark: str, number: int, most: int) -> str:
     return (
-        f'<li class="{tone}"><span class="rule"><span class="sign">{SIGNS[tone]}</span>'
+        f'<li class="{mark}"><span class="rule"><span class="sign">{SIGNS[mark]}</span>'
         f"<code>{shown(rule)}</code></span>"
         f'<svg width="100%" height="10" aria-hidden="true"><rect width="{100 * number / most:.2f}%" height="10"/></svg>'
         f"<span>{count(number, 'case')}</span></li>\n"

@@ -1,4 +1,4 @@
-"""What stands around the cases: the head, the figures, what a pass does not mean, the legend, the conditions."""
+"""What is around the cases: the head, the figures, what a pass does not mean, the legend, the conditions."""
 
 import json
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from pathlib import Path
 from synthesis._version import __version__
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
-from synthesis.report.html.signals import TONES, SignalStyles
+from synthesis.report.html.marks import SIGNS, SignalStyles
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
 from synthesis.report.plain import count
 from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import UNEXPECTED
+from synthesis.report.verdicts import MARKS, UNEXPECTED
 
 OWN_TOOL = {"name": "synthesis-eval", "version": __version__}
 LIMITS = (
@@ -88,13 +88,13 @@ def figures(summary: Record) -> str:
 
 def legend(styles: SignalStyles, glossary: Glossary) -> str:
     """What the marks mean, for the signals that there are."""
-    if not styles.tones:
+    if not styles.marked:
         return ""
     groups = []
-    for tone, words in TONES.items():
-        members = [name for name in styles.tones if styles.tones[name] == tone]
+    for mark, words in MARKS.items():
+        members = [name for name, own in styles.marked if own == mark]
         lines = "".join(
-            f'<li><mark class="{styles.classes(name)}">{shown(name)}<sup>{styles.sign(name)}</sup></mark> '
+            f'<li><mark class="{styles.classes(name, mark)}">{shown(name)}<sup>{SIGNS[mark]}</sup></mark> '
             f"{shown(glossary.signals.get(name, ''))}</li>"
             for name in members
         )

@@ -1,4 +1,4 @@
-"""Highlighted text: findings may lie inside each other or overlap, so the text is cut wherever one begins or ends."""
+"""Highlighted text: findings may be nested or overlap, so the text is cut wherever one begins or ends."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -17,7 +17,7 @@ class Span(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A stretch of text with the notes that cover it, those that begin here, and those that end here."""
+    """A part of a text with the notes that cover it, those that begin here, and those that end here."""
 
     text: str
     notes: tuple[int, ...]

@@ -1,12 +1,22 @@
-"""What a first reading of the results tells: how much there is of everything, and what will be shown."""
+"""What a first reading of the results tells: how much there is of everything, what is shown, and how to filter it.
+
+Filters need no script: a choice in a list switches rules of the style sheet on. Names of tags, checks and languages
+never reach the style sheet: classes are numbered.
+"""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from synthesis.model import CaseResult
+from synthesis.report.glossary import Glossary
+from synthesis.report.html.spans import shown
 from synthesis.report.reading import StoredReport
-from synthesis.report.verdicts import KINDS, UNEXPECTED, check_kind, has_texts, kind_of, tone_of
+from synthesis.report.verdicts import KINDS, MISSED, UNEXPECTED, check_kind, kind_of, mark_of
 
 MOST_OTHERS = 2_000
+MOST_TAGS = 60
+_ALL = "all"
 
 
 @dataclass
@@ -15,8 +25,8 @@ class Survey:
 
     kinds: Counter[str] = field(default_factory=Counter)
     checks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    rules: Counter[tuple[str, str]] = field(default_factory=Counter)  # (rule, tone) -> cases
-    signals: dict[str, str] = field(default_factory=dict)  # name -> tone
+    rules: Counter[tuple[str, str]] = field(default_factory=Counter)  # (rule, mark) -> cases
+    signals: set[tuple[str, str]] = field(default_factory=set)  # (signal, mark)
     tags: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     without_text: int = 0
@@ -38,11 +48,84 @@ def survey_of(report: StoredReport) -> Survey:
     survey = Survey()
     for result in report.results():
         survey.kinds[kind_of(result)] += 1
-        survey.languages[result["language"]] += 1
-        survey.tags.update(result.get("tags", ()))
-        survey.without_text += not has_texts(result)
-        for name in result["checks"]:
+        survey.languages[result.language] += 1
+        survey.tags.update(result.tags)
+        survey.without_text += not result.has_texts
+        for name in result.checks:
             survey.checks[name][check_kind(result, name)] += 1
-        survey.rules.update({(finding["rule"], tone_of(finding)) for finding in result["findings"]})
-        survey.signals.update((finding["signal"], tone_of(finding)) for finding in result["findings"])
+        survey.rules.update({(finding.rule, mark_of(finding)) for finding in result.findings})
+        survey.signals.update((finding.signal, mark_of(finding)) for finding in result.findings)
     return survey
+
+
+class CaseFilters:
+    """The choices that a report offers, and the classes by which cases answer to them."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._shown = survey.shown
+        self._checks = {name: f"k{number}" for number, name in enumerate(sorted(survey.checks))}
+        present = survey.kinds + sum(survey.checks.values(), Counter())
+        self._kinds = [kind for kind in KINDS if present[kind]]
+        frequent = sorted(survey.tags, key=lambda tag: (-survey.tags[tag], tag))[:MOST_TAGS]
+        self._tags = {tag: f"t{number}" for number, tag in enumerate(sorted(frequent))}
+        self._all_tags = len(survey.tags)
+        self._languages = {code: f"l{number}" for number, code in enumerate(sorted(survey.languages))}
+
+    def classes(self, result: CaseResult) -> str:
+        """What a case is, for the style sheet."""
+        kind = kind_of(result)
+        names = [f"o-{kind}", self._languages[result.language]]
+        names += [self._tags[tag] for tag in result.tags if tag in self._tags]
+        for name in result.checks:
+            own = self._checks[name]
+            names += [own, f"{own}-{check_kind(result, name)}"]
+            names += [f"{own}-{MISSED}"] if kind == MISSED else []
+        return " ".join(names)
+
+    def css(self) -> str:
+        """Hides what is not chosen. With a check chosen, the outcome means the outcome of that check."""
+        rules = [_hide((("check", own),), own) for own in self._checks.values()]
+        rules += [_hide((("check", _ALL), ("outcome", kind)), f"o-{kind}") for kind in self._kinds]
+        rules += [
+            _hide((("check", own), ("outcome", kind)), f"{own}-{kind}")
+            for own in self._checks.values()
+            for kind in self._kinds
+        ]
+        rules += [_hide((("tag", own),), own) for own in self._tags.values()]
+        rules += [_hide((("language", own),), own) for own in self._languages.values()]
+        return "\n".join(rules)
+
+    def form(self, glossary: Glossary) -> str:
+        checks = [(own, _titled(name, glossary.checks.get(name, ""))) for name, own in self._checks.items()]
+        tag_label = "Tag" if self._all_tags <= MOST_TAGS else f"Tag ({MOST_TAGS} of {self._all_tags})"
+        lists = [
+            _choice("check", "Check", checks),
+            _choice("outcome", "Outcome", [(kind, KINDS[kind]) for kind in self._kinds]),
+            _choice("tag", tag_label, [(own, tag) for tag, own in self._tags.items()], fewest=1),
+            _choice("language", "Language", [(own, code or "unknown") for code, own in self._languages.items()]),
+        ]
+        return (
+            '<h2 id="cases">Cases</h2>\n<form class="filters" aria-label="Filter the cases">'
+            f'{"".join(lists)}<button type="reset">Show all</button></form>\n'
+        )
+
+    def tally(self) -> str:
+        """How many cases are left; the number itself is counted by the style sheet."""
+        return f'<p class="tally" role="status"> of {self._shown:,} cases on this page</p>\n'
+
+
+def _hide(chosen: Sequence[tuple[str, str]], wanted: str) -> str:
+    # Asked of the form and not of the whole page: otherwise every new element would have the browser ask again.
+    conditions = "".join(f':has(#by-{name} option[value="{value}"]:checked)' for name, value in chosen)
+    return f".filters{conditions}~.cases .case:not(.{wanted}){{display:none}}"
+
+
+def _choice(name: str, label: str, options: Sequence[tuple[str, str]], fewest: int = 2) -> str:
+    if len(options) < fewest:  # nothing to choose, but the style sheet asks
+        return f'<select id="by-{name}" hidden><option value="{_ALL}" selected></option></select>'
+    lines = "".join(f'<option value="{value}">{shown(text)}</option>' for value, text in options)
+    return f'<label>{label} <select id="by-{name}"><option value="{_ALL}" selected>all</option>{lines}</select></label>'
+
+
+def _titled(name: str, title: str) -> str:
+    return f"{name}: {title}" if title else name

@@ -11,12 +11,10 @@ from markupsafe import Markup
 
 from synthesis.model import Case, CaseResult
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.evidence import check_list
-from synthesis.report.html.marks import Marks
+from synthesis.report.html.case import check_list
+from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.page import legend
-from synthesis.report.html.signals import SignalStyles
 from synthesis.report.reading import Record
-from synthesis.report.verdicts import tone_of
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
 RULE_PAGES = "/rules"
@@ -32,33 +30,31 @@ class CaseView(NamedTuple):
     content_warning: str
 
 
-def case_view(record: Record, glossary: Glossary, anchor: str, styles: SignalStyles | None = None) -> CaseView:
+def case_view(result: CaseResult, glossary: Glossary, anchor: str, styles: SignalStyles | None = None) -> CaseView:
     """Draw one result; `anchor` keeps the links of several cases on one page apart."""
-    styles = styles or SignalStyles({finding["signal"]: tone_of(finding) for finding in record["findings"]})
-    marks = Marks(record, styles, glossary, anchor, rule_pages=RULE_PAGES)
+    styles = styles or SignalStyles.of(result.findings)
+    marks = Marks(result, styles, glossary, anchor, rule_pages=RULE_PAGES)
     return CaseView(
         Markup(marks.conversation()),
         Markup(marks.notes()),
-        Markup(check_list(record, glossary)),
+        Markup(check_list(result, glossary)),
         Markup(legend(styles, glossary)),
-        CONTENT_WARNING if needs_content_warning(record) else "",
+        CONTENT_WARNING if needs_content_warning(result) else "",
     )
 
 
-def needs_content_warning(record: Record) -> bool:
+def needs_content_warning(result: CaseResult) -> bool:
     """Whether a result is about a crisis: by its tags, or by what was found in the user's words."""
-    return is_tagged_crisis(record.get("tags", ())) or any(
-        finding["signal"] == "crisis.cue" for finding in record["findings"]
-    )
+    return is_tagged_crisis(result.tags) or any(finding.signal == "crisis.cue" for finding in result.findings)
 
 
 def is_tagged_crisis(tags: Iterable[str]) -> bool:
     return any("crisis" in tag for tag in tags)
 
 
-def record_of(result: CaseResult, case: Case) -> Record:
-    """The result as a report that keeps texts would hold it."""
-    return result.to_dict() | texts_of(case)
+def with_texts_of(case: Case, result: CaseResult) -> CaseResult:
+    """The result as a run that keeps texts gives it."""
+    return msgspec.structs.replace(result, texts=texts_of(case))
 
 
 def texts_of(case: Case) -> Record:

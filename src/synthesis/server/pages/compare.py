@@ -189,11 +189,11 @@ def _group(
 def _side(server: ServerState, history: "History", run: SavedRun, name: str, anchor: str) -> Side | None:
     """A case in one run; None if it is not in that run."""
     try:
-        record = history.case(run.id, name).record
+        result = history.case(run.id, name).result
     except NotInHistoryError:
         return None
-    view = case_view(record, server.glossary, anchor)
-    kind = kind_of(record)
+    view = case_view(result, server.glossary, anchor)
+    kind = kind_of(result)
     if not run.with_text:
         return Side(kind, KINDS[kind], view.check_list, "")
     return Side(kind, KINDS[kind], view.check_list + view.conversation, view.content_warning)

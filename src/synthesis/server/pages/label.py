@@ -11,14 +11,14 @@ from starlette.responses import Response
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.judge.results import read_run
-from synthesis.model import Case
+from synthesis.model import Case, CaseResult
 from synthesis.report.judged.run import JudgedRun
-from synthesis.report.reading import Record, open_report
+from synthesis.report.reading import open_report
 from synthesis.rules.language import language_of
 from synthesis.server.conversations import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 from synthesis.server.jobs import DONE
-from synthesis.server.pages.case_view import CONTENT_WARNING, needs_content_warning, record_of
+from synthesis.server.pages.case_view import CONTENT_WARNING, needs_content_warning, with_texts_of
 from synthesis.server.pages.label_items import LabelItem, case_items, sample_items
 from synthesis.server.pages.layout import number_in, page
 from synthesis.server.state import ServerState, server_state
@@ -93,15 +93,15 @@ def _cases(server: ServerState, query: dict[str, str], part: int) -> LabelSet:
         history = server.history.open()
         return _of_run(server, history, history.run(query["run"]), part)
     if "upload" in query:
-        records, total = _uploaded(server, query["upload"])
-        items = case_items(islice(records, first - 1, first - 1 + AT_ONCE), server.glossary, first)
+        uploaded, total = _uploaded(server, query["upload"])
+        items = case_items(islice(uploaded, first - 1, first - 1 + AT_ONCE), server.glossary, first)
         return LabelSet(f"upload:{query['upload']}", "Uploaded file", items, -(-total // AT_ONCE), "/label")
     language = query.get("bundled", "")
     if language not in cases_by_language():
         raise not_found("There is nothing of that name to label.", "Choose on the page Label.")
     known = cases_by_language()[language]
     chosen = known[first - 1 : first - 1 + AT_ONCE]
-    results = [record_of(server.evaluate(case), case) for case in chosen]
+    results = [with_texts_of(case, server.evaluate(case)) for case in chosen]
     title = f"Bundled cases: {language_of(language).name}"
     items = case_items(results, server.glossary, first)
     return LabelSet(f"bundled:{language}", title, items, -(-len(known) // AT_ONCE), "/label", is_screened=True)
@@ -113,11 +113,11 @@ def _of_run(server: ServerState, history: "History", run: SavedRun, part: int) -
     if not run.with_text:
         raise ApiError(409, "no_texts", "This run was saved without its texts.", "`synthesis --save-text` keeps them.")
     found = history.outcomes(run.id, page=part, per_page=AT_ONCE)
-    items = case_items((case.record for case in found.items), server.glossary, (part - 1) * AT_ONCE + 1)
+    items = case_items((case.result for case in found.items), server.glossary, (part - 1) * AT_ONCE + 1)
     return LabelSet(f"run:{run.id}", run.name, items, found.pages, f"/runs/{run.id}")
 
 
-def _uploaded(server: ServerState, upload_id: str) -> tuple[Iterator[Record], int]:
+def _uploaded(server: ServerState, upload_id: str) -> tuple[Iterator[CaseResult], int]:
     folder = server.upload_store.folder(upload_id)
     upload = folder.load()
     if upload.state != DONE:
@@ -136,7 +136,7 @@ def _samples(server: ServerState, query: dict[str, str]) -> LabelSet:
 def _is_about_crisis(server: ServerState, sample: LabelItem) -> bool:
     """Whether question or answer mention a crisis; the rules for crisis cues decide."""
     said = Case("", ("crisis_response",), str(sample.body.striptags()), ".")
-    return needs_content_warning(server.evaluate(said).to_dict())
+    return needs_content_warning(server.evaluate(said))
 
 
 def _judged(server: ServerState, query: dict[str, str]) -> tuple[JudgedRun, str, str]:

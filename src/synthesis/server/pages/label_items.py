@@ -8,11 +8,12 @@ import msgspec
 from markupsafe import Markup
 
 from synthesis.checks.registry import checks
+from synthesis.model import CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.report.judged.run import JudgedRun, JudgedSample
 from synthesis.report.judged.samples import claims, sample_texts
 from synthesis.report.reading import Record
-from synthesis.report.verdicts import check_outcome, has_texts, reasons
+from synthesis.report.remarks import remarks_on_check
 from synthesis.server.pages.case_view import case_view
 
 _ID = re.compile(r"[A-Z]+-[0-9]+")  # the ids that a case file accepts
@@ -43,24 +44,23 @@ class LabelItem(NamedTuple):
     content_warning: bool
 
 
-def case_items(records: Iterable[Record], glossary: Glossary, first: int) -> list[LabelItem]:
+def case_items(results: Iterable[CaseResult], glossary: Glossary, first: int) -> list[LabelItem]:
     """The cases that have texts and a verdict."""
-    numbered = enumerate(records, start=first)
-    return [_case(record, glossary, number) for number, record in numbered if has_texts(record) and _questions(record)]
+    numbered = enumerate(results, start=first)
+    return [_case(result, glossary, number) for number, result in numbered if result.has_texts and _questions(result)]
 
 
-def _case(record: Record, glossary: Glossary, number: int) -> LabelItem:
-    view = case_view(record, glossary, f"item{number}")
-    questions = [question._replace(why=_why(record, question.name, glossary)) for question in _questions(record)]
-    export = msgspec.json.encode(case_fields(record, number)).decode()
-    tags = tuple(record.get("tags", ()))
+def _case(result: CaseResult, glossary: Glossary, number: int) -> LabelItem:
+    view = case_view(result, glossary, f"item{number}")
+    questions = [question._replace(why=_why(result, question.name, glossary)) for question in _questions(result)]
+    export = msgspec.json.encode(case_fields(result, number)).decode()
     warns = bool(view.content_warning)
-    return LabelItem(str(number), record["id"], tags, view.conversation, view.notes, questions, export, warns)
+    return LabelItem(str(number), result.id, result.tags, view.conversation, view.notes, questions, export, warns)
 
 
-def _questions(record: Record) -> list[LabelQuestion]:
+def _questions(result: CaseResult) -> list[LabelQuestion]:
     """The checks that gave a verdict."""
-    outcomes = {name: check_outcome(check) for name, check in record["checks"].items() if name in checks()}
+    outcomes = {name: check.outcome for name, check in result.checks.items() if name in checks()}
     return [
         LabelQuestion(name, _OUTCOMES[outcome], outcome, "", "false" if outcome == "fail" else "true")
         for name, outcome in outcomes.items()
@@ -68,28 +68,28 @@ def _questions(record: Record) -> list[LabelQuestion]:
     ]
 
 
-def _why(record: Record, name: str, glossary: Glossary) -> str:
-    if check_outcome(record["checks"][name]) != "fail":
-        return str(record["checks"][name].get("reason") or "")
-    return reasons(record, name, glossary)[0].why
+def _why(result: CaseResult, name: str, glossary: Glossary) -> str:
+    remarks = remarks_on_check(result, name, glossary)
+    return remarks[0].why if remarks else result.checks[name].reason or ""
 
 
-def case_fields(record: Record, number: int) -> Record:
+def case_fields(result: CaseResult, number: int) -> Record:
     """The case as a line of a case file, with the labels it already has; an id that is not valid there is replaced."""
-    asked = [name for name in record["checks"] if name in checks()]
-    known = {name: label["expected"] for name, label in record.get("label_comparison", {}).items() if name in asked}
-    fits = bool(_ID.fullmatch(record["id"]))
-    fields = {"id": record["id"] if fits else f"CASE-{number}", **_said(record), "checks": asked, "expected": known}
-    if record.get("tags"):
-        fields["tags"] = record["tags"]
-    if record.get("language_by") == "declared":
-        fields["lang"] = record["language"]
-    return fields if fits else fields | {"notes": f"was {record['id']}"}
+    asked = [name for name in result.checks if name in checks()]
+    known = {name: label.expected for name, label in result.label_comparison.items() if name in asked}
+    fits = bool(_ID.fullmatch(result.id))
+    said = _said(result.texts)
+    fields: Record = {"id": result.id if fits else f"CASE-{number}", **said, "checks": asked, "expected": known}
+    if result.tags:
+        fields["tags"] = list(result.tags)
+    if result.languages.get("language_by") == "declared":
+        fields["lang"] = result.language
+    return fields if fits else fields | {"notes": f"was {result.id}"}
 
 
-def _said(record: Record) -> Record:
-    if "messages" in record or not record.get("user"):
-        turns = record.get("messages") or [{"role": "assistant", "content": record["assistant"]}]
+def _said(texts: Record) -> Record:
+    if "messages" in texts or not texts.get("user"):
+        turns = texts.get("messages") or [{"role": "assistant", "content": texts["assistant"]}]
         return {
             "messages": [
                 {"role": turn["role"] if turn["role"] in _ROLES else "system", "content": turn["content"]}
@@ -97,7 +97,7 @@ def _said(record: Record) -> Record:
                 if turn["content"]
             ]
         }
-    return {"user": record["user"], "assistant": record["assistant"]}
+    return {"user": texts["user"], "assistant": texts["assistant"]}
 
 
 def sample_items(run: JudgedRun) -> list[LabelItem]:

@@ -9,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.checks.registry import checks, signals
+from synthesis.model import CaseResult, Finding
+from synthesis.model.result import PASS
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.marks import Marks
-from synthesis.report.html.signals import SignalStyles
-from synthesis.report.verdicts import tone
+from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.rules.language import Language, language_of
+from synthesis.rules.schema import Signal
 from synthesis.server.bodies import decode_as
 from synthesis.server.conversations import cases_by_language
 from synthesis.server.errors import ApiError, ErrorDetail
@@ -124,13 +125,18 @@ def _trial_page(
 def _cases(trial: Trial, rule: str, signal: str, glossary: Glossary) -> list[tuple[str, Markup]]:
     """The cases that the rule matched, each with its words marked."""
     known = {case.id: case for case in cases_by_language().get(trial.language, ())}
-    styles = SignalStyles({signal: tone(trial.where, signal)})
+    role = signals()[signal].role if signal in signals() else Signal(signal, trial.where, "").role
+    styles = SignalStyles([(signal, role)])
     drawn = []
     for number, (name, hits) in enumerate(groupby(trial.hits, key=lambda hit: hit.case), start=1):
         case = known[name]
-        findings = [{"rule": rule, "signal": signal, "where": trial.where, **msgspec.to_builtins(hit)} for hit in hits]
-        record = {"language": trial.language, "findings": findings, **texts_of(case)}
-        marks = Marks(record, styles, glossary, f"hit{number}")
+        findings = tuple(
+            Finding(rule, signal, trial.where, hit.turn, hit.start, hit.end, hit.text, role=role, counted=True)
+            for hit in hits
+        )
+        languages = {"language": trial.language}
+        result = CaseResult(name, PASS, False, {}, findings, languages=languages, texts=texts_of(case))
+        marks = Marks(result, styles, glossary, f"hit{number}")
         drawn.append((name, Markup(marks.conversation())))
     return drawn
 

@@ -13,7 +13,7 @@ from synthesis.history.model import CHECKS
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
 from synthesis.report.html.page import LIMITS, figures, headline
 from synthesis.report.html.survey import Survey, survey_of
-from synthesis.report.verdicts import KINDS, has_texts
+from synthesis.report.verdicts import KINDS
 from synthesis.server.errors import not_found
 from synthesis.server.pages.case_view import case_view
 from synthesis.server.pages.layout import number_in, page
@@ -105,8 +105,8 @@ async def case(request: Request, run_id: str, position: str) -> Response:
         run=one,
         case=found,
         kind_words=KINDS[found.kind],
-        has_texts=one.with_text and has_texts(found.record),
-        view=case_view(found.record, server.glossary, "case"),
+        has_texts=one.with_text and found.result.has_texts,
+        view=case_view(found.result, server.glossary, "case"),
         total=total,
     )
 

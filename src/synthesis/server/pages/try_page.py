@@ -15,15 +15,15 @@ from synthesis.defaults import DEFAULT_CHECKS, AUTHORED
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.remarks import Remark
+from synthesis.report.html.marks import SignalStyles
 from synthesis.report.html.page import LIMITS
-from synthesis.report.html.signals import SignalStyles
 from synthesis.report.plain import count
-from synthesis.report.verdicts import tone
+from synthesis.report.remarks import Remark, remarks_on
+from synthesis.report.verdicts import UNCOUNTED
 from synthesis.rules.language import language_of
 from synthesis.server.conversations import find_case, language_code, parse_chat
 from synthesis.server.errors import ApiError
-from synthesis.server.pages.case_view import case_view, record_of
+from synthesis.server.pages.case_view import case_view, with_texts_of
 from synthesis.server.pages.layout import fragment, page, read_form
 from synthesis.server.state import ServerState, known_checks, server_state
 
@@ -148,8 +148,8 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "result": result,
         "headline": _headline(result),
         "language": language_of(result.language).name if result.language != "und" else "",
-        "view": case_view(record_of(result, case), server.glossary, "try", _styles(case.checks)),
-        "missing": _missing(server.remarks.on(result)),
+        "view": case_view(with_texts_of(case, result), server.glossary, "try", _styles(case.checks)),
+        "missing": _missing(remarks_on(result, server.glossary, result.language)),
         "decision": decision_of(result),
     }
 
@@ -166,7 +166,9 @@ def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
 def _styles(names: tuple[str, ...]) -> SignalStyles:
     """Styles for all signals that these checks read, so that a mark keeps its look while you type."""
     known = signals()
-    return SignalStyles({name: tone(known[name].where, name) for name in signals_read(names, AUTHORED)})
+    read = [known[name] for name in signals_read(names, TRAFFIC)]
+    counting = [(signal.name, signal.role) for signal in read]
+    return SignalStyles([*counting, *((signal.name, UNCOUNTED) for signal in read if signal.where == "assistant")])
 
 
 def _headline(result: CaseResult) -> str:
