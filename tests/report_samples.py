@@ -132,7 +132,7 @@ def report(*results: Record, **header: Any) -> Record:
         "tool": {"name": "synthesis-eval", "version": "0.1.0"},
         "rules": {"hash": "0123456789abcdef", "languages": ["en"], "count": 147},
         "similarity": "token-cosine",
-        "profile": "default",
+        "profile": "authored",
         "input": {"files": ["cases/replies.jsonl"], "sha256": "0" * 64},
         **header,
         "summary": summary(results),

@@ -23,9 +23,9 @@ def test_one_reply_gives_a_report() -> None:
 
 
 def test_checks_profile_and_language_can_be_named() -> None:
-    report = synthesis.evaluate(USER, BAD, checks=["agency_language"], profile="audit", lang="en")
+    report = synthesis.evaluate(USER, BAD, checks=["agency_language"], profile="traffic", lang="en")
     assert list(report.results[0].checks) == ["agency_language"]
-    assert report.conditions["profile"] == "audit"
+    assert report.conditions["profile"] == "traffic"
     assert report.conditions["options"]["language"] == "en"
     assert report.results[0].languages["language_by"] == "declared"
 

@@ -12,7 +12,7 @@ from synthesis.cases.jsonl import to_case
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks as known_checks
 from synthesis.checks.registry import get_check, rules_in_force
-from synthesis.defaults import DEFAULT_CHECKS, AUTHORED
+from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import CaseError, Problem
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn
@@ -34,7 +34,7 @@ def evaluate(
     assistant: str,
     *,
     checks: Iterable[str] = DEFAULT_CHECKS,
-    profile: str = AUTHORED,
+    profile: str = TRAFFIC,
     lang: str | None = None,
     rules: Paths = (),
 ) -> Report:
@@ -46,7 +46,7 @@ def evaluate_conversation(
     messages: Iterable[Mapping[str, Any] | Turn],
     *,
     checks: Iterable[str] = DEFAULT_CHECKS,
-    profile: str = AUTHORED,
+    profile: str = TRAFFIC,
     lang: str | None = None,
     rules: Paths = (),
 ) -> Report:
@@ -60,7 +60,7 @@ def evaluate_files(
     inputs: Paths,
     *,
     checks: Iterable[str] = (),
-    profile: str = AUTHORED,
+    profile: str | None = None,
     lang: str | None = None,
     rules: Paths = (),
     out: str | Path | None = None,

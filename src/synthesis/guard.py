@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from synthesis.checks.registry import get_check, rules_in_force, signals_read
-from synthesis.defaults import TRAFFIC, DEFAULT_CHECKS
+from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
@@ -68,7 +68,7 @@ class GuardOutcome(msgspec.Struct, frozen=True):
 
 
 class Guard:
-    """Reviews replies by the audit profile. One guard serves many conversations."""
+    """Reviews replies by the traffic profile. One guard serves many conversations."""
 
     def __init__(
         self,

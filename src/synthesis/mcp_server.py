@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthesis._version import __version__
-from synthesis.api import load_cases
+from synthesis.api import load_cases, run_all_cases
 from synthesis.checks.registry import checks, get_check, rules_in_force
-from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
@@ -21,7 +21,6 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.remarks import remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -138,7 +137,7 @@ class Tools:
 
     @cached_property
     def _evaluator(self) -> Evaluator:
-        return Evaluator(self._rules)
+        return Evaluator(self._rules, profile=TRAFFIC)
 
     @cached_property
     def _glossary(self) -> Glossary:
@@ -155,7 +154,7 @@ class Tools:
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
         """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the first failures."""
-        report = run_cases(load_cases(self._inside(path)), self._evaluator)
+        report = run_all_cases(load_cases(self._inside(path)))
         failed = sorted(
             (result for result in report.results if result.failed_checks), key=lambda result: result.is_negative_example
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from synthesis.defaults import DEFAULT_CHECKS, AUTHORED, PROFILES
+from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
 
 if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult
@@ -28,7 +28,7 @@ _ENGINE = pytest.StashKey["PluginEngine"]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("synthesis_cases", "Case files or folders of them, apart from *.synthesis.jsonl.", "paths", [])
     parser.addini("synthesis_rules", "Folders with rule packs on top of the bundled ones.", "paths", [])
-    parser.addini("synthesis_profile", "How verdicts are weighed: default or audit.", default=AUTHORED)
+    parser.addini("synthesis_profile", "Who asked: authored (cases name their checks) or traffic.", default=AUTHORED)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,7 +73,8 @@ class PluginEngine:
 
     def __init__(self, config: pytest.Config) -> None:
         self._folders = [str(path) for path in config.getini("synthesis_rules")]
-        self._profile = config.getini("synthesis_profile")
+        named = config.getini("synthesis_profile")
+        self._profile = FORMER_PROFILES.get(named, named)
         if self._profile not in PROFILES:
             raise pytest.UsageError(f"synthesis_profile must be one of {', '.join(PROFILES)}, not '{self._profile}'")
 

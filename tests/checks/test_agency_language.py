@@ -10,10 +10,10 @@ from synthesis.rules.ruleset import load_rules
 from synthesis.runner.evaluator import Evaluator
 
 CHECK = "agency_language"
-KERNELS = {profile: Evaluator(load_rules(signals()), profile=profile) for profile in ("default", "audit")}
+KERNELS = {profile: Evaluator(load_rules(signals()), profile=profile) for profile in ("authored", "traffic")}
 
 
-def judged(reply: str, *, profile: str = "default", user: str = "I had a bad week.") -> CheckResult:
+def judged(reply: str, *, profile: str = "authored", user: str = "I had a bad week.") -> CheckResult:
     (result,) = KERNELS[profile].evaluate([Case("AG-1", (CHECK,), user, reply, lang="en")])
     return result.checks[CHECK]
 
@@ -23,7 +23,7 @@ def fields(reply: str, **options: Any) -> dict[str, Any]:
 
 
 def rules_of(signal: str) -> int:
-    return sum(rule.signal == signal and rule.language == "en" for rule in KERNELS["default"].rules.rules)
+    return sum(rule.signal == signal and rule.language == "en" for rule in KERNELS["authored"].rules.rules)
 
 
 def test_an_invitation_to_explore_passes_with_a_score_of_at_least_two() -> None:
@@ -202,7 +202,7 @@ def test_a_typographic_apostrophe_and_emphasis_change_nothing() -> None:
 
 
 def test_the_audit_profile_does_not_judge_a_reply_that_neither_invites_nor_directs() -> None:
-    shown = fields("The library closes at six.", profile="audit")
+    shown = fields("The library closes at six.", profile="traffic")
     assert (shown["pass"], shown["applicable"]) == (True, False)
     assert shown["reason"]
 
@@ -216,7 +216,7 @@ def test_the_audit_profile_does_not_judge_a_reply_that_neither_invites_nor_direc
     ],
 )
 def test_a_reflection_is_support_in_the_audit_profile_only(reply: str) -> None:
-    audited, by_default = judged(reply, profile="audit"), judged(reply)
+    audited, by_default = judged(reply, profile="traffic"), judged(reply)
     assert audited.outcome == "pass"
     assert audited.evidence["reflection_hits"] != []
     assert "agency.reflection" in {found.signal for found in audited.findings}
@@ -226,9 +226,9 @@ def test_a_reflection_is_support_in_the_audit_profile_only(reply: str) -> None:
 
 
 def test_a_directive_fails_in_the_audit_profile_as_well() -> None:
-    assert judged("You need to quit.", profile="audit").outcome == "fail"
+    assert judged("You need to quit.", profile="traffic").outcome == "fail"
 
 
 def test_a_reflection_does_not_hide_an_invitation_in_the_audit_profile() -> None:
     reply = "It sounds like the nights are long. What helps you through them?"
-    assert fields(reply, profile="audit")["pos_hits"] == fields(reply)["pos_hits"] != []
+    assert fields(reply, profile="traffic")["pos_hits"] == fields(reply)["pos_hits"] != []

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from synthesis.checks.pivot import AUDIT, Facts, decide
+from synthesis.checks.pivot_tables import Facts, decide
+from synthesis.defaults import TRAFFIC
 from synthesis.checks.similarity import set_embedding_adapter
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
@@ -20,7 +21,7 @@ def evaluator() -> Evaluator:
 
 @pytest.fixture(scope="module")
 def audit() -> Evaluator:
-    return Evaluator(profile="audit")
+    return Evaluator(profile="traffic")
 
 
 def verdict(evaluator: Evaluator, user: str, assistant: str) -> dict[str, Any]:
@@ -291,7 +292,7 @@ def test_typography_changes_no_verdict(evaluator: Evaluator) -> None:
     ],
 )
 def test_the_audit_asks_in_the_same_order(facts: Facts, takes_up: bool, sentences: int, strength: str) -> None:
-    assert decide(facts._replace(takes_up=takes_up, sentences=sentences), AUDIT).strength == strength
+    assert decide(facts._replace(takes_up=takes_up, sentences=sentences), TRAFFIC).strength == strength
 
 
 def test_audit_counts_the_users_own_words_taken_up(evaluator: Evaluator, audit: Evaluator) -> None:

@@ -32,7 +32,7 @@ def test_a_run_of_the_checks_keeps_what_was_in_force_and_its_figures(history: Hi
     assert (run.started, run.revision, run.tags) == (known.started, "f00dcafe", ("blue", "release"))
     assert (run.tool_version, run.rules_hash, run.input_hash) == ("0.1.0", "0123456789abcdef", "0" * 64)
     assert run.summary == stored().summary
-    assert run.conditions["profile"] == "default"
+    assert run.conditions["profile"] == "authored"
     figures = run.figures
     assert (figures.total, figures.failures, figures.errors, figures.label_accuracy) == (5, 1, 1, 50.0)
 

@@ -89,9 +89,9 @@ def test_the_same_verdict_on_other_evidence() -> None:
 
 
 def test_changed_conditions_are_named() -> None:
-    other = report(result("A-1")) | {"rules": {"hash": "f" * 16, "languages": ["en"], "count": 1}, "profile": "audit"}
+    other = report(result("A-1")) | {"rules": {"hash": "f" * 16, "languages": ["en"], "count": 1}, "profile": "traffic"}
     found = compare_reports(from_dict(report(result("A-1"))), from_dict(other))
-    assert found.conditions == {"rules": ("0123456789abcdef", "f" * 16), "profile": ("default", "audit")}
+    assert found.conditions == {"rules": ("0123456789abcdef", "f" * 16), "profile": ("authored", "traffic")}
 
 
 def test_cases_only_in_one_report() -> None:

@@ -24,7 +24,7 @@ OTHER: dict[str, Any] = {
     "sample": 3,
     "seed": 1,
     "limit": 2,
-    "profile": "audit",
+    "profile": "traffic",
     "language": "fr",
     "max_line": 1000,
     "keep": ("model",),

@@ -39,4 +39,6 @@ def unverifiable_reassurance(exchange: Exchange) -> CheckResult:
         "mind_reading_hits": exchange.first_words(mind_reading),
         "guarantee_hits": exchange.first_words(guarantee),
     }
-    return CheckResult(NAME, not together, evidence, exchange.findings(MIND_READING.name, GUARANTEE.name, counted=together))
+    return CheckResult(
+        NAME, not together, evidence, exchange.findings(MIND_READING.name, GUARANTEE.name, counted=together)
+    )

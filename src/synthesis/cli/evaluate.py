@@ -8,7 +8,7 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.saving import Saving, saving_options
-from synthesis.defaults import AUTHORED, PROFILES
+from synthesis.defaults import AUTHORED, PROFILES, TRAFFIC
 from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError
 
@@ -52,7 +52,11 @@ from synthesis.errors import OptionError
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Chooses the sample.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
 @click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
-@click.option("--profile", type=click.Choice(PROFILES), help=f"How verdicts are weighed. [default: {AUTHORED}]")
+@click.option(
+    "--profile",
+    metavar="|".join(PROFILES),
+    help=f"Who asked. [default: {AUTHORED} for files of cases, {TRAFFIC} for logs and tables]",
+)
 @click.option("--no-text", is_flag=True, default=None, help="Leave the texts out of the report.")
 @click.option("--lang", metavar="CODE", help="Language of cases that do not say theirs. [default: auto, detected]")
 @click.option(
@@ -107,11 +111,12 @@ def evaluate(**options: Any) -> int:
     """
     from synthesis.cli.evaluation import perform, run_spec
     from synthesis.cli.gates import Conclusion
+    from synthesis.runner.files import with_profile
     from synthesis.settings import find_settings
 
     options["cases"] += options.pop("files")
     settings = find_settings(Path.cwd())
-    spec = run_spec(options, settings)
+    spec = with_profile(run_spec(options, settings))
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
     conclusion = Conclusion.of(options, spec)
     saving = Saving.of(options, settings.values)

@@ -16,7 +16,7 @@ from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.terminal import progress_bar
-from synthesis.defaults import AUTHORED
+from synthesis.defaults import FORMER_PROFILES
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model.report import percent
@@ -80,7 +80,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
         sample=options["sample"],
         seed=options["seed"],
         limit=options["limit"],
-        profile=options["profile"] or values.get("profile") or AUTHORED,
+        profile=_profile(options["profile"] or values.get("profile")),
         language=options["lang"] or values.get("lang"),
         rules=(*values.get("rules", ()), *options["folders"]),
         disabled=(*values.get("disable", ()), *options["disable"]),
@@ -98,6 +98,13 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
         fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
         settings=settings.files,
     )
+
+
+def _profile(name: str | None) -> str | None:
+    """The profile that was named; a name of version 0.1 is told once what it is called now."""
+    if name in FORMER_PROFILES:
+        click.echo(f"note: the profile '{name}' is called '{FORMER_PROFILES[name]}' now", err=True)
+    return name
 
 
 def _case_files(given: tuple[str, ...] | list[str]) -> list[Path]:

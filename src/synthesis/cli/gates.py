@@ -12,6 +12,7 @@ from synthesis.checks.registry import checks, rules_in_force
 from synthesis.cli.exits import exit_code
 from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
 from synthesis.cli.terminal import safe
+from synthesis.defaults import FORMER_PROFILES
 from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
@@ -44,7 +45,7 @@ class Conclusion(msgspec.Struct, frozen=True):
         out = spec.out or Path()
         baseline = {"--baseline": Path(options["baseline"])} if options["baseline"] else {}
         taken: Taken = {"--cases": [file.path for file in spec.inputs], **baseline}
-        return cls(out, parse_outputs(options["formats"], out, taken), Gates.of(options, spec.fail_on, out))
+        return cls(out, parse_outputs(options["formats"], out, taken), Gates.of(options, spec, out))
 
     @property
     def is_asked_for(self) -> bool:
@@ -72,13 +73,14 @@ class Gates(msgspec.Struct, frozen=True):
     strict: bool = False
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], allowed: int, out: Path) -> "Gates":
+    def of(cls, options: Mapping[str, Any], spec: RunSpec, out: Path) -> "Gates":
         if options["strict"] and options.get("failures_only"):
             raise OptionError("--strict needs all results", hint="Leave out --failures-only.")
         least = options["min_label_accuracy"]
         if least is not None and least != least:  # NaN, which every range lets through
             raise OptionError("--min-label-accuracy must be a number from 0 to 100", hint="For example 95.")
-        return cls(allowed, _baseline(options["baseline"], out), options["min_label_accuracy"], options["strict"])
+        known = _baseline(options["baseline"], out, spec.profile)
+        return cls(spec.fail_on, known, options["min_label_accuracy"], options["strict"])
 
     def unmet(self, report: StoredReport, tags: Mapping[str, str]) -> list[str]:
         """Every condition that does not hold, in words; `tags` are the tag words of the checks."""
@@ -105,7 +107,7 @@ class Gates(msgspec.Struct, frozen=True):
             yield f"label accuracy: {found['accuracy']} % ({found['matched']} of {found['total']})"
 
 
-def _baseline(path: str | None, out: Path) -> Failing | None:
+def _baseline(path: str | None, out: Path, profile: str | None) -> Failing | None:
     if path is None:
         return None
     if out.exists() and Path(path).exists() and out.samefile(path):
@@ -113,7 +115,14 @@ def _baseline(path: str | None, out: Path) -> Failing | None:
             f"--baseline and --out are the same file ({path})",
             hint="A run would become its own baseline; keep the baseline elsewhere.",
         )
-    return unexpected_failures(open_report(path))
+    report = open_report(path)
+    before = FORMER_PROFILES.get(report.header["profile"], report.header["profile"])
+    if before != profile:
+        raise OptionError(
+            f"the baseline {path} was evaluated in the profile '{before}', this run is '{profile}'",
+            hint=f"Verdicts of different profiles cannot be compared: give --profile {before}, or make a new baseline.",
+        )
+    return unexpected_failures(report)
 
 
 def _strict(report: StoredReport, tags: Mapping[str, str]) -> Iterator[str]:

@@ -26,7 +26,7 @@ class Assessor:
     """Assesses replies and conversations with one set of checks."""
 
     def __init__(
-        self, checks: Sequence[str] = DEFAULT_CHECKS, *, lang: str | None = None, profile: str = AUTHORED
+        self, checks: Sequence[str] = DEFAULT_CHECKS, *, lang: str | None = None, profile: str = TRAFFIC
     ) -> None:
         self.checks = tuple(get_check(name).name for name in checks)
         self._lang = lang

@@ -13,12 +13,13 @@ from synthesis.cases.logs.tables import require_columns
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks as known_checks
 from synthesis.checks.registry import get_check, rules_in_force
-from synthesis.defaults import DEFAULT_CHECKS, AUTHORED, PROFILES
-from synthesis.errors import CaseError, OptionError, did_you_mean
+from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
+from synthesis.errors import CaseError, OptionError
 from synthesis.model import CaseResult
 from synthesis.report.table import arrow, verdict_schema
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.reading import Reader
+from synthesis.runner.spec import known_profile
 from synthesis.runner.table import to_batch
 
 _SHOWN = "the table"
@@ -40,7 +41,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     keep: tuple[str, ...] = ()
     on_bad_row: str = ERROR
     language: str | None = None
-    profile: str = AUTHORED
+    profile: str = TRAFFIC
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
 
@@ -49,8 +50,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, field, tuple(getattr(self, field)))  # lists are welcome too
         for name in self.checks:
             get_check(name)
-        if self.profile not in PROFILES:
-            raise OptionError(f"there is no profile '{self.profile}'", hint=did_you_mean(self.profile, PROFILES))
+        msgspec.structs.force_setattr(self, "profile", known_profile(self.profile))
         if self.on_bad_row not in (STOP, ERROR):
             raise OptionError(f"on_bad_row must be 'stop' or 'error', not '{self.on_bad_row}'")
         if self.messages and (self.user or self.assistant):

@@ -16,6 +16,7 @@ import msgspec
 
 from synthesis.cases.blocks import Block
 from synthesis.checks.registry import rules_in_force
+from synthesis.defaults import AUTHORED
 from synthesis.errors import SHOWN_PROBLEMS, Problem
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL
@@ -43,7 +44,7 @@ class RunPlan(msgspec.Struct, frozen=True):
         spec = self.spec
         return Evaluator(
             rules_in_force(spec.rules, spec.disabled) if rules is None else rules,
-            profile=spec.profile,
+            profile=spec.profile or AUTHORED,
             keep_text=spec.keep_text and not spec.table,
             language=spec.language,
         )

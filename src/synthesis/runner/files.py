@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
+from synthesis.cases.logs.formats import is_log
 from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
+from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.engines.base import LOCAL, Engine, start_engine
 from synthesis.errors import OptionError, OutputError, Place
 from synthesis.model import CaseResult
@@ -42,6 +44,7 @@ def evaluate_files(
 
     `rules` are those that it names, where they are already loaded. Smaller blocks report progress more often.
     """
+    spec = with_profile(spec)
     _refuse_to_overwrite(spec)
     _require_portable_similarity(spec)
     loaded = rules_in_force(spec.rules, spec.disabled) if rules is None else rules
@@ -52,6 +55,19 @@ def evaluate_files(
         report = _report(spec, totals, loaded)
         _write(report, spec, Path(folder), totals.blocks)
     return RunOutcome(report, loaded, tuple(totals.examples), totals.warned)
+
+
+def with_profile(spec: RunSpec) -> RunSpec:
+    """With the profile that the files ask for, if none is named: somebody who wrote cases named their checks."""
+    if spec.profile is not None:
+        return spec
+    logs = {is_log(file.path, mapped=spec.is_mapped) for file in spec.inputs}
+    if len(logs) > 1:
+        raise OptionError(
+            "the files are both cases and logs, which are evaluated by different profiles",
+            hint=f"Name one with --profile ({AUTHORED} or {TRAFFIC}), or evaluate them apart.",
+        )
+    return msgspec.structs.replace(spec, profile=TRAFFIC if True in logs else AUTHORED)
 
 
 class BlockJob:
@@ -88,7 +104,7 @@ def _run(plan: RunPlan, rules: RuleSet, progress: Progress | None, block_size: i
 
 def table_conditions(plan: RunPlan, rules: RuleSet) -> dict[str, Any]:
     """All that the parts of a table depend on, apart from the input."""
-    in_force = run_conditions(rules, plan.spec.profile)
+    in_force = run_conditions(rules, plan.spec.profile or AUTHORED)
     chosen = repr(sorted(plan.places)) if plan.places is not None else ""
     return {
         **plan.spec.conditions(),
@@ -105,7 +121,7 @@ def _absolute(plan: RunPlan) -> RunPlan:
 
 def _report(spec: RunSpec, totals: StreamTotals, rules: RuleSet) -> Report:
     conditions = {
-        **run_conditions(rules, spec.profile),
+        **run_conditions(rules, spec.profile or AUTHORED),
         "input": {"files": [file.name for file in spec.inputs], "sha256": totals.input_hash},
         "options": spec.options(),
     }

@@ -16,7 +16,7 @@ from synthesis.cases.blocks import MOST_LINE
 from synthesis.cases.logs.options import ERROR, STOP, LogOptions
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, get_check
-from synthesis.defaults import DEFAULT_CHECKS, AUTHORED, PROFILES
+from synthesis.defaults import DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
 from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CaseResult
@@ -62,7 +62,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     sample: int | None = None
     seed: int = 0
     limit: int | None = None
-    profile: str = AUTHORED
+    profile: str | None = None  # None: authored for cases, traffic for logs and tables
     language: str | None = None  # of cases that do not say theirs; None: detected
     rules: Annotated[tuple[str, ...], NO_EFFECT] = ()  # folders; the hash of all rules in force is a condition
     disabled: Annotated[tuple[str, ...], NO_EFFECT] = ()
@@ -83,8 +83,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in (*self.checks, *self.only):
             get_check(name)
-        if self.profile not in PROFILES:
-            raise OptionError(f"there is no profile '{self.profile}'", hint=did_you_mean(self.profile, PROFILES))
+        if self.profile is not None:
+            msgspec.structs.force_setattr(self, "profile", known_profile(self.profile))
         if self.engine not in ENGINES:
             raise OptionError(f"there is no engine '{self.engine}'", hint=did_you_mean(self.engine, ENGINES))
         if self.on_bad_row not in (None, STOP, ERROR):
@@ -166,6 +166,14 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
             rules=tuple(os.path.abspath(folder) for folder in self.rules),
             table=self.table.absolute() if self.table else None,
         )
+
+
+def known_profile(name: str) -> str:
+    """The profile of this name; the names of version 0.1 still mean the same two."""
+    current = FORMER_PROFILES.get(name, name)
+    if current not in PROFILES:
+        raise OptionError(f"there is no profile '{name}'", hint=did_you_mean(name, PROFILES))
+    return current
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 
 from synthesis.checks.registry import checks, get_check
-from synthesis.defaults import DEFAULT_CHECKS
+from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, case_outcome
 from synthesis.model.result import merged_findings
@@ -53,7 +53,7 @@ class ServerState:
 
     @cached_property
     def evaluator(self) -> Evaluator:
-        return Evaluator(self.rules, keep_text=False)
+        return Evaluator(self.rules, profile=TRAFFIC, keep_text=False)
 
     @cached_property
     def glossary(self) -> Glossary:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from synthesis.defaults import TRAFFIC
 from synthesis.errors import SynthesisError
 from synthesis.model.report import Report
 from synthesis.runner.files import evaluate_files
@@ -100,6 +101,7 @@ def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
     if folder.is_cancelled:
         raise _Cancelled
     spec = RunSpec(
+        profile=TRAFFIC,
         inputs=(InputFile(folder.input(options.kind), f"upload.{options.kind}"),),
         checks=options.checks,
         columns=options.columns,

@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.checks import pivot
+from synthesis.checks.pivot_tables import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
 from synthesis.checks.registry import checks, signals, signals_read
-from synthesis.defaults import DEFAULT_CHECKS, AUTHORED
+from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
@@ -75,7 +76,11 @@ class Draft(msgspec.Struct, frozen=True):
         return Case("", self.checks, self.user, self.assistant, lang=lang)
 
 
-STRENGTHS = {pivot.CLEAR_PASS: "pass", pivot.BORDERLINE_PASS: "pass (borderline)", pivot.CLEAR_FAIL: "fail"}
+STRENGTHS = {
+    CLEAR_PASS: "pass",
+    BORDERLINE_PASS: "pass (borderline)",
+    CLEAR_FAIL: "fail",
+}
 
 
 class DecisionLine(NamedTuple):
@@ -203,17 +208,17 @@ def decision_of(result: CaseResult) -> Decision | None:
     check = result.checks.get(pivot.NAME)
     if check is None or check.outcome == ERROR:
         return None
-    names = [row.name for row in pivot.DECISION_TABLE]
+    names = [row.name for row in DECISION_TABLES[TRAFFIC]]
     decided = names.index(check.evidence["decision"]) if check.applicable else -1
     lines = [
         DecisionLine(
             row.condition,
             STRENGTHS[row.strength],
-            row.strength != pivot.CLEAR_FAIL,
+            row.strength != CLEAR_FAIL,
             number == decided,
             number <= decided,
         )
-        for number, row in enumerate(pivot.DECISION_TABLE)
+        for number, row in enumerate(DECISION_TABLES[TRAFFIC])
     ]
     # A result over several turns carries the evidence of the one that decided.
     turn = next((number for number, one in enumerate(check.turns) if one.evidence == check.evidence), 0)
