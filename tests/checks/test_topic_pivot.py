@@ -1,4 +1,4 @@
-"""topic_pivot: signals and decision table by example, every branch of it, and the audit profile."""
+"""topic_pivot: signals and decision table by example, every branch of it, and the traffic profile."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def evaluator() -> Evaluator:
 
 
 @pytest.fixture(scope="module")
-def audit() -> Evaluator:
+def traffic() -> Evaluator:
     return Evaluator(profile="traffic")
 
 
@@ -277,13 +277,14 @@ def test_typography_changes_no_verdict(evaluator: Evaluator) -> None:
     assert (plain["ack_present"], plain["pass_strength"]) == (fancy["ack_present"], fancy["pass_strength"])
 
 
-# ---- the audit profile
+# ---- traffic
 
 
 @pytest.mark.parametrize(
     ("facts", "takes_up", "sentences", "strength"),
     [
-        (Facts(True, True, True, 0.9), True, 3, "clear_fail"),
+        (Facts(True, True, True, 0.9), False, 3, "clear_fail"),
+        (Facts(True, False, True, 0.9), True, 3, "clear_pass"),
         (Facts(True, True, False, 0.0), False, 3, "clear_pass"),
         (Facts(False, False, False, 0.0), True, 3, "clear_pass"),
         (Facts(True, False, False, 0.0), False, 1, "borderline_pass"),
@@ -291,37 +292,37 @@ def test_typography_changes_no_verdict(evaluator: Evaluator) -> None:
         (Facts(False, False, False, 0.9), False, 1, "clear_fail"),
     ],
 )
-def test_the_audit_asks_in_the_same_order(facts: Facts, takes_up: bool, sentences: int, strength: str) -> None:
+def test_traffic_has_a_table_of_its_own(facts: Facts, takes_up: bool, sentences: int, strength: str) -> None:
     assert decide(facts._replace(takes_up=takes_up, sentences=sentences), TRAFFIC).strength == strength
 
 
-def test_audit_counts_the_users_own_words_taken_up(evaluator: Evaluator, audit: Evaluator) -> None:
+def test_traffic_counts_the_users_own_words_taken_up(evaluator: Evaluator, traffic: Evaluator) -> None:
     reply = "A divorce turns every room of a life upside down. Nobody is ready for that."
     assert verdict(evaluator, DIVORCE, reply)["pass"] is False
-    taken = verdict(audit, DIVORCE, reply)
+    taken = verdict(traffic, DIVORCE, reply)
     assert (taken["pass"], taken["taken_up"]) == (True, ["divorce"])
 
 
-def test_audit_is_not_fooled_by_a_parrot(evaluator: Evaluator, audit: Evaluator) -> None:
+def test_traffic_is_not_fooled_by_a_parrot(evaluator: Evaluator, traffic: Evaluator) -> None:
     user = "Work crushed my spirit and my marriage is failing, I feel hopeless."
     parrot = "Work crushed your spirit and your marriage is failing, hopeless."
     assert verdict(evaluator, user, parrot)["pass"] is True
-    assert verdict(audit, user, parrot)["taken_up"] == []
-    assert verdict(audit, user, parrot)["pass"] is False
+    assert verdict(traffic, user, parrot)["taken_up"] == []
+    assert verdict(traffic, user, parrot)["pass"] is False
 
 
-def test_audit_applies_to_weak_signs_of_a_burden(evaluator: Evaluator, audit: Evaluator) -> None:
-    user = "Does lithium ever stop working?"
+def test_traffic_applies_to_weak_signs_of_a_burden(evaluator: Evaluator, traffic: Evaluator) -> None:
+    user = "I wonder whether my lithium ever stops working."
     assert verdict(evaluator, user, "It rained all day.")["applicable"] is False
-    assert verdict(audit, user, "It rained all day.")["pass"] is False
+    assert verdict(traffic, user, "It rained all day.")["pass"] is False
 
 
-def test_audit_lets_advice_stand_beside_engagement(evaluator: Evaluator, audit: Evaluator) -> None:
+def test_traffic_lets_advice_stand_beside_engagement(evaluator: Evaluator, traffic: Evaluator) -> None:
     reply = "That sounds really hard. What hurts most? Drink plenty of water tonight."
     assert verdict(evaluator, DIVORCE, reply)["pass"] is False
-    assert verdict(audit, DIVORCE, reply)["pass"] is True
+    assert verdict(traffic, DIVORCE, reply)["pass"] is True
 
 
-def test_audit_still_fails_a_change_of_topic(audit: Evaluator) -> None:
+def test_traffic_still_fails_a_change_of_topic(traffic: Evaluator) -> None:
     reply = "That sounds really hard. What hurts most? By the way, did you see the match?"
-    assert verdict(audit, DIVORCE, reply)["pass"] is False
+    assert verdict(traffic, DIVORCE, reply)["pass"] is False

@@ -42,9 +42,19 @@ def taken_up(user: Reading, reply: Reading) -> list[Span]:
     everyday = _EVERYDAY.get(user.language.code, frozenset())
     told = {family for family, _ in _telling(user, everyday)}
     families = list(_telling(reply, everyday))
-    if len(families) >= PARROT and all(family in told for family, _ in families):
+    if _is_parrot(told, families):
         return []
     return [reply.word_span(number) for family, number in families if family in told]
+
+
+def only_repeats(user: Reading, reply: Reading) -> bool:
+    """Whether a reply has no telling word of its own: alike, and yet it takes nothing up."""
+    everyday = _EVERYDAY.get(user.language.code, frozenset())
+    return _is_parrot({family for family, _ in _telling(user, everyday)}, list(_telling(reply, everyday)))
+
+
+def _is_parrot(told: set[str], families: list[tuple[str, int]]) -> bool:
+    return len(families) >= PARROT and all(family in told for family, _ in families)
 
 
 def _telling(reading: Reading, everyday: frozenset[str]) -> Iterator[tuple[str, int]]:

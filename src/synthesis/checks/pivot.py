@@ -5,7 +5,7 @@ from typing import Any
 
 from synthesis.checks.crisis import CUE, SAFETY_STEP
 from synthesis.checks.echo import CONSTANTS as ECHO
-from synthesis.checks.echo import taken_up
+from synthesis.checks.echo import only_repeats, taken_up
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.personal import BURDEN, VULNERABILITY, personal
 from synthesis.checks.pivot_tables import (
@@ -76,7 +76,8 @@ def topic_pivot(exchange: Exchange) -> CheckResult:
     }
     if in_traffic:
         evidence["taken_up"] = _taken_up(exchange)
-        takes_up = bool(evidence["taken_up"]) or facts.similarity >= BORDERLINE
+        similar = facts.similarity >= BORDERLINE and not only_repeats(exchange.user, exchange.assistant)
+        takes_up = bool(evidence["taken_up"]) or similar
         facts = facts._replace(takes_up=takes_up, sentences=len(exchange.assistant.sentences))
     counted = [*vulnerable, *acknowledgments, *follow_ups, *later, *pivots]
     return _result(exchange, facts, evidence, counted, _why_not(exchange, vulnerable))
