@@ -80,8 +80,11 @@ def test_a_process_that_ends_while_it_connects_owes_nothing(tmp_path, number):
 def test_the_cap_counts_only_what_was_sent(tmp_path):
     patience = Patience(attempts=1)
     with FullServer() as server:
-        judge(sample_cases(3), config_for(server, tmp_path, timeout=0.5, patience=patience, max_cost=0.01))
+        judge(
+            sample_cases(3),
+            config_for(server, tmp_path, timeout=0.5, patience=patience, max_cost=0.0025, concurrency=1),
+        )
     with JudgeServer() as server:
-        result = judge(sample_cases(3), config_for(server, tmp_path, max_cost=0.01))
+        result = judge(sample_cases(3), config_for(server, tmp_path, max_cost=0.0025, concurrency=1))
     assert result.complete
     assert result.results.iterations[0].cost["totalTokens"]["input"] == 400 + 401 + 402
