@@ -69,7 +69,7 @@ def test_no_command_prints_it_raw(cli: CommandLine, house: Path, command: tuple[
     annotations = {line for line in outcome.out.splitlines() if line.startswith(("::error file=", "::error title="))}
     shown = "\n".join(line for line in said.splitlines() if line not in annotations)
     assert not COMMAND.search(shown), shown
-    assert not set(unprintable(said))
+    assert not set(unprintable(said.replace("\u200b", "")))  # Markdown puts it into mentions to break them
 
 
 @pytest.mark.parametrize(
