@@ -26,10 +26,9 @@ def drip(connection: socket.socket, piece: bytes, seconds: float = 10) -> bytes:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         try:
-            connection.sendall(piece)
             return connection.recv(1 << 16)
         except TimeoutError:
-            continue
+            connection.sendall(piece)
     raise AssertionError("the server waits for ever")
 
 
@@ -45,9 +44,7 @@ def rest_of(connection: socket.socket) -> bytes:
 def test_headers_that_drip_are_given_up(serving: Any, begun: bytes) -> None:
     with serving(timeout=TIMEOUT) as client, connected(client) as connection:
         connection.sendall(begun)
-        asked = time.monotonic()
         answer = drip(connection, b"a" if begun else b"\r\n")
-        assert time.monotonic() - asked < 5
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"too_slow" in answer
         assert b"x-content-type-options: nosniff" in answer
