@@ -11,7 +11,7 @@ PACKAGE = Path(synthesis.__file__).parent
 # Each layer may import from itself and from what comes before it; rooms of one layer do not see each other.
 LAYERS = [
     ["_version"],
-    ["defaults", "errors"],
+    ["cancellation", "defaults", "errors", "printable"],
     ["bundled", "compression", "engines"],
     ["model"],
     ["cases", "rules", "report", "settings"],

@@ -15,7 +15,7 @@ from synthesis.cases.logs.options import parse_map
 from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
-from synthesis.cli.terminal import progress_bar
+from synthesis.cli.terminal import progress_bar, safe
 from synthesis.defaults import DEFAULT_PROFILE
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
@@ -58,7 +58,7 @@ def _show(outcome: RunOutcome, spec: RunSpec, *, to_stderr: bool) -> None:
     lines = [
         *warning_lines(outcome.report.warnings, outcome.warned),
         *summary_lines(outcome.report.summary, outcome.examples, outcome.rules),
-        f"Report: {spec.out}" + (f", results: {results}" if results else ""),
+        f"Report: {safe(str(spec.out))}" + (f", results: {safe(str(results))}" if results else ""),
     ]
     for line in lines:
         click.echo(line, file=sys.stderr if to_stderr else sys.stdout, color=colours)

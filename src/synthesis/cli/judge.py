@@ -117,7 +117,7 @@ def _draw(ledger: "Ledger", form: str, path: Path) -> None:
 
     run = judged_run(ledger)
     write_pieces(html.render(run) if form == "html" else markdown.render(run), path)
-    click.echo(f"Written: {path}")
+    click.echo(f"Written: {safe(str(path))}")
 
 
 @judge.command()
