@@ -12,7 +12,7 @@ PACKAGE = Path(synthesis.__file__).parent
 LAYERS = [
     ["_version"],
     ["cancellation", "defaults", "errors", "printable"],
-    ["bundled", "compression", "engines"],
+    ["bundled", "compression", "engines", "locks"],
     ["model"],
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],
