@@ -70,9 +70,7 @@ def _work(name: str, options: argparse.Namespace) -> Tally:
             _say(f"{name}: {tally.tries} of {tally.planned}, {len(tally.failures)} failed")
 
     budget = _budget(name, options)
-    tally = run_kind(
-        KINDS[name], options.seed, budget, full=options.full, number=options.number, progress=progress
-    )
+    tally = run_kind(KINDS[name], options.seed, budget, full=options.full, number=options.number, progress=progress)
     _say(f"{name}: done, {tally.tries} of {tally.planned}, {len(tally.failures)} failed, {tally.seconds:.0f} s")
     return tally
 

@@ -1,4 +1,4 @@
-"""`eval` and `--out-table` are interrupted at seeded moments: what was there stays whole, and the next run mends all."""
+"""`eval` and `--out-table` are interrupted at seeded moments: earlier files stay whole, and the next run mends all."""
 
 import hashlib
 import json

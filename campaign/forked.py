@@ -32,7 +32,7 @@ def in_child(function: Callable[[], Any], seconds: int) -> tuple[Any, float]:
         raise Broken(f"takes more than {seconds} s of processor time")
     if code or not content:
         raise Broken(f"the process died with {code}")
-    error, value = pickle.loads(content)  # noqa: S301  (our own child wrote it)
+    error, value = pickle.loads(content)
     if error:
         raise Broken(error)
     return value, usage.ru_maxrss / 1024

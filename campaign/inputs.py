@@ -8,13 +8,25 @@ from pathlib import Path
 from campaign import input_files
 from campaign.lab import EVALUATION, Lab
 from campaign.tally import Attempt, Budget, Kind, Setting, expect
+from synthesis import bundled
 
 MEGABYTES = 400
 SECONDS = 60  # of processor time
 CODES = (0, 1, 2, 3)
 LARGE_EVERY = 100  # one try in so many is large rather than damaged: it takes seconds
 NASTY = [b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"{" * 5000, b"[" * 100_000, b'"', b"\r", b"1e999999"]
-NASTY += [b"\\ud800", b"\n\n\n", b"-", b"null", b"\xe2\x80\xae", b",,,,,", b'""""', b"9" * 5000, b"\x1f\x8b", b"(\xb5/\xfd"]
+NASTY += [
+    b"\\ud800",
+    b"\n\n\n",
+    b"-",
+    b"null",
+    b"\xe2\x80\xae",
+    b",,,,,",
+    b'""""',
+    b"9" * 5000,
+    b"\x1f\x8b",
+    b"(\xb5/\xfd",
+]
 
 Damage = Callable[[random.Random, bytes], bytes]
 
@@ -56,8 +68,9 @@ DAMAGES: list[Damage] = [_whole, _truncated, _truncated, _flipped, _flipped, _in
 
 
 @contextmanager
-def prepare(setting: Setting) -> Iterator[Attempt]:  # noqa: ARG001
+def prepare(setting: Setting) -> Iterator[Attempt]:
     with Lab.opened(*EVALUATION) as lab:
+        lab.warm("--cases", bundled.CASES, "--workers", 1, "--out", setting.folder / "report.json")
 
         def attempt(chance: random.Random, number: int, folder: Path) -> None:
             if number % LARGE_EVERY == LARGE_EVERY - 1:

@@ -1,4 +1,4 @@
-"""A finished run's journal is damaged: it is refused at the damaged line, or the run ends as if nothing had happened."""
+"""A finished run's journal is damaged: it is refused at that line, or the run ends as if nothing had happened."""
 
 import random
 import re

@@ -139,7 +139,9 @@ FAULTS = [
     Fault("an axis is missing", _text(lambda text: json.dumps({"faithfulness": json.loads(text)["faithfulness"]}))),
     Fault("two verdicts that differ", _text(lambda text: text + _scores(5)(text) + _scores(2)(text))),
     Fault("a fenced verdict", _text(lambda text: f"```json\n{text}\n```"), VERDICT),
-    Fault("a score as text", _text(lambda text: text.replace('"score": ', '"score": "', 1).replace("}", '"}', 1)), VERDICT),
+    Fault(
+        "a score as text", _text(lambda text: text.replace('"score": ', '"score": "', 1).replace("}", '"}', 1)), VERDICT
+    ),
     Fault("a lone surrogate in the reasoning", _text(_reasoning("\\ud800")), VERDICT),
     Fault("a lone surrogate in the body", _body(lambda body: body.replace(b"faithfulness of", b"\\udfff")), VERDICT),
     Fault("NUL in the reasoning", _text(_reasoning("\\u0000")), VERDICT),

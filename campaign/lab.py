@@ -87,6 +87,10 @@ class Lab:
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
 
+    def warm(self, *args: object) -> None:
+        """Run `synthesis ARGS` in the lab itself, so that forked runs find rules and schemas loaded."""
+        self.ask({"warm": [str(arg) for arg in args]})
+
     def start(self, folder: Path, *args: object, seconds: int = 120) -> Forked:
         """Fork `synthesis ARGS` in a folder, with so many seconds of processor time."""
         self._runs += 1
@@ -102,6 +106,8 @@ class Lab:
 
 
 def main(modules: list[str]) -> None:
+    from synthesis.cli.main import call
+
     for module in modules:
         importlib.import_module(module)
     running: set[int] = set()
@@ -110,6 +116,8 @@ def main(modules: list[str]) -> None:
         if "wait" in order:
             answer: Any = _waited(order["wait"], order["seconds"])
             running.discard(order["wait"])
+        elif "warm" in order:
+            answer = call([*order["warm"], "--quiet"])
         else:
             answer = os.fork()
             if not answer:

@@ -75,7 +75,9 @@ def prepare(setting: Setting) -> Iterator[Attempt]:
                 kills = _disturb(chance, group, server)
                 for run, place in group.running:
                     ended = run.wait()
-                    expect(ended.code == 0, f"a process that was left alone ends with {ended.code}: {ended.text[-300:]!r}")
+                    expect(
+                        ended.code == 0, f"a process that was left alone ends with {ended.code}: {ended.text[-300:]!r}"
+                    )
                     judged_runs.expect_same(judged_runs.results(place / "run"), whole)
                 sent, allowed = len(server.calls), SAMPLES + kills * CONCURRENCY
                 expect(sent <= allowed, f"{sent} calls were sent, at most {allowed} are accounted for")

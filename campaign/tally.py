@@ -35,7 +35,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a kind is given to prepare itself: a folder for all tries, the seed, and whether this is the full campaign."""
+    """What a kind prepares itself with: a folder for all tries, the seed, and whether this is the full campaign."""
 
     folder: Path
     seed: int
