@@ -103,13 +103,13 @@ EVAL = Kind(
     "eval-kills",
     "`eval` with 1 to 3 workers interrupted once or twice, then run to the end",
     partial(prepare, table=False),
-    quick=Budget(24, 200),
+    quick=Budget(24, 130),
     full=Budget(200, 2400),
 )
 TABLE = Kind(
     "table-kills",
     "`eval --out-table` interrupted once or twice, then resumed",
     partial(prepare, table=True),
-    quick=Budget(20, 200),
+    quick=Budget(20, 130),
     full=Budget(200, 2400),
 )

@@ -84,6 +84,6 @@ KIND = Kind(
     "growth",
     "texts of a rule's own words at 10k, 100k and 1M characters: time grows with the length",
     prepare,
-    quick=Budget(260, 600),
+    quick=Budget(260, 360),
     full=Budget(2600, 4 * 3600),
 )

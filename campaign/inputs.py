@@ -101,6 +101,6 @@ KIND = Kind(
     "inputs",
     "damaged and large cases, logs and tables as jsonl, json, csv, tsv, parquet, gz and zst",
     prepare,
-    quick=Budget(2000, 420),
+    quick=Budget(2000, 480),
     full=Budget(20_000, 2 * 3600),
 )

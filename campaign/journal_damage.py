@@ -107,6 +107,6 @@ KIND = Kind(
     "journal-damage",
     "a journal truncated, with a bit flipped, a digit edited, a line doubled, swapped or removed",
     prepare,
-    quick=Budget(280, 170),
+    quick=Budget(280, 130),
     full=Budget(3000, 2400),
 )

@@ -184,6 +184,6 @@ KIND = Kind(
     "judge-faults",
     f"{len(FAULTS)} kinds of faults of a judge on loopback, each once and always",
     prepare,
-    quick=Budget(2 * len(FAULTS), 240),
+    quick=Budget(2 * len(FAULTS), 170),
     full=Budget(4 * len(FAULTS), 1200),
 )

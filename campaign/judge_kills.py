@@ -86,6 +86,6 @@ KIND = Kind(
     "judge-kills",
     "`judge run` interrupted 1 to 5 times (SIGKILL, SIGTERM, SIGINT), then finished",
     prepare,
-    quick=Budget(60, 170),
+    quick=Budget(60, 150),
     full=Budget(400, 2400),
 )

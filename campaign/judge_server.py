@@ -38,7 +38,7 @@ Act = Callable[[Answer], Awaitable[bool]]  # whether the connection stays open
 
 
 class JudgeServer:
-    """In a thread of its own: `with JudgeServer() as server: ... server.url`. Faults of a sample are acted out in turn."""
+    """In a thread of its own: `with JudgeServer() as server: ... server.url`. A fault per call, then the judge."""
 
     def __init__(self, faults: Mapping[str, Sequence[Act]] | None = None, *, delay: float = 0.0) -> None:
         self.faults = dict(faults or {})

@@ -168,6 +168,6 @@ KIND = Kind(
     "outputs",
     "escapes, bidi controls, markup and CI commands in texts, tags and rule packs, in every output",
     prepare,
-    quick=Budget(120, 170),
+    quick=Budget(120, 120),
     full=Budget(1500, 1800),
 )

@@ -121,6 +121,6 @@ KIND = Kind(
     "postgres-kills",
     "two processes on one journal in PostgreSQL, 1 to 4 of them killed and replaced",
     prepare,
-    quick=Budget(16, 200),
+    quick=Budget(16, 150),
     full=Budget(150, 2400),
 )

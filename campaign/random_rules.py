@@ -122,6 +122,6 @@ KIND = Kind(
     "random-rules",
     "random patterns: refused with their place, or linear on their own words",
     prepare,
-    quick=Budget(1000, 240),
+    quick=Budget(1000, 160),
     full=Budget(20_000, 3600),
 )

@@ -188,6 +188,6 @@ KIND = Kind(
     "requests",
     f"{len(SENDS)} kinds of malformed, foreign, slow and oversized requests over raw sockets",
     prepare,
-    quick=Budget(420, 240),
+    quick=Budget(420, 150),
     full=Budget(6000, 3600),
 )

@@ -109,6 +109,6 @@ KIND = Kind(
     "serve-kills",
     "`serve` interrupted while it evaluates, takes uploads and saves runs, then started again",
     prepare,
-    quick=Budget(20, 170),
+    quick=Budget(20, 130),
     full=Budget(150, 1800),
 )
