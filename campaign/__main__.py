@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from campaign.kinds import KINDS
+from campaign.processes import CACHE
 from campaign.tally import Budget, Failure, Tally, run_kind
 
 WORKERS = 2
@@ -32,7 +34,9 @@ def main(args: Sequence[str] | None = None) -> int:
         print(_as_json(_work(names[0], options)))
         return 0
     began = time.monotonic()
-    with ThreadPoolExecutor(WORKERS) as pool:
+    # A cache of its own: hostile packs must not push the user's out of theirs.
+    with tempfile.TemporaryDirectory(prefix="campaign-cache-") as cache, ThreadPoolExecutor(WORKERS) as pool:
+        os.environ[CACHE] = cache
         order = _longest_first(names, options)
         tallies = dict(zip(order, pool.map(partial(_in_a_process, options=options), order), strict=True))
     for line in table([tallies[name] for name in names], options, time.monotonic() - began):

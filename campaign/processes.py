@@ -14,6 +14,7 @@ from campaign.tally import Broken, expect
 
 PATIENCE = 90.0  # seconds; a process that takes longer hangs
 TRACEBACK = "Traceback (most recent call last)"
+CACHE = "SYNTHESIS_CACHE"  # of prepared rule packs
 MARK = "SYNTHESIS_CAMPAIGN_MARK"
 KEY = "a-key-that-must-never-be-written-down"
 STRAYS = ("*.part", "*.tmp", ".synthesis-*")
@@ -21,7 +22,8 @@ STRAYS = ("*.part", "*.tmp", ".synthesis-*")
 
 def environment(**extra: str) -> dict[str, str]:
     """Ours, with a key for the judge on loopback; without settings that would lead elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SYNTHESIS_")}
+    ours = {name for name in os.environ if name.startswith("SYNTHESIS_") and name != CACHE}
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, "OPENAI_API_KEY": KEY, "PYTHONFAULTHANDLER": "", **extra}
 
 

@@ -109,13 +109,17 @@ def test_a_failure_ends_with_2_and_its_line_is_printed(
 ) -> None:
     kinds = {"sample": kind_of(lambda _, number, __: expect(number, "zero"))}
     monkeypatch.setattr(program, "KINDS", kinds)
+    monkeypatch.setenv("SYNTHESIS_CACHE", "")  # restored afterwards, whatever the program sets
     monkeypatch.setattr(program, "_in_a_process", lambda name, options: program._work(name, options))
     assert program.main(["--seed", "3"]) == 2
     assert "| `sample` | 3 | 3 | 1 |" in (out := capfd.readouterr().out)
     assert "sample seed 3 number 0: zero" in out
 
 
-def test_the_whole_program_runs_a_kind_in_a_process_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_program_runs_a_kind_in_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SYNTHESIS_CACHE", "")
     code = program.main(["--only", "random-rules", "--number", "20"])
     assert (code, "| `random-rules` | 1 | 1 | 0 |" in capfd.readouterr().out) == (0, True)
 
