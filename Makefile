@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-all test-adapters test-browser test-engines lint docs clean
+.PHONY: help install dev run test test-all test-adapters test-browser test-engines campaign campaign-full lint docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,13 @@ test-engines: ## local, Ray and Spark give the same answer
 	$(PYTHON) -m venv $(VENV)-engines
 	$(VENV)-engines/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[engines]'
 	$(VENV)-engines/bin/python -m pytest tests/engines
+
+# Apart from the tests: it takes minutes, and a failure names the seed and the number of the try.
+campaign: dev ## kills, damage, fuzzed input, slow text, hostile requests: at most 20 minutes
+	$(BIN)/python -m campaign
+
+campaign-full: dev ## all of it, which takes hours
+	$(BIN)/python -m campaign --full
 
 docs: dev ## write the generated documents anew
 	$(BIN)/python docs/generate.py

@@ -107,8 +107,10 @@ async def bare_loop(url: str, samples: list[TestCase]) -> float:
     judge = openai_judge(JudgeSettings(provider="openai", rubric=rubric, base_url=url))
 
     async def ask(case: TestCase) -> None:
-        reply = await judge.send(prompts.material_text(judge.prompt_texts, case), None)
-        read_reply(reply.text, rubric)
+        # Below `send`, which records each call in a journal: this loop has none.
+        messages = judge._messages(prompts.material_text(judge.prompt_texts, case), None)
+        response = await judge._model.request(messages, judge._settings, judge._parameters)
+        read_reply(response.text or "", rubric)
 
     try:
         return await rate(samples, ask)

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from synthesis.server.app import create_app
-from synthesis.server.launch import bind
+from synthesis.server.launch import bind, configured
 from synthesis.server.settings import ServerSettings
 
 
@@ -20,7 +19,7 @@ def serving(folder: Path, **changes: Any) -> Iterator[str]:
     settings = ServerSettings(**({"port": 0, "folder": str(folder), "history": str(folder / "history.db")} | changes))
     bound = bind(settings)
     settings = msgspec.structs.replace(settings, port=bound.getsockname()[1])
-    server = uvicorn.Server(uvicorn.Config(create_app(settings), log_config=None, access_log=False, ws="none"))
+    server = uvicorn.Server(configured(settings))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:

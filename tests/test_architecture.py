@@ -11,8 +11,8 @@ PACKAGE = Path(synthesis.__file__).parent
 # Each layer may import from itself and from what comes before it; rooms of one layer do not see each other.
 LAYERS = [
     ["_version"],
-    ["defaults", "errors"],
-    ["bundled", "compression", "engines"],
+    ["cancellation", "defaults", "errors", "printable"],
+    ["bundled", "compression", "engines", "locks"],
     ["model"],
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],

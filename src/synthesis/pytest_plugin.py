@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
+from synthesis.printable import safe
 
 if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult
@@ -110,10 +111,10 @@ class PytestCaseFile(pytest.File):
         try:
             cases = load_cases(self.path)
         except SynthesisError as error:
-            raise self.CollectError(str(error)) from None
+            raise self.CollectError(safe(str(error), keep_lines=True)) from None
         for case in cases:
             for name in case.checks:
-                yield CaseItem.from_parent(self, name=f"{case.id}[{name}]", case=case, check=name)
+                yield CaseItem.from_parent(self, name=safe(f"{case.id}[{name}]"), case=case, check=name)
 
 
 class CaseFailedError(Exception):
@@ -142,9 +143,9 @@ class CaseItem(pytest.Item):
         check = result.checks[self._check]
         label = (self._case.expected or {}).get(self._check)
         if check.error is not None:
-            raise CaseFailedError(f"{self._check} gave no verdict: {check.error}")
+            raise CaseFailedError(f"{self._check} gave no verdict: {safe(check.error)}")
         if not check.applicable and label is not False:
-            pytest.skip(f"not applicable: {check.reason}")
+            pytest.skip(safe(f"not applicable: {check.reason}"))
         if check.passed and label is False:
             raise CaseFailedError(
                 f"{self._check} no longer catches this reply, which is labelled to fail:\n" + self._said
@@ -162,7 +163,7 @@ class CaseItem(pytest.Item):
         from synthesis.errors import SynthesisError
 
         if isinstance(excinfo.value, (CaseFailedError, SynthesisError)):
-            return str(excinfo.value)
+            return safe(str(excinfo.value), keep_lines=True)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -199,13 +200,13 @@ class Checked:
         return self.result.passed is True
 
     def __repr__(self) -> str:
-        return "; ".join(map(str, self.remarks)) or self.result.outcome
+        return "; ".join(safe(str(remark)) for remark in self.remarks) or self.result.outcome
 
     def assert_passes(self) -> None:
         """Fails with the words, the rule and the better way."""
         __tracebackhide__ = True
         if not self:
-            errors = [f"{name} gave no verdict: {check.error}" for name, check in self._errors()]
+            errors = [safe(f"{name} gave no verdict: {check.error}") for name, check in self._errors()]
             raise AssertionError("\n".join([story(self.remarks), *errors]).strip())
 
     def assert_fails(self, check: str) -> None:
@@ -220,8 +221,9 @@ class Checked:
 
 def story(remarks: Sequence[Remark]) -> str:
     """What speaks against a reply, for a reader of a test log."""
-    lines = []
+    lines: list[str] = []
     for remark in remarks:
         words = f" “{remark.words}”  [{remark.rule}]" if remark.rule else ""
-        lines += [f"{remark.check}:{words}", f"    why      {remark.why}", f"    instead  {remark.instead}"]
+        found = (f"{remark.check}:{words}", f"    why      {remark.why}", f"    instead  {remark.instead}")
+        lines += map(safe, found)
     return "\n".join(lines)

@@ -177,7 +177,7 @@ def test_bytes_that_are_no_utf8_spoil_their_row_alone(tmp_path: Path) -> None:
         bad, good = rows(tmp_path / name)
         assert isinstance(bad, Problem)
         assert isinstance(good, Case)
-        assert bad.message == "is not UTF-8"
+        assert bad.message.startswith("is not UTF-8")
 
 
 def test_rows_of_a_table_with_too_many_cells_or_open_quotes_are_problems(tmp_path: Path) -> None:

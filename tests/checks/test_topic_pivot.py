@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from synthesis.checks.pivot_tables import Facts, decide
-from synthesis.defaults import TRAFFIC
 from synthesis.checks.similarity import set_embedding_adapter
+from synthesis.defaults import TRAFFIC
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
 

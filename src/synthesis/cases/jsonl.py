@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from synthesis.cases.blocks import Block, blocks
+from synthesis.cases.decoding import BYTE_ORDER_MARK, decode_line
 from synthesis.cases.messages import with_joined_parts
 from synthesis.cases.schema import CaseValidator
 from synthesis.errors import CaseError, InputError, Place, Problem
 from synthesis.model import Case
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OURS = {"source", "problem"}  # fields of a case that no file can set
 _decode_ready = msgspec.json.Decoder(list[Case]).decode
 
@@ -52,7 +52,7 @@ def parse_block(block: Block, validator: CaseValidator) -> tuple[list[Case], lis
     if block.ready:
         return _decode_ready(content), problems
     if block.first_line == 1:
-        content = content.removeprefix(_BYTE_ORDER_MARK)
+        content = content.removeprefix(BYTE_ORDER_MARK)
     for number, line in enumerate(content.split(b"\n"), start=block.first_line):
         if line and not line.isspace():
             found = _parse_line(line, number, block.file, validator)
@@ -76,15 +76,9 @@ def duplicate(line: int, first_line: int, case_id: str) -> Problem:
 
 
 def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -> Case | Sequence[Problem]:
-    try:
-        line.decode("utf-8")
-        value = msgspec.json.decode(line)
-    except UnicodeDecodeError as error:
-        return [Problem(number, "not UTF-8", f"is not UTF-8 (byte {error.start + 1} of the line)")]
-    except msgspec.DecodeError as error:
-        return [Problem(number, "invalid JSON", f"is not valid JSON: {error}")]
-    except RecursionError:
-        return [Problem(number, "invalid JSON", "is nested too deeply")]
+    value = decode_line(line, number)
+    if isinstance(value, Problem):
+        return [value]
     problems = list(validator.problems(value, number))
     return problems or to_case(value, number, file)
 

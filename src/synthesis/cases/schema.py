@@ -62,10 +62,14 @@ class CaseValidator:
         if not isinstance(case, dict):
             yield Problem(line, "not an object", f"expected a JSON object, found {_kind(case)}")
             return
-        for error in self._validator.iter_errors(case):
-            where = "/".join(str(part) for part in error.instance_path)
-            field = f"{where}: " if where else ""
-            yield Problem(line, "schema violation", f"{field}{_plain(error.message)}", case_id)
+        try:
+            for error in self._validator.iter_errors(case):
+                where = "/".join(str(part) for part in error.instance_path)
+                field = f"{where}: " if where else ""
+                yield Problem(line, "schema violation", f"{field}{_plain(error.message)}", case_id)
+        except ValueError as error:  # what no JSON can hold, or nesting that the validator refuses
+            yield Problem(line, "schema violation", _refused(error), case_id)
+            return
         for unknown in self._unknown_checks(case):
             message = f"no check is called '{unknown}'. {did_you_mean(unknown, self._names)}"
             yield Problem(line, "unknown check", message, case_id)
@@ -89,6 +93,12 @@ def _plain(message: str) -> str:
     if message.startswith("False schema"):
         return "is not allowed here ('messages' takes the place of 'user' and 'assistant')"
     return message if len(message) <= 200 else f"{message[:120]} … {message[-60:]}"
+
+
+def _refused(error: ValueError) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "holds half a character (a lone surrogate)"
+    return "is nested too deeply" if "ecursion" in str(error) else f"cannot be validated: {error}"
 
 
 def _kind(value: Any) -> str:

@@ -67,7 +67,7 @@ def _by_check(summary: dict[str, Any]) -> list[str]:
         ]
         if counts.get("errors"):
             cells.append(_red(f"{counts['errors']:>5} errors"))
-        lines.append(f"  {name:<{width}} {' '.join(cells)}")
+        lines.append(f"  {safe(name):<{width}} {' '.join(cells)}")
     return lines
 
 
@@ -87,7 +87,7 @@ def _details(failures: Sequence[CaseResult], total: int, rules: RuleSet) -> list
     lines = [""]
     for result in failures[:SHOWN_FAILURES]:
         kind = _yellow("expected  ") if result.is_negative_example else _red("unexpected")
-        lines.append(f"{kind} {safe(result.id)}: {', '.join(result.failed_checks)}{_dim(_language(result))}")
+        lines.append(f"{kind} {safe(result.id)}: {', '.join(map(safe, result.failed_checks))}{_dim(_language(result))}")
         lines += [f"    {line}" for line in _remarks(result, glossary)]
     if total > SHOWN_FAILURES:
         lines.append(_dim(f"... and {total - SHOWN_FAILURES} more in the report"))

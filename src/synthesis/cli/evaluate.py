@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from synthesis.cli.saving import Saving, saving_options
 from synthesis.defaults import AUTHORED, PROFILES, TRAFFIC
 from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError
+
+if TYPE_CHECKING:
+    from synthesis.cli.interruption import Interruption
 
 
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
@@ -109,6 +112,13 @@ def evaluate(**options: Any) -> int:
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
     condition that was asked for does not hold, 3 a case ended in error or the run could not be saved, 130 interrupted.
     """
+    from synthesis.cli.interruption import Interruption
+
+    with Interruption() as interruption:
+        return _evaluate(options, interruption)
+
+
+def _evaluate(options: dict[str, Any], interruption: "Interruption") -> int:
     from synthesis.cli.evaluation import perform, run_spec
     from synthesis.cli.gates import Conclusion
     from synthesis.runner.files import with_profile
@@ -122,7 +132,7 @@ def evaluate(**options: Any) -> int:
     saving = Saving.of(options, settings.values)
     if saving and saving.with_text and not spec.keep_text:
         raise OptionError("--save-text saves the texts that --no-text leaves out", hint="Choose one of the two.")
-    code = perform(spec, as_artifact=as_artifact, quiet=options["quiet"])
+    code = perform(spec, interruption, as_artifact=as_artifact, quiet=options["quiet"])
     saved = saving is None or saving.save_report(conclusion.report, quiet=options["quiet"], to_stderr=as_artifact)
     if conclusion.is_asked_for:
         code = conclusion.draw(spec, quiet=options["quiet"], as_artifact=as_artifact)

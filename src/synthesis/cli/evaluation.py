@@ -3,7 +3,7 @@
 import glob
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from synthesis.cases.logs.options import parse_map
 from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
-from synthesis.cli.terminal import progress_bar
+from synthesis.cli.interruption import Interruption
+from synthesis.cli.terminal import progress_bar, safe
 from synthesis.defaults import FORMER_PROFILES
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
@@ -31,13 +32,16 @@ DEFAULT_OUT = "out/report.json"
 BUNDLED = "bundled:all"
 
 
-def perform(spec: RunSpec, *, as_artifact: bool, quiet: bool) -> int:
+def perform(spec: RunSpec, interruption: Interruption, *, as_artifact: bool, quiet: bool) -> int:
     """Evaluate, write, show; the exit code of it all."""
+    interruption.begin(spec)
     with progress_bar(enabled=not quiet and not as_artifact) as progress:
-        outcome = evaluate_files(spec, progress=progress)
+        outcome = evaluate_files(spec, progress=interruption.counting(progress))
+    interruption.written()
     summary = outcome.report.summary
     if not quiet:
         _show(outcome, spec, to_stderr=as_artifact)
+        _name_leftovers(outcome.leftovers)
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
     return exits.exit_code(summary, unmet=summary["unexpected_failures"] > spec.fail_on)
@@ -58,10 +62,18 @@ def _show(outcome: RunOutcome, spec: RunSpec, *, to_stderr: bool) -> None:
     lines = [
         *warning_lines(outcome.report.warnings, outcome.warned),
         *summary_lines(outcome.report.summary, outcome.examples, outcome.rules),
-        f"Report: {spec.out}" + (f", results: {results}" if results else ""),
+        f"Report: {safe(str(spec.out))}" + (f", results: {safe(str(results))}" if results else ""),
     ]
     for line in lines:
         click.echo(line, file=sys.stderr if to_stderr else sys.stdout, color=colours)
+
+
+def _name_leftovers(paths: Sequence[str]) -> None:
+    for path in paths:
+        click.echo(
+            f"note: {safe(path)} was left by a run on another host, or of version 0.1. Delete it if that run is over.",
+            err=True,
+        )
 
 
 def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:

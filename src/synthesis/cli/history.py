@@ -156,7 +156,7 @@ def export(run: str, out: str | None, history: str | None) -> int:
         pieces = opened.export(run)
         if out is not None:
             write_pieces(pieces, Path(out))
-            click.echo(f"Written: {out}")
+            click.echo(f"Written: {safe(out)}")
             return exits.OK
         for piece in pieces:
             click.echo(piece, nl=False)

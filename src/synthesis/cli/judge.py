@@ -1,101 +1,25 @@
 """`synthesis judge`: judged evaluation of generated answers."""
 
 import asyncio
-import sys
-import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from synthesis.cli import exits
+from synthesis.cli.judge_interruption import run_interruptible
 from synthesis.cli.judge_options import evaluation_options, read_inputs, run_journal, run_root, stored_run
 from synthesis.cli.judge_output import calibration_lines, estimate_lines, status_lines, summary_lines
+from synthesis.cli.judge_progress import Reporter
 from synthesis.cli.saving import Saving, saving_options
 from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError, OutputError
 from synthesis.settings import find_settings
 
 if TYPE_CHECKING:
-    from synthesis.judge.config import EvaluationResult, Progress
+    from synthesis.judge.config import EvaluationResult
     from synthesis.judge.journal.ledger import Ledger
-
-
-SECONDS_BETWEEN_LINES = 10.0
-
-
-class Reporter:
-    """Shows done, failed, rate, cost so far and time left, on stderr."""
-
-    def __init__(self) -> None:
-        self._last: Progress | None = None
-        self._began = time.monotonic()
-        self._line_at = self._began
-        self._bar: Any = None
-        self._task: Any = None
-
-    @property
-    def has_begun(self) -> bool:
-        """The run has reached its first sample."""
-        return self._last is not None
-
-    def __enter__(self) -> "Reporter":
-        if sys.stderr.isatty():
-            self._bar = _bar()
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def update(self, progress: "Progress") -> None:
-        """Show the progress: at once on a terminal, every few seconds elsewhere."""
-        self._last = progress
-        if self._bar is not None:
-            self._update_bar(progress)
-        elif time.monotonic() - self._line_at >= SECONDS_BETWEEN_LINES:
-            self._line_at = time.monotonic()
-            click.echo(self._line(progress), err=True)
-
-    def summary(self) -> str:
-        """One sentence on what is judged and stored."""
-        if self._last is None:
-            return "Nothing was judged."
-        return f"{self._last.done} of {self._last.total} judged and stored, {self._last.failed} failed."
-
-    def _update_bar(self, progress: "Progress") -> None:
-        if self._task is None:
-            self._task = self._bar.add_task("judged", total=progress.total, completed=progress.stored_before)
-        self._bar.update(self._task, completed=progress.done, description=self._line(progress))
-
-    def _line(self, progress: "Progress") -> str:
-        seconds = max(time.monotonic() - self._began, 1e-9)
-        rate = (progress.done + progress.failed - progress.stored_before) / seconds
-        left = progress.total - progress.done - progress.failed
-        parts = [f"{progress.done} of {progress.total} judged", f"{progress.failed} failed", f"{rate:.1f}/s"]
-        if progress.cost is not None:
-            parts.append(f"{progress.cost:.4f} USD")
-        if rate and left:
-            parts.append(f"about {_duration(left / rate)} left")
-        return ", ".join(parts)
-
-
-def _bar() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    return Progress(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 @click.group()
@@ -108,6 +32,13 @@ def judge() -> None:
 
 @judge.command()
 @evaluation_options
+@click.option(
+    "--grace",
+    type=float,
+    default=30.0,
+    show_default=True,
+    help="When interrupted: seconds to wait for calls under way.",
+)
 @click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 when the pass rate is below (0 to 1).")
 @saving_options
 def run(fail_under: float | None, **options: Any) -> int:
@@ -123,11 +54,11 @@ def run(fail_under: float | None, **options: Any) -> int:
     inputs = read_inputs(**options)
     saving = Saving.of(wanted, find_settings(Path.cwd()).values)
     _print(inputs.notes, err=True)
-    with Reporter() as reporter:
+    with Reporter(inputs.config.grace) as reporter:
         try:
             work = run_evaluation(inputs.cases, inputs.config, observer=reporter.update)
-            result = asyncio.run(_interruptible(work))
-        except KeyboardInterrupt:
+            result = run_interruptible(work)
+        except asyncio.CancelledError:
             return _interrupted(reporter)
         except OutputError as error:
             return _cut_short(error, reporter)
@@ -186,7 +117,7 @@ def _draw(ledger: "Ledger", form: str, path: Path) -> None:
 
     run = judged_run(ledger)
     write_pieces(html.render(run) if form == "html" else markdown.render(run), path)
-    click.echo(f"Written: {path}")
+    click.echo(f"Written: {safe(str(path))}")
 
 
 @judge.command()
@@ -208,17 +139,6 @@ def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
         _print([f"Iteration {iteration.number}, judge against people:", *calibration_lines(found)])
         _print([f"Written to {path}"])
     return exits.OK
-
-
-async def _interruptible(work: Coroutine[Any, Any, "EvaluationResult"]) -> "EvaluationResult":
-    """The first Ctrl-C waits for calls under way, because they are paid for; a second one does not."""
-    task = asyncio.create_task(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        _print(["Stopping: waiting for calls under way. Press Ctrl-C again to abandon them."], err=True)
-        task.cancel()
-        return await task
 
 
 def _interrupted(reporter: Reporter) -> int:

@@ -122,6 +122,12 @@ def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: 
 _COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
 
 
+_FLAGS = (
+    ("imitates-instructions", "answers talk to the judge"),
+    ("repaired", "verdicts held text that cannot be stored; U+FFFD is in its place"),
+)
+
+
 def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[str]:
     failed = [record for record in iteration.records if not record["passed"]]
     for record in failed[:SHOWN_FAILURES]:
@@ -131,10 +137,10 @@ def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[st
         yield f"                 and {len(failed) - SHOWN_FAILURES} more"
     for error in iteration.errors[:SHOWN_FAILURES]:
         yield f"  error          {error['queryLogId']}: {shorten(error['reason'], 100)}"
-    flagged = [record["queryLogId"] for record in iteration.records if record.get("flags")]
-    if flagged:
-        shown = ", ".join(flagged[:SHOWN_FAILURES])
-        yield f"  flagged        {len(flagged)} answers talk to the judge: {shown}"
+    for flag, meaning in _FLAGS:
+        flagged = [record["queryLogId"] for record in iteration.records if flag in record.get("flags", ())]
+        if flagged:
+            yield f"  flagged        {len(flagged)} {meaning}: {', '.join(flagged[:SHOWN_FAILURES])}"
 
 
 def _stability_lines(run: "RunLine", final: Figures) -> Iterator[str]:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from synthesis.cli import exits
+from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError
 from synthesis.report.formats import STDOUT, get_format, write_pieces
 from synthesis.report.glossary import Glossary
@@ -50,7 +51,7 @@ def convert(
         stored = redacted(stored)
     write_outputs([output], stored, _glossary(stored, folders))
     if not output.is_printed:
-        click.echo(f"Written: {output.path}", err=True)
+        click.echo(f"Written: {safe(output.path)}", err=True)
     return exits.OK
 
 

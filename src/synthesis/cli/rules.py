@@ -45,7 +45,7 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
     if not shown:
         raise OptionError("no rule matches", hint="`synthesis rules list` without options shows all.")
     for rule in shown:
-        click.echo(f"{rule.language}  {rule.id:<58} {click.style(safe(rule.text('why')), dim=True)}")
+        click.echo(f"{safe(rule.language)}  {safe(rule.id):<58} {click.style(safe(rule.text('why')), dim=True)}")
     click.echo(f"{len(shown)} rules")
 
 
@@ -72,20 +72,21 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
     from synthesis.glossary import explain_rule
 
     signal, told = signals()[rule.signal], explain_rule(rule, rule.language)
-    click.echo(click.style(rule.id, bold=True) + f"  ({rule.language}, {rule.group}, {rule.severity})")
-    click.echo(f"  signal    {signal.name}: {signal.title} (in the {signal.where}'s words)")
+    known = f"{rule.language}, {rule.group}, {rule.severity}"
+    click.echo(f"{click.style(safe(rule.id), bold=True)}  ({safe(known)})")
+    click.echo(f"  signal    {safe(signal.name)}: {safe(signal.title)} (in the {signal.where}'s words)")
     click.echo(f"  why       {safe(told['why'])}")
     click.echo(f"  instead   {safe(told['instead'])}")
     for source in told["finds"]:
         click.echo(f"  finds     {safe(source)}")
     for name in rule.guards:
-        click.echo(f"  not when  {name}: {safe(loaded.packs[rule.language].guards[name].why)}")
+        click.echo(f"  not when  {safe(name)}: {safe(loaded.packs[rule.language].guards[name].why)}")
     if rule.unless:
         click.echo("  not when  words around it say otherwise (see the pack)")
     for kind, examples in (("match", rule.match), ("miss", rule.miss)):
         for example in examples:
             click.echo(f"  {kind:<9} {safe(example)}")
-    click.echo(click.style(f"  {rule.file}:{rule.line}", dim=True))
+    click.echo(click.style(f"  {safe(rule.file)}:{rule.line}", dim=True))
 
 
 @rules.command("test")
@@ -102,9 +103,8 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
         click.echo(safe(str(failure)), err=True)
     for code in loaded.languages:
         if gaps := missing_concepts(loaded, code):
-            click.echo(
-                f"{code} has no rule for {len(gaps)} concepts that English covers; `synthesis rules lint` lists them"
-            )
+            words = f"has no rule for {len(gaps)} concepts that English covers; `synthesis rules lint` lists them"
+            click.echo(f"{safe(code)} {words}")
     click.echo(f"{len(loaded.rules)} rules, {example_count(loaded)} examples, {len(failures)} failed")
     return exits.UNMET if failures else exits.OK
 
@@ -138,5 +138,5 @@ def new_language(language: str, folder: str) -> None:
     from synthesis.rules.authoring import scaffold
 
     for path in scaffold(language, Path(folder), _load(())):
-        click.echo(path)
-    click.echo(f"Fill them in, then: synthesis rules test {folder}; synthesis rules lint {folder}")
+        click.echo(safe(str(path)))
+    click.echo(f"Fill them in, then: synthesis rules test {safe(folder)}; synthesis rules lint {safe(folder)}")

@@ -33,7 +33,7 @@ from synthesis.settings import find_settings
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="For a body to arrive, and for one evaluation.",
+    help="For headers and bodies to arrive, for one evaluation, and to finish requests at the end.",
 )
 @click.option(
     "--concurrency",
@@ -61,7 +61,8 @@ def serve(
 ) -> int:
     """Serve the checks as an API and as pages.
 
-    Listens on this machine alone unless --host says otherwise; then a token is needed. Ends with Ctrl-C.
+    Listens on this machine alone unless --host says otherwise; then a token is needed. Ctrl-C or SIGTERM finishes
+    the requests that run, up to --timeout; a second one ends at once. Exit code: 130 after Ctrl-C, 0 after SIGTERM.
     """
     try:
         from synthesis.server.launch import ServerEnded

@@ -111,7 +111,7 @@ def _cells(row: logs.LogRow) -> tuple[str, ...]:
     model = row.details.get("llmModel") or "-"
     answer = f"{len(row.answer)} chars" if row.answer else "-"
     cells = (row.id, created, row.status or "-", str(model), answer, context)
-    return (*(safe(cell) for cell in cells), shorten(row.question or "-", EXCERPT_WIDTH))
+    return (*(safe(cell) for cell in cells), safe(shorten(row.question or "-", EXCERPT_WIDTH)))
 
 
 def _print_table(lines: Sequence[tuple[str, ...]]) -> None:

@@ -1,13 +1,17 @@
 """Every paid call goes through here: room in the budget, a place in the queue, a note in the journal."""
 
 import asyncio
+import contextlib
+from collections.abc import Iterator
 from types import TracebackType
+from typing import Any
 
 from synthesis.errors import JudgeError
 from synthesis.judge.journal.base import Journal, Work
 from synthesis.judge.journal.lines import LostLine, ReplyLine, now
 from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
+from synthesis.judge.records import storable
 
 
 class CallFailedError(JudgeError):
@@ -33,6 +37,10 @@ class RunStopError(JudgeError):
     """No further call can succeed: the key is refused, the model unknown, the account empty."""
 
 
+class CallWithdrawnError(JudgeError):
+    """A call that was not sent, because other processes had used up the room under the cap meanwhile."""
+
+
 class CallContext:
     """What all calls of a run share: journal, budget and pace."""
 
@@ -41,18 +49,42 @@ class CallContext:
         self.budget = budget
         self.pacer = pacer
         self.closed = False
+        self.under_way = 0
+        self._idle: set[asyncio.Task[Any]] = set()
+
+    def close(self) -> None:
+        """Send no further call. Who waits to send one need not wait any longer."""
+        self.closed = True
+        for task in self._idle:
+            task.cancel()
+
+    @contextlib.contextmanager
+    def idle(self) -> Iterator[None]:
+        """Around a wait without a call under way: `close` ends it, because nothing paid for is lost."""
+        self.require_open()
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("calls are made in a task")
+        self._idle.add(task)
+        try:
+            yield
+        finally:
+            self._idle.discard(task)
+
+    def require_open(self) -> None:
+        """Raise where no further call may be sent."""
+        if self.closed:
+            raise NoFurtherCallError("the run was stopped")
 
     async def admit(self, worst: TokenUsage) -> float:
-        """Wait for room and a place; returns what was reserved. After `closed` is set no call is admitted."""
-        reserved = await self.budget.reserve(worst)
-        try:
-            await self.pacer.enter()
-        except BaseException:
-            self.budget.settle(reserved, ())
-            raise
-        if self.closed:
-            self.dismiss(reserved)
-            raise NoFurtherCallError("the run was stopped")
+        """Wait for room and a place; returns what was reserved."""
+        with self.idle():
+            reserved = await self.budget.reserve(worst)
+            try:
+                await self.pacer.enter()
+            except BaseException:
+                self.budget.settle(reserved, ())
+                raise
         return reserved
 
     def dismiss(self, reserved: float) -> None:
@@ -72,65 +104,98 @@ class Calls:
 
     def begin(self, worst: TokenUsage) -> "PaidCall":
         """`async with calls.begin(worst) as call:` around one request."""
-        return PaidCall(self, worst)
+        return PaidCall(self, worst, at_once=True)
+
+    def reserve(self, worst: TokenUsage) -> "PaidCall":
+        """The same for a client that awaits `call.begin()` itself, just before the request leaves the machine."""
+        return PaidCall(self, worst, at_once=False)
 
 
 class PaidCall:
-    """One request. Records how it ended, except for a verdict, which has a line of its own."""
+    """One call: recorded in the journal before it is sent, and again when it has ended without a verdict."""
 
-    def __init__(self, calls: Calls, worst: TokenUsage) -> None:
+    def __init__(self, calls: Calls, worst: TokenUsage, *, at_once: bool) -> None:
         self._calls = calls
         self._context = calls.context
         self._worst = worst
+        self._at_once = at_once
+        self._number: int | None = None
+        self._reserved = 0.0
         self._usage: tuple[TokenUsage, ...] = ()
         self._metered = True
-        self._number = 0
-        self._reserved = 0.0
+        self.refusal: Exception | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """It is recorded, so its request has left or is about to."""
+        return self._number is not None
 
     def billed(self, usage: TokenUsage) -> None:
         """Record what a reply cost; some servers do not count tokens."""
         self._usage = (usage,)
         self._metered = usage.input_tokens > 0
 
+    async def begin(self) -> None:
+        """Record the call, unless that is done. Where it must not be sent this raises, and `refusal` says why."""
+        if self._number is not None:
+            return
+        try:
+            self._number = await self._recorded()
+        except Exception as error:
+            self.refusal = error
+            raise
+        self._context.under_way += 1
+
     async def __aenter__(self) -> "PaidCall":
-        # A call that was withdrawn waits for room again; `reserve` ends the loop when there is none left.
-        while not await self._has_begun():
-            pass
-        return self
+        while True:
+            self._reserved = await self._context.admit(self._worst)
+            if not self._at_once:
+                return self
+            try:
+                await self.begin()
+            except CallWithdrawnError:  # it waits for room again; `admit` ends the loop when there is none left
+                self._context.dismiss(self._reserved)
+            except BaseException:
+                self._context.dismiss(self._reserved)
+                raise
+            else:
+                return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
+        if self._number is None:
+            self._context.dismiss(self._reserved)
+            return
+        self._context.under_way -= 1
         lost = isinstance(error, asyncio.CancelledError) or (isinstance(error, CallFailedError) and not error.answered)
         self._context.pacer.leave(answered=error is None)
         if lost or not self._metered:
             self._context.budget.write_off(self._reserved)
         else:
             self._context.budget.settle(self._reserved, self._usage)
-        await self._note(error, lost)
+        await self._note(self._number, error, lost)
 
-    async def _has_begun(self) -> bool:
-        """Other processes may have used up the cap meanwhile; then the call is withdrawn before it is sent."""
-        self._reserved = await self._context.admit(self._worst)
-        try:
-            self._number = await self._context.journal.begin(self._calls.work, self._worst)
-            if not self._context.budget.is_overdrawn():
-                return True
-            await self._context.journal.note(
-                ReplyLine(self._number, now(), (), "not sent: there was no room under the cap")
-            )
-        except BaseException:
-            self._context.dismiss(self._reserved)
-            raise
-        self._context.dismiss(self._reserved)
-        return False
+    async def _recorded(self) -> int:
+        """Storing takes time. If the run was stopped or the cap used up meanwhile, the call is withdrawn."""
+        self._context.require_open()
+        number = await self._context.journal.begin(self._calls.work, self._worst)
+        if self._context.closed:
+            await self._withdraw(number, "the run was stopped")
+            self._context.require_open()
+        if self._context.budget.is_overdrawn():
+            await self._withdraw(number, "there was no room under the cap")
+            raise CallWithdrawnError("there is no room under the cap")
+        return number
 
-    async def _note(self, error: BaseException | None, lost: bool) -> None:
+    async def _withdraw(self, number: int, why: str) -> None:
+        await self._context.journal.note(ReplyLine(number, now(), (), f"not sent: {why}"))
+
+    async def _note(self, number: int, error: BaseException | None, lost: bool) -> None:
         if error is None:
-            self._calls.last = self._number
+            self._calls.last = number
         elif lost:
-            await self._context.journal.note(
-                LostLine(self._number, now(), str(error) or "abandoned when the run was stopped")
-            )
+            reason = storable(str(error)) or "abandoned when the run was stopped"
+            await self._context.journal.note(LostLine(number, now(), reason))
         else:
-            await self._context.journal.note(ReplyLine(self._number, now(), self._usage, str(error)))
+            await self._context.journal.note(ReplyLine(number, now(), self._usage, storable(str(error))))

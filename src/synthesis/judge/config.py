@@ -21,6 +21,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
     and counts everything this run has cost so far. `journal` None keeps the journal in the run's folder.
+    `grace` is for how many seconds a cancelled run waits for its calls under way, which are paid for.
     """
 
     output_dir: str
@@ -42,6 +43,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_output_tokens: int | None = None
     patience: Patience = Patience()
     seed: int | None = None
+    grace: float = 30.0
 
     def check(self) -> None:
         """Refuse values out of range."""
@@ -50,18 +52,25 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise OptionError(f"--{name.replace('_', '-')} must be greater than 0, not {value:g}")
+        if not 0 <= self.grace < float("inf"):
+            raise OptionError(f"--grace must be 0 seconds or more, not {self.grace:g}")
         if self.temperature is not None and not 0 <= self.temperature <= 2:
             raise OptionError(f"--temperature must be between 0 and 2, not {self.temperature:g}")
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """The progress of a run: samples over all iterations, and the cost so far (None: not known)."""
+    """The progress of a run: samples over all iterations, and the cost so far (None: not known).
+
+    `under_way` counts the calls that were sent and not answered; an interrupted run waits for them.
+    """
 
     total: int
     done: int
     failed: int
     stored_before: int
     cost: float | None
+    under_way: int = 0
+    interrupted: bool = False
 
 
 class EvaluationResult(msgspec.Struct, frozen=True):

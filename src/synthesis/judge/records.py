@@ -12,25 +12,47 @@ from synthesis.judge.model import Axis, Rubric, TestCase, Verdict
 
 Record = dict[str, Any]
 SCORES = (1, 2, 3, 4, 5)
+REPAIRED = "repaired"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
-    """Compare a verdict with the rubric's thresholds: the record of one judged sample."""
+    """Compare a verdict with the rubric's thresholds: the record of one judged sample.
+
+    Text that cannot be stored is repaired and flagged: the scores count, whatever the reasoning holds.
+    """
     for axis in rubric.axes:
         if axis.name not in verdict.axes or verdict.axes[axis.name].score not in SCORES:
             raise JudgeError(f"the verdict has no whole score from 1 to 5 on '{axis.name}'")
+    said = {name: {"score": axis.score, "reasoning": axis.reasoning} for name, axis in verdict.axes.items()}
+    details = storable(verdict.details)
     record: Record = {
         "queryLogId": case.query_log_id,
         "question": case.question,
         "systemAnswer": case.answer,
-        "judgeVerdict": {name: msgspec.to_builtins(axis) for name, axis in verdict.axes.items()},
+        "judgeVerdict": storable(said),
         "overallScore": rubric.overall(verdict),
         "passed": rubric.passed(verdict),
         "courseCount": len(case.context),
         "tokenUsage": msgspec.to_builtins(list(verdict.token_usage)),
     }
-    flags = flags_of(case.answer)
-    return record | ({"flags": flags} if flags else {}) | ({"details": verdict.details} if verdict.details else {})
+    is_repaired = (record["judgeVerdict"], details) != (said, verdict.details)
+    flags = flags_of(case.answer) + ([REPAIRED] if is_repaired else [])
+    return record | ({"flags": flags} if flags else {}) | ({"details": details} if details else {})
+
+
+def storable(value: Any) -> Any:
+    """The value with U+FFFD for every lone surrogate, which JSON can escape but UTF-8 cannot hold."""
+    match value:
+        case str():
+            return value if value.isascii() else _LONE_SURROGATE.sub("\ufffd", value)
+        case dict():
+            return {storable(key): storable(item) for key, item in value.items()}
+        case list():
+            return [storable(item) for item in value]
+        case tuple():
+            return tuple(map(storable, value))
+    return value
 
 
 def score_of(record: Mapping[str, Any], axis: Axis) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import JudgeError, shorten
-from synthesis.judge.calls import CallFailedError, Calls
+from synthesis.judge.calls import CallFailedError, Calls, CallWithdrawnError, PaidCall
 from synthesis.judge.model import AxisVerdict, Rubric, TokenUsage, Verdict
-from synthesis.judge.records import SCORES
+from synthesis.judge.records import SCORES, storable
 
 _WHOLE_SCORE = re.compile(r"\s*([1-5])(?:\.0+)?\s*")
 _OUT_OF_FIVE = re.compile(r"\s*([1-5])(?:\.0+)?\s*(?:/|out of)\s*5(?:\.0+)?\s*", re.IGNORECASE)
@@ -138,26 +138,30 @@ class Asker:
     async def ask(
         self,
         calls: Calls,
-        send: Callable[[Correction | None], Awaitable[Reply]],
+        send: Callable[[Correction | None, PaidCall], Awaitable[Reply]],
         read: Callable[[Reply], dict[str, AxisVerdict]],
         worst: Callable[[Correction | None], TokenUsage],
     ) -> Verdict:
         """`send` makes one request, `read` makes a verdict of the reply, `worst` is what it may cost."""
         correction: Correction | None = None
         problem: JudgeError = JudgeError("was not asked")
-        for attempt in range(self._patience.attempts):
+        attempt = 0
+        while attempt < self._patience.attempts:
             reply: Reply | None = None
             try:
-                async with calls.begin(worst(correction)) as call:
-                    reply = await send(correction)
+                async with calls.reserve(worst(correction)) as call:
+                    reply = await send(correction, call)
                     call.billed(reply.usage)
                     axes = read(reply)
                 return Verdict(axes, token_usage=(reply.usage,))
+            except CallWithdrawnError:
+                continue  # it was not sent, so it is not an attempt
             except UnusableReplyError as error:
-                problem, correction = error, Correction(reply.text if reply else "", error.message)
+                problem, correction = error, Correction(storable(reply.text) if reply else "", storable(error.message))
             except CallFailedError as error:
                 problem = error
                 await self._wait(calls, error, attempt)
+            attempt += 1
         raise JudgeError(f"no verdict after {self._patience.attempts} calls; the last: {problem.message}")
 
     async def _wait(self, calls: Calls, error: CallFailedError, attempt: int) -> None:
@@ -171,4 +175,5 @@ class Asker:
         if error.overloaded:
             calls.context.pacer.slow_down(pause)
         if attempt + 1 < self._patience.attempts:
-            await asyncio.sleep(pause)
+            with calls.context.idle():
+                await asyncio.sleep(pause)

@@ -15,7 +15,7 @@ from synthesis.judge.limits import NoFurtherCallError
 from synthesis.judge.model import Rubric, TestCase, TokenUsage
 from synthesis.judge.records import make_record
 
-GRACE = 10.0  # seconds for calls under way when the run is stopped: they are already paid for
+INTERRUPTED = "interrupted"
 REASON_WIDTH = 300
 
 
@@ -57,8 +57,10 @@ class Workers:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         except asyncio.CancelledError:
-            self._stop("interrupted")
-            await asyncio.wait(tasks, timeout=GRACE)
+            self._stop(INTERRUPTED)
+            self._report()
+            # Calls under way are paid for. Workers without one have been woken up, and end now.
+            await asyncio.wait(tasks, timeout=self._config.grace)
             raise
         finally:
             await self._end_workers(tasks)
@@ -147,10 +149,19 @@ class Workers:
     def _stop(self, reason: str) -> None:
         """Begin no further sample and send no further call."""
         self._stopped = self._stopped or reason
-        self._context.closed = True
+        self._context.close()
         self._context.journal.halt()
 
     def _report(self) -> None:
         if self._observer is not None:
-            cost = self._context.budget.known_spending()
-            self._observer(Progress(self._total, self._done, len(self._failed), self._stored_before, cost))
+            self._observer(
+                Progress(
+                    self._total,
+                    self._done,
+                    len(self._failed),
+                    self._stored_before,
+                    self._context.budget.known_spending(),
+                    self._context.under_way,
+                    self._stopped == INTERRUPTED,
+                )
+            )

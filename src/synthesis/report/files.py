@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from synthesis.errors import OutputError, Place
+from synthesis.locks import held, host
 from synthesis.model import CaseResult
 from synthesis.model.report import Failure, Report, failure_of
 from synthesis.model.result import FAIL
@@ -54,12 +55,14 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     """A file to write beside `path`, which takes its place in one step; after an error nothing has changed."""
     if path.is_dir():
         raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")  # two may be at the same work
+    # Two may be at the same work; and a later run must be able to tell whether this one is still alive.
+    beside = path.with_name(f".{path.name}.{host()}.{secrets.token_hex(6)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            yield file
-        beside.replace(path)
+        with held(beside):
+            with beside.open("wb") as file:
+                yield file
+            beside.replace(path)
     except OSError as error:
         raise OutputError(
             f"cannot be written: {error.strerror}", place=Place(str(path)), hint="Choose another path with --out."

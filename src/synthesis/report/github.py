@@ -38,9 +38,9 @@ def _annotation(result: CaseResult, kind: str, glossary: Glossary) -> str:
 
 
 def _line(remark: Remark) -> str:
-    words = f"“{visible(remark.words)}” ({remark.rule}) " if remark.rule else ""
-    better = f" Better: {remark.instead}" if remark.instead else ""
-    return f"{words}{remark.why}{better}"
+    words = f"“{visible(remark.words)}” ({visible(remark.rule)}) " if remark.rule else ""
+    better = f" Better: {visible(remark.instead)}" if remark.instead else ""
+    return f"{words}{visible(remark.why)}{better}"
 
 
 def _command(name: str, properties: dict[str, str], message: str) -> str:

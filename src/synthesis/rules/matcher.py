@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from synthesis.cancellation import checkpoint
 from synthesis.rules.conditions import PreparedGuard, PreparedSentence
 from synthesis.rules.index import NormalLine, PatternIndex, members
 from synthesis.rules.pattern import PreparedPattern
@@ -81,6 +82,7 @@ class Matcher:
         start = 0
         for words in text.normal.split("\n"):
             if words:
+                checkpoint()
                 lines.append(NormalLine(text, start, words, prefilter))
             start += len(words) + 1
         return lines
@@ -92,6 +94,7 @@ class Matcher:
             for number in members(line.possible & self._wordings):
                 waiting[number].append(line)
         for number, its_lines in waiting.items():
+            checkpoint()
             spans = self._index.patterns[number].spans
             for line in its_lines:
                 if found := spans(line.text.normal, line.start, line.end):
@@ -105,6 +108,7 @@ class Matcher:
 
     def _rules_for(self, line: NormalLine) -> Iterable[_PreparedRule]:
         """The rules that may have a match in a line."""
+        checkpoint()
         found = {rule.rule.id: rule for number in line.spans for rule in self._owners[number]}
         for number in members(line.possible & self._sentence_forms):
             found[self._sentences[number].rule.id] = self._sentences[number]
@@ -140,7 +144,12 @@ def _unguarded(matches: list[_Match], rule: _PreparedRule, line: NormalLine) -> 
     guards = [guard for guard in rule.guards if guard.may_hold_in(line)]
     if not guards:
         return matches
-    return [match for match in matches if not any(guard.holds(line, match.start, match.end) for guard in guards)]
+    return [match for match in matches if not _is_guarded(match, guards, line)]
+
+
+def _is_guarded(match: _Match, guards: Iterable[PreparedGuard], line: NormalLine) -> bool:
+    checkpoint()
+    return any(guard.holds(line, match.start, match.end) for guard in guards)
 
 
 def _outermost(matches: list[_Match]) -> list[_Match]:

@@ -10,6 +10,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import cached_property
 
+from synthesis.cancellation import checkpoint
 from synthesis.rules.language import Language
 
 Span = tuple[int, int]
@@ -77,6 +78,7 @@ class Text:
             replacement = _replacement(text, edit, self.language)
             if replacement == text[start:end]:
                 continue
+            checkpoint()
             parts += (text[copied:start], replacement)
             written += start - copied
             if edit.lastgroup == "cluster":

@@ -1,5 +1,6 @@
 """Arrow in, Arrow out: record batches of conversations become record batches of verdicts."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
@@ -123,9 +124,9 @@ def _batches(data: Any) -> Iterator[Any]:
 
 @cache
 def _reader(evaluator: BatchEvaluator) -> Reader:
-    options = LogOptions(
-        CaseValidator(known_checks()), evaluator.checks or DEFAULT_CHECKS, evaluator.columns, any_id=True
-    )
+    validator = CaseValidator(known_checks())
+    # The caller holds the batch already, so there is no row that is too long for the memory.
+    options = LogOptions(validator, evaluator.checks or DEFAULT_CHECKS, evaluator.columns, True, sys.maxsize)
     return Reader(options, evaluator.on_bad_row, evaluator.keep)
 
 

@@ -4,7 +4,6 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -14,12 +13,13 @@ from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
 from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.engines.base import LOCAL, Engine, start_engine
-from synthesis.errors import OptionError, OutputError, Place
+from synthesis.errors import OptionError
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
 from synthesis.report.parts import join_report, join_results
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.block import BlockResult, BlockTask, RunPlan
+from synthesis.runner.leftovers import WorkFolder, output_folders, sweep, sweep_table
 from synthesis.runner.manifest import Manifest, ResumingEngine
 from synthesis.runner.run import failures_of, run_conditions
 from synthesis.runner.selection import chosen_places
@@ -35,6 +35,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
     rules: RuleSet
     examples: tuple[CaseResult, ...]  # the first failures of each kind, and the first errors
     warned: int  # how many warnings there were; the report holds the first
+    leftovers: tuple[str, ...] = ()  # beside the output, of other hosts or of version 0.1, which nobody may remove
 
 
 def evaluate_files(
@@ -48,13 +49,16 @@ def evaluate_files(
     _refuse_to_overwrite(spec)
     _require_portable_similarity(spec)
     loaded = rules_in_force(spec.rules, spec.disabled) if rules is None else rules
-    with TemporaryDirectory(prefix=".synthesis-", dir=_folder_for_blocks(spec)) as folder:
-        plan = RunPlan(spec, folder, chosen_places(spec))
+    left = sweep(output_folders((spec.out, spec.results)))
+    # Beside the output: on the same disk, and visible to the workers of a cluster.
+    with WorkFolder(next(output_folders((spec.out, spec.table)), None)) as folder:
+        plan = RunPlan(spec, str(folder), chosen_places(spec))
         totals = _run(plan, loaded, progress, block_size)
         _require_matches(spec, totals)
         report = _report(spec, totals, loaded)
-        _write(report, spec, Path(folder), totals.blocks)
-    return RunOutcome(report, loaded, tuple(totals.examples), totals.warned)
+        _write(report, spec, folder, totals.blocks)
+    left += sweep_table(spec.table) if spec.table else []
+    return RunOutcome(report, loaded, tuple(totals.examples), totals.warned, tuple(left))
 
 
 def with_profile(spec: RunSpec) -> RunSpec:
@@ -94,9 +98,13 @@ def _run(plan: RunPlan, rules: RuleSet, progress: Progress | None, block_size: i
         manifest.open([file.name for file in spec.inputs], fresh=spec.fresh)
         plan = msgspec.structs.replace(plan, run=manifest.run)
     job = BlockJob(plan if spec.engine == LOCAL else _absolute(plan), rules)
-    with start_engine(spec.engine, job, useful_workers(spec), spec.address) as engine:
-        hands: Engine[BlockTask, BlockResult] = ResumingEngine(engine, manifest) if manifest else engine
-        totals = run_blocks(plan, hands, progress, block_size)
+    try:
+        with start_engine(spec.engine, job, useful_workers(spec), spec.address) as engine:
+            hands: Engine[BlockTask, BlockResult] = ResumingEngine(engine, manifest) if manifest else engine
+            totals = run_blocks(plan, hands, progress, block_size)
+    finally:
+        if spec.table:  # workers that were ended in the middle of a part leave a piece of it
+            sweep_table(spec.table)
     if manifest:
         manifest.finish()
     return totals
@@ -161,20 +169,6 @@ def _require_portable_similarity(spec: RunSpec) -> None:
         raise OptionError(
             "an embedding adapter works in this process only", hint="Evaluate with engine 'local' and one worker."
         )
-
-
-def _folder_for_blocks(spec: RunSpec) -> Path | None:
-    """Beside the output: on the same disk, and visible to the workers of a cluster. None: the system's own place."""
-    beside = spec.out or spec.table
-    if beside is None:
-        return None
-    try:
-        beside.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        place = Place(str(beside.parent))
-        hint = "Choose another path with --out."
-        raise OutputError(f"cannot be written: {error.strerror}", place=place, hint=hint) from None
-    return beside.parent
 
 
 def _refuse_to_overwrite(spec: RunSpec) -> None:

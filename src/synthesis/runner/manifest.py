@@ -133,13 +133,11 @@ class Manifest:
         return record.to_result(task.number)
 
     def finish(self) -> None:
-        """All is done: nothing is left over from input that has become shorter, no half-written file remains."""
+        """All is done: nothing is left over from input that has become shorter."""
         for name in sorted(self._left):
             file = self._record(name).file
             raise self._refusal(f"holds verdicts on more of {file} than there is now", _HINT)
         with self._changing():
-            for path in self._table.rglob(".*.part"):
-                path.unlink(missing_ok=True)
             (self._table / DONE).touch()
 
     def _record(self, name: str) -> PartRecord:

@@ -29,7 +29,7 @@ def file_units(
     file: InputFile, spec: RunSpec, seen: Seen = lambda _: None, block_size: int | None = None
 ) -> Iterator[Unit | Problem]:
     """The blocks of a file of cases, or of what a log gives; for a table of verdicts, the row groups of Parquet."""
-    kind = format_of(file.path, mapped=spec.is_mapped)
+    kind = format_of(file.path, mapped=spec.is_mapped, most_line=spec.max_line)
     if spec.keep and kind != PARQUET:
         raise OptionError(f"--keep names columns, and {file.name} is not a Parquet file", hint="Leave out --keep.")
     if kind == CASES:
@@ -84,7 +84,8 @@ class Reader:
     def batch(self, batch: Any, first_line: int, file: str) -> Reading:
         """The cases of an Arrow record batch."""
         converter = Converter(self.options, file)
-        rows = [row if isinstance(row, Problem) else converter.case(row) for row in batch_rows(batch, first_line)]
+        found = batch_rows(batch, first_line, self.options.most_line)
+        rows = [row if isinstance(row, Problem) else converter.case(row) for row in found]
         problems = [row for row in rows if isinstance(row, Problem)]
         if self._on_bad_row == STOP:
             return Reading([row for row in rows if isinstance(row, Case)], problems, batch, first_line)

@@ -129,7 +129,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     def log_options(self, *, any_id: bool) -> LogOptions:
         validator = CaseValidator(checks(), self.schema)
-        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns, any_id)
+        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns, any_id, self.max_line)
 
     def shows(self, result: CaseResult) -> bool:
         """Whether a result is kept; the figures count all of them."""

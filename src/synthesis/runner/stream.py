@@ -70,7 +70,10 @@ def run_blocks(
 
 def useful_workers(spec: RunSpec) -> int:
     """How many processes are worth starting; a Parquet file holds many times its size in text."""
-    total = sum(input_size(file.path) * (16 if format_of(file.path) == PARQUET else 1) for file in spec.inputs)
+    total = sum(
+        input_size(file.path) * (16 if format_of(file.path, most_line=spec.max_line) == PARQUET else 1)
+        for file in spec.inputs
+    )
     return spec.workers if total == 0 or total >= SMALL else 1
 
 

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from synthesis.checks.registry import checks
 from synthesis.errors import OutputError, Place
+from synthesis.locks import held, host
 from synthesis.model import CaseResult
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
@@ -101,7 +102,8 @@ class _PartFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+        self._beside = path.with_name(f".{path.name}.{host()}.{secrets.token_hex(6)}.part")
+        self._lock = ExitStack()
         self._held: list[Any] = []
         self._writer: Any = None
 
@@ -123,6 +125,7 @@ class _PartFile:
             import pyarrow.parquet
 
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.enter_context(held(self._beside))
             self._writer = pyarrow.parquet.ParquetWriter(self._beside, self._held[0].schema, compression="zstd")
         self._writer.write_table(pa.Table.from_batches(self._held))
         self._held = []
@@ -133,7 +136,7 @@ class _PartFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):
+        with self._lock, suppress(OSError):
             if self._writer is not None:
                 self._writer.close()
             self._beside.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """The application: middleware outside, routes inside. `create_app(settings)` is all that a host needs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from synthesis._version import __version__
 from synthesis.errors import SynthesisError
 from synthesis.server.api import API_ROUTERS
 from synthesis.server.api.routing import PREFIX, complete_schema
+from synthesis.server.connections import ENDING
 from synthesis.server.errors import ApiError, answer
 from synthesis.server.metrics import Metrics, MetricsMiddleware
 from synthesis.server.pages import PAGE_ROUTERS
@@ -73,10 +75,10 @@ def create_app(settings: ServerSettings) -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     server: ServerState = app.state.server
     assert server.is_ready
-    yield
+    yield {ENDING: asyncio.Event()}  # becomes the state of every request
     server.close()
 
 

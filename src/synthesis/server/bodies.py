@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from synthesis.server.errors import ApiError
 
 T = TypeVar("T")
+STEP = 256 << 10  # bytes of an upload that must arrive within each timeout: 9 KB/s by default
 
 
 async def read_body(request: Request, most: int, seconds: float) -> bytes:
@@ -32,15 +33,27 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
     return b"".join(parts)
 
 
-async def body_chunks(request: Request, seconds: float) -> AsyncIterator[bytes]:
-    """The body chunk by chunk; 408 if a chunk does not arrive in time."""
+class Deadline:
+    """The time that a part of a body has to arrive. It is renewed by progress, never by a byte alone: a client that
+    sends one byte now and then would hold its place for ever."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.renew()
+
+    def renew(self) -> None:
+        self.ends = asyncio.get_running_loop().time() + self.seconds
+
+
+async def body_chunks(request: Request, deadline: Deadline) -> AsyncIterator[bytes]:
+    """The body chunk by chunk; 408 when the deadline passes. The caller renews it."""
     stream = request.stream()
     while True:
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(deadline.ends):
                 chunk = await anext(stream, None)
         except TimeoutError:
-            raise _too_slow(seconds) from None
+            raise _too_slow(deadline.seconds) from None
         if chunk is None:
             return
         if chunk:
@@ -48,13 +61,20 @@ async def body_chunks(request: Request, seconds: float) -> AsyncIterator[bytes]:
 
 
 async def write_body(request: Request, path: Path, most: int, seconds: float) -> int:
-    """Write the body to a file as it arrives and return its size; 413 if it is too long, 422 if it is empty."""
-    size = 0
+    """Write the body to a file as it arrives and return its size; 413 if it is too long, 422 if it is empty.
+
+    A file may be large, so each further 256 KB have the whole timeout: 408 for a client that is slower.
+    """
+    size, due = 0, STEP
+    deadline = Deadline(seconds)
     with path.open("wb") as file:
-        async for chunk in body_chunks(request, seconds):
+        async for chunk in body_chunks(request, deadline):
             size += len(chunk)
             if size > most:
                 raise _too_long(most)
+            if size >= due:
+                due = size + STEP
+                deadline.renew()
             file.write(chunk)
     if not size:
         raise ApiError(422, "empty", "The body is empty; it should be the file.")

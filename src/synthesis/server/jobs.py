@@ -6,10 +6,12 @@ worker process of the server. The file is replaced as a whole, so a reader never
 
 import asyncio
 import multiprocessing
+import os
 import re
 import secrets
 import shutil
 import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,7 +24,7 @@ import msgspec
 
 from synthesis.errors import SynthesisError
 from synthesis.report.files import replaced
-from synthesis.server.errors import ApiError, ErrorDetail, not_found
+from synthesis.server.errors import ApiError, ErrorDetail, as_api_error, not_found
 from synthesis.server.limits import Slots
 
 KEPT = 20  # finished jobs; older ones are removed
@@ -51,9 +53,10 @@ J = TypeVar("J", bound=Job)
 def run_jobs(jobs: Connection, run: Callable[[Path, Any], None]) -> None:
     """The loop of the process beside the server: run each job that comes through the pipe, and answer when it is over.
 
-    It ends when the server closes the pipe, also by dying.
+    It ends when the server closes the pipe, and in the middle of a job when the server dies.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
+    threading.Thread(target=_end_with_server, daemon=True).start()
     while True:
         try:
             path, options = jobs.recv()
@@ -61,6 +64,26 @@ def run_jobs(jobs: Connection, run: Callable[[Path, Any], None]) -> None:
             return
         run(Path(path), options)
         jobs.send(None)
+
+
+def _end_with_server() -> None:
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
+        os._exit(1)  # nobody can ask for the result; the job's own thread would go on for as long as it takes
+
+
+def failure(error: Exception, code: str, folder: Path, *, placed: bool = False) -> ErrorDetail:
+    """Why a job failed; `placed`: where in its file. An unexpected error is told without details: they may quote."""
+    if not isinstance(error, SynthesisError):
+        return as_api_error(error).detail
+    message, hint = (str(error), "") if placed else (error.message, error.hint or "")
+    return ErrorDetail(code, _told(message, folder), _told(hint, folder))
+
+
+def _told(text: str, folder: Path) -> str:
+    """Without a path of this machine; what was not UTF-8 in the file is spelled out, since JSON cannot hold it."""
+    return text.replace(f"{folder}/", "").encode("utf-8", "backslashreplace").decode()
 
 
 def no_such_job(noun: str) -> ApiError:

@@ -10,7 +10,7 @@ import msgspec
 
 from synthesis.errors import SynthesisError
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, run_jobs
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
 
 if TYPE_CHECKING:
     from synthesis.judge import Progress
@@ -74,8 +74,8 @@ def _run(folder: JudgeFolder, options: JudgeOptions) -> None:
         _save(folder, options)
     except asyncio.CancelledError:
         folder.change(state=CANCELLED)
-    except SynthesisError as error:
-        folder.change(state=FAILED, error=ErrorDetail("invalid_set", error.message, error.hint or ""))
+    except Exception as error:  # this set has failed; the process goes on with the next
+        folder.change(state=FAILED, error=failure(error, "invalid_set", folder.path))
     finally:
         folder.clear()
 
@@ -116,4 +116,4 @@ def _save(folder: JudgeFolder, options: JudgeOptions) -> None:
             run_id = history.add_judged(folder.results, known)
         folder.change(state=DONE, run_id=run_id)
     except SynthesisError as error:
-        folder.change(state=DONE, error=ErrorDetail("not_saved", error.message, error.hint or ""))
+        folder.change(state=DONE, error=failure(error, "not_saved", folder.path))

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import NoReturn
 
 import msgspec
@@ -14,10 +15,11 @@ from uvicorn.supervisors import Multiprocess
 
 from synthesis.errors import OptionError
 from synthesis.server.app import create_app
+from synthesis.server.connections import ServerConfig
 from synthesis.server.rulebook import loaded_rules
 from synthesis.server.settings import ServerSettings
 
-GRACE = 5  # seconds that running requests get when the server is asked to end
+log = logging.getLogger("synthesis.server")
 KEEP_ALIVE = 30
 BACKLOG = 2048
 
@@ -35,9 +37,9 @@ def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     with bound, TemporaryDirectory(prefix="synthesis-serve-", ignore_cleanup_errors=True) as folder:
         settings = msgspec.structs.replace(settings, folder=folder, port=bound.getsockname()[1])
         announce(address(settings))
-        config = _config(settings)
+        config = configured(settings)
         if settings.workers == 1:
-            uvicorn.Server(config).run(sockets=[bound])
+            _Server(config).run(sockets=[bound])
         else:
             _serve_with_workers(config, bound)
 
@@ -47,10 +49,12 @@ def address(settings: ServerSettings) -> str:
     return f"http://{host}:{settings.port}/"
 
 
-def _config(settings: ServerSettings) -> uvicorn.Config:
-    return uvicorn.Config(
+def configured(settings: ServerSettings) -> ServerConfig:
+    """uvicorn's settings for a server with these."""
+    return ServerConfig(
         partial(_application, settings),
         factory=True,
+        head_timeout=settings.timeout,
         workers=settings.workers,
         log_config=None,
         log_level=logging.WARNING,
@@ -58,7 +62,7 @@ def _config(settings: ServerSettings) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=settings.timeout,
         ws="none",
     )
 
@@ -70,6 +74,23 @@ def _application(settings: ServerSettings) -> object:
     return create_app(settings)
 
 
+class _Server(uvicorn.Server):
+    """Ends in two steps: the first signal lets requests finish, the second does not wait for them."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            self.force_exit = True  # uvicorn does this for a second Ctrl-C only
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if waiting := len(self.server_state.tasks):
+            seconds = self.config.timeout_graceful_shutdown
+            log.warning("ending: waits up to %g s for requests (%d); a second signal ends at once", seconds, waiting)
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()  # uvicorn leaves it out, but the processes beside the server must end
+
+
 def _serve_with_workers(config: uvicorn.Config, bound: socket.socket) -> None:
     supervisor = Multiprocess(config, sockets=[bound])
     asked: list[int] = []
@@ -77,6 +98,9 @@ def _serve_with_workers(config: uvicorn.Config, bound: socket.socket) -> None:
     def note(number: int, _: object) -> None:
         asked.append(number)
         supervisor.signal_queue.append(number)
+        if len(asked) > 1:
+            for worker in supervisor.processes:
+                worker.process.kill()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, note)

@@ -1,11 +1,13 @@
 """How much the server takes on at once, and how long one evaluation may take. Each limit has a clear answer."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from synthesis.cancellation import run_cancellable
 from synthesis.server.errors import ApiError, busy
 
 T = TypeVar("T")
@@ -43,11 +45,15 @@ class Slots:
 async def in_thread(pool: ThreadPoolExecutor, seconds: float, work: Callable[[], T]) -> T:
     """Run work that would block the event loop in a thread; 408 if it takes too long.
 
-    A thread cannot be stopped: after the timeout it finishes unseen, and the pool's size bounds how many do.
+    The work ends at its next checkpoint when nobody waits for it any more: after the timeout, and when the server
+    ends. Otherwise two slow texts would hold both threads, and later requests would time out while they wait.
     """
-    future = asyncio.get_running_loop().run_in_executor(pool, work)
+    given_up = threading.Event()
+    future = asyncio.get_running_loop().run_in_executor(pool, lambda: run_cancellable(work, given_up))
     try:
         return await asyncio.wait_for(future, seconds)
     except TimeoutError:
         message = f"The evaluation took longer than {seconds:g} seconds."
         raise ApiError(408, "too_slow", message, "Send a shorter text, or upload a file.") from None
+    finally:
+        given_up.set()

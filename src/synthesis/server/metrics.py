@@ -5,6 +5,7 @@ files. The layout is fixed when the server starts, so counting is one addition i
 processes, and the counts of a worker that died are still there.
 """
 
+import asyncio
 import logging
 import mmap
 import os
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis._version import __version__
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.server.errors import as_api_error, json_response
+from synthesis.server.errors import ApiError, as_api_error, json_response
 from synthesis.server.security import HEADERS
 
 access = logging.getLogger("synthesis.server.access")
@@ -103,6 +104,12 @@ def _histogram(route: str, counts: Sequence[float]) -> Iterator[str]:
     yield f'{name}_count{{route="{route}"}} {running:.0f}'
 
 
+def _ended() -> ApiError:
+    """A request is cancelled only when the server ends: its time to finish is over, or a second signal came."""
+    hint = "Send it again when the server is back."
+    return ApiError(503, "ended", "The server ended before the request was finished.", hint, {"Connection": "close"})
+
+
 class MetricsMiddleware:
     """The outermost layer: counts each request, logs it if asked to, and lets no exception out."""
 
@@ -129,8 +136,8 @@ class MetricsMiddleware:
             await self._app(scope, receive, noting_status)
         except ClientDisconnect:
             pass  # there is nobody left to answer
-        except Exception as error:
-            known = as_api_error(error)
+        except (Exception, asyncio.CancelledError) as error:
+            known = _ended() if isinstance(error, asyncio.CancelledError) else as_api_error(error)
             if not status:
                 response = json_response(known)
                 response.headers.update(HEADERS)

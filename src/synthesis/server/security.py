@@ -1,5 +1,6 @@
 """What every request passes: a known host, no writing from other sites, the token; and security headers on the answer.
 
+- Headers: one that decides who may come in is refused if it appears twice, since a proxy may read the other one.
 - Host: only names that belong to this server are answered, so that no foreign name can be made to point here (DNS
   rebinding). Health checks come by any name and learn nothing.
 - Cross-site: a request that changes or computes something is refused if the browser says that another site sent it.
@@ -21,6 +22,8 @@ from synthesis.server.settings import LOOPBACK_NAMES, ServerSettings, address_of
 COOKIE = "synthesis_session"
 HEALTH = {"/healthz", "/readyz"}
 LOGIN = "/login"
+# Headers that decide who may come in. With two of one kind, a proxy might believe the other one.
+DECISIVE = (b"host", b"authorization", b"origin", b"sec-fetch-site")
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 OWN_SITE = {b"same-origin", b"none"}
 POLICY = (
@@ -99,9 +102,12 @@ class SecurityMiddleware:
     def _refusal(self, scope: Scope) -> ApiError | None:
         """Why a request is refused; None if it is allowed."""
         path: str = scope["path"]
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if len(headers) < len(scope["headers"]) and (twice := _repeated(scope["headers"])):
+            hint = "Send it once; a proxy in between may have added one."
+            return ApiError(400, "repeated_header", f"The header {twice} appears more than once.", hint)
         if path in HEALTH:
             return None
-        headers: dict[bytes, bytes] = dict(scope["headers"])
         if not self._hosts.knows(headers.get(b"host", b"")):
             hint = "Use the address that the server printed, or start it with --allow-host NAME."
             return ApiError(400, "unknown_host", "This server does not answer to that host name.", hint)
@@ -137,6 +143,12 @@ class _HostNames:
         ):  # bounded: the few spellings in use make most requests one look-up, and no client can fill memory
             self._known.add(host)
         return True
+
+
+def _repeated(headers: list[tuple[bytes, bytes]]) -> str | None:
+    """The decisive header that appears more than once."""
+    names = [name for name, _ in headers]
+    return next((name.decode("ascii").title() for name in DECISIVE if names.count(name) > 1), None)
 
 
 def _host_name(host: bytes) -> str | None:

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import msgspec
 
 from synthesis.defaults import TRAFFIC
-from synthesis.errors import SynthesisError
 from synthesis.model.report import Report
 from synthesis.runner.files import evaluate_files
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, run_jobs
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
 from synthesis.server.rulebook import loaded_rules
 
 BLOCK = 128 << 10  # bytes between two looks at whether to cancel, and two counts of progress
@@ -81,8 +80,8 @@ def _run(folder: UploadFolder, options: UploadOptions) -> None:
         folder.change(state=DONE, read=size, cases=summary["cases"], summary=summary)
     except _Cancelled:
         folder.change(state=CANCELLED)
-    except SynthesisError as error:
-        folder.change(state=FAILED, error=ErrorDetail("invalid_cases", str(error)))
+    except Exception as error:  # this file has failed; the process goes on with the next
+        folder.change(state=FAILED, error=failure(error, "invalid_cases", folder.path, placed=True))
     finally:
         folder.input(options.kind).unlink(missing_ok=True)
 

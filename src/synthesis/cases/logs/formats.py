@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from synthesis.cases.blocks import MOST_LINE, Block, blocks
+from synthesis.cases.decoding import BYTE_ORDER_MARK, decode_line
 from synthesis.cases.logs.conversion import CASE_ID, Converter, LogRow
 from synthesis.cases.logs.options import LogOptions
-from synthesis.compression import open_binary
 from synthesis.errors import InputError, Place, Problem
 from synthesis.model import Case
 
@@ -29,7 +28,7 @@ _ENDINGS = {
 }
 
 
-def format_of(path: Path, *, mapped: bool = False) -> str:
+def format_of(path: Path, *, mapped: bool = False, most_line: int = MOST_LINE) -> str:
     """`cases` for a file of JSON Lines cases, else the kind of log.
 
     `mapped` says that --map or --checks was given: then lines that name no checks of their own are a log too.
@@ -37,7 +36,7 @@ def format_of(path: Path, *, mapped: bool = False) -> str:
     by_ending = _ENDINGS.get(path.suffix.lower())
     if by_ending:
         return by_ending
-    first = _first_object(path)
+    first = _first_object(path, most_line)
     names_checks = isinstance(first, dict) and "checks" in first
     return LINES if _is_chat(first) or (mapped and not names_checks) else CASES
 
@@ -86,8 +85,9 @@ def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[LogRow | Pro
     from synthesis.cases.logs import json_logs
 
     if kind == INSPECT:
-        return json_logs.inspect_rows(path)
-    return json_logs.line_rows(path) if kind == LINES else json_logs.json_rows(path)
+        return json_logs.inspect_rows(path, options.most_line)
+    read = json_logs.line_rows if kind == LINES else json_logs.json_rows
+    return read(path, options.most_line)
 
 
 def _is_chat(first: Any) -> bool:
@@ -101,13 +101,15 @@ def _is_chat(first: Any) -> bool:
     return isinstance(first.get("messages"), list) and not is_case
 
 
-def _first_object(path: Path) -> Any:
+def _first_object(path: Path, most_line: int) -> Any:
     """What the first line that is not blank holds; None where that cannot be told: a pipe is read only once."""
     if not path.is_file():
         return None
     try:
-        with open_binary(path, "rb") as file:
-            line = next((line for line in file if line.strip()), b"")
-        return msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf"))
-    except (OSError, EOFError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        for block in blocks(path, str(path), most_line=most_line):
+            for line in block.read().split(b"\n") if isinstance(block, Block) else ():
+                if line.strip():
+                    return decode_line(line.removeprefix(BYTE_ORDER_MARK), 1)
+    except InputError:  # the reader of the file says it
         return None
+    return None

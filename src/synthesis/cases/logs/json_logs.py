@@ -4,86 +4,116 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import msgspec
+from typing import IO, Any, BinaryIO
 
 from synthesis.cases.blocks import blocks
+from synthesis.cases.decoding import BYTE_ORDER_MARK, decode_line
 from synthesis.cases.logs.conversion import LogRow
+from synthesis.cases.logs.json_stream import JsonStream, TooLongError
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SAMPLE = re.compile(r"samples/.*\.json", re.DOTALL)
 _ZSTD = 93  # the number of this compression in a zip archive
+_COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD}
 _NAME_LENGTHS = 26  # where a member's own header says how long its name and its extra field are
 
 
-def line_rows(path: Path) -> Iterator[LogRow | Problem]:
+def line_rows(path: Path, most_line: int) -> Iterator[LogRow | Problem]:
     """One JSON object per line, blank lines left out; a row's number is that of its line."""
-    for block in blocks(path, str(path)):
+    for block in blocks(path, str(path), most_line=most_line):
         if isinstance(block, Problem):
             yield block
             continue
         for number, line in enumerate(block.read().split(b"\n"), start=block.first_line):
-            content = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+            content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
             if content.strip():
-                yield _decoded(content, number)
-
-
-def _decoded(content: bytes, number: int, decode: Callable[[str], Any] = msgspec.json.decode) -> LogRow | Problem:
-    name = f"ROW-{number}"
-    try:
-        return _as_row(decode(content.decode()), number)
-    except UnicodeDecodeError:
-        return Problem(number, "not UTF-8", "is not UTF-8", name)
-    except (msgspec.DecodeError, ValueError) as error:
-        return Problem(number, "invalid JSON", f"is not valid JSON: {error}", name)
-    except RecursionError:
-        return Problem(number, "invalid JSON", "is nested too deeply", name)
+                yield _as_row(decode_line(content, number, f"ROW-{number}"), number)
 
 
 def _as_row(value: Any, number: int) -> LogRow | Problem:
+    if isinstance(value, Problem):
+        return value
     if isinstance(value, dict):
         return LogRow(number, number, value)
     return Problem(number, "not an object", "expected a JSON object", f"ROW-{number}")
 
 
-def json_rows(path: Path) -> Iterator[LogRow | Problem]:
-    """A list of conversations, or the samples of an Inspect log, from one JSON document."""
+def json_rows(path: Path, most_line: int) -> Iterator[LogRow | Problem]:
+    """A list of conversations, or the samples of an Inspect log, from one JSON document that is read as a stream."""
     place = Place(str(path))
+    number = 0
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8-sig"))  # takes the NaN of Inspect's scores
+        with path.open(encoding="utf-8-sig") as file:
+            for number, row in enumerate(_document_rows(JsonStream(file, most_line), place), start=1):
+                yield row(number)
+    except TooLongError:
+        message = f"holds a value of more than {most_line:,} bytes after row {number}"
+        hint = "Raise --max-line, or save the log as JSON Lines, where one long row does not end the reading."
+        raise InputError(message, place=place, hint=hint) from None
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"is not valid JSON: {reason}", place=place) from None
-    if isinstance(content, dict) and isinstance(content.get("samples"), list) and "eval" in content:
-        for number, sample in enumerate(content["samples"], start=1):
-            yield _sample(sample, number)
-    elif isinstance(content, list):
-        for number, value in enumerate(content, start=1):
-            yield _as_row(value, number)
-    else:
+        raise InputError(f"is not valid JSON after row {number}: {reason}", place=place) from None
+
+
+def _document_rows(document: JsonStream, place: Place) -> Iterator[Callable[[int], LogRow | Problem]]:
+    if document.peek() == "[":
+        for value in document.elements():
+            yield partial(_as_row, value)
+    elif not (yield from _sample_rows(document)):
         hint = "A .json file is a list of conversations or an Inspect log; cases are JSON Lines (.jsonl)."
         raise InputError("is neither a list nor an Inspect log", place=place, hint=hint)
+    if document.peek():
+        raise ValueError("there is more after its end")
 
 
-def inspect_rows(path: Path) -> Iterator[LogRow | Problem]:
+def _sample_rows(document: JsonStream) -> Generator[Callable[[int], LogRow | Problem], None, bool]:
+    """The samples of an Inspect log; False if it is not one."""
+    if document.peek() != "{":
+        document.value()
+        return False
+    seen = set()
+    for key in document.keys():  # noqa: SIM118 - not a dictionary
+        if key == "samples" and document.peek() == "[":
+            seen.add(key)
+            for sample in document.elements():
+                yield partial(_sample, sample)
+        elif document.value() is not None:
+            seen.add(key)
+    return {"samples", "eval"} <= seen
+
+
+def inspect_rows(path: Path, most_line: int) -> Iterator[LogRow | Problem]:
     """The samples of an Inspect log (.eval), one at a time, in the order of the archive."""
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as file:
             members = [member for member in archive.infolist() if _SAMPLE.fullmatch(member.filename)]
             for number, member in enumerate(members, start=1):
-                is_zstd = member.compress_type == _ZSTD
-                content = _unpacked(file, member) if is_zstd else archive.read(member)
-                row = _decoded(content, number, json.loads)
-                yield _sample(row.fields, number) if isinstance(row, LogRow) else row
-    except (zipfile.BadZipFile, EOFError):
-        raise InputError("is not an Inspect log", place=Place(str(path)), hint="Give a .eval or .json log.") from None
+                if member.compress_type not in _COMPRESSIONS:
+                    raise zipfile.BadZipFile
+                with _unpacked(file, member) if member.compress_type == _ZSTD else archive.open(member) as stream:
+                    yield _sample(_decoded(stream, number, most_line), number)
+    # What the module raises for archives that are encrypted, damaged or of a kind that it does not know.
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError):
+        raise InputError(
+            "is not an Inspect log, or is damaged", place=Place(str(path)), hint="Give a .eval or .json log."
+        ) from None
 
 
-def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
+def _decoded(stream: IO[bytes], number: int, most_line: int) -> Any:
+    name = f"ROW-{number}"
+    content = stream.read(most_line + 1)
+    if len(content) > most_line:
+        return Problem(number, "line too long", f"is longer than {most_line:,} bytes and was skipped", name)
+    return decode_line(content, number, name, json.loads)  # which takes the NaN of Inspect's scores
+
+
+@contextmanager
+def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> Iterator[BinaryIO]:
     """A member in the compression that Inspect uses, which `zipfile` does not know before Python 3.14."""
     try:
         import zstandard
@@ -93,7 +123,8 @@ def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     name, extra = struct.unpack("<HH", file.read(4))
     file.seek(name + extra, 1)
     try:
-        return bytes(zstandard.ZstdDecompressor().decompressobj().decompress(file.read(member.compress_size)))
+        with zstandard.ZstdDecompressor().stream_reader(file, closefd=False) as stream:
+            yield stream
     except zstandard.ZstdError:
         raise zipfile.BadZipFile from None
 

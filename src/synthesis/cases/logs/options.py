@@ -2,6 +2,7 @@
 
 import msgspec
 
+from synthesis.cases.blocks import MOST_LINE
 from synthesis.cases.schema import CaseValidator
 from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import OptionError, did_you_mean
@@ -17,6 +18,7 @@ class LogOptions(msgspec.Struct, frozen=True):
     checks: tuple[str, ...] = DEFAULT_CHECKS
     columns: dict[str, str] = {}
     any_id: bool = False  # ids as the rows have them: of any shape, and repeated if the rows repeat them
+    most_line: int = MOST_LINE  # bytes of a row, in whatever format
 
 
 def parse_map(text: str) -> dict[str, str]:

@@ -15,7 +15,11 @@ from synthesis.cases.logs.tables import require_columns
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
 
 BATCH = 1024  # rows in memory at a time
+MOST_BYTES = 32 << 20  # of a batch: fewer rows where they are long
 MOST_ROWS = 50_000  # of one unit of work: a longer row group is worked on in several stretches
+
+# What a batch raises for a row that is too long, for bytes that are not UTF-8, for dates and zones that Python lacks.
+_UNREADABLE = (ValueError, ArithmeticError, LookupError)
 
 
 class RowRange(msgspec.Struct, frozen=True):
@@ -34,8 +38,10 @@ class RowRange(msgspec.Struct, frozen=True):
 def row_ranges(path: Path, shown: str, options: LogOptions, keep: Iterable[str], seen: Seen) -> Iterator[RowRange]:
     """The row groups of a file in order, long ones in stretches. Only the footer is read, and shown to `seen`."""
     with _opened(path) as file:
-        require_columns(file.schema_arrow.names, options, path)
-        require_kept(file.schema_arrow.names, keep, path)
+        names = file.schema_arrow.names
+        require_columns(names, options, path)
+        require_kept(names, keep, path)
+        columns = needed_columns(names, options, keep)
         footer = _footer(path)
         seen(footer)
         status = path.stat()
@@ -43,6 +49,7 @@ def row_ranges(path: Path, shown: str, options: LogOptions, keep: Iterable[str],
         line = 1
         for group in range(file.metadata.num_row_groups):
             content = file.metadata.row_group(group)
+            _batch_size(file, group, columns, options.most_line, path)
             size = sum(content.column(number).total_compressed_size for number in range(content.num_columns))
             for skip in range(0, content.num_rows, MOST_ROWS):
                 rows = min(MOST_ROWS, content.num_rows - skip)
@@ -56,7 +63,8 @@ def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) ->
     with _opened(Path(part.path)) as file:
         columns = needed_columns(file.schema_arrow.names, options, keep)
         begin, end, position = part.skip, part.skip + part.rows, 0
-        for batch in file.iter_batches(batch_size=BATCH, row_groups=[part.group], columns=columns):
+        rows = _batch_size(file, part.group, columns, options.most_line, part.path)
+        for batch in file.iter_batches(batch_size=rows, row_groups=[part.group], columns=columns):
             first, last = max(begin - position, 0), min(end - position, batch.num_rows)
             if first < last:
                 yield batch.slice(first, last - first)
@@ -71,17 +79,36 @@ def parquet_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
     with _opened(path) as file:
         require_columns(file.schema_arrow.names, options, path)
         columns = needed_columns(file.schema_arrow.names, options)
-        for batch in file.iter_batches(batch_size=BATCH, columns=columns):
-            yield from batch_rows(batch, number)
-            number += batch.num_rows
+        for group in range(file.metadata.num_row_groups):
+            rows = _batch_size(file, group, columns, options.most_line, path)
+            for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=columns):
+                yield from batch_rows(batch, number, options.most_line)
+                number += batch.num_rows
 
 
-def batch_rows(batch: Any, first: int) -> Iterator[LogRow | Problem]:
+def _batch_size(file: Any, group: int, columns: list[str], most_line: int, path: Path | str) -> int:
+    """How many rows to hold at a time; InputError, before they are read, where rows are too long on average."""
+    content = file.metadata.row_group(group)
+    chunks = [content.column(number) for number in range(content.num_columns)]
+    wanted = (chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in columns)
+    average: int = sum(chunk.total_uncompressed_size for chunk in wanted) // max(1, content.num_rows)
+    if average > most_line:
+        raise InputError(
+            f"the rows of row group {group + 1} have {average:,} bytes on average, more than {most_line:,}",
+            place=Place(str(path)),
+            hint="Raise --max-line to read them all the same.",
+        )
+    return max(1, min(BATCH, MOST_BYTES // max(1, average)))
+
+
+def batch_rows(batch: Any, first: int, most_line: int) -> Iterator[LogRow | Problem]:
     """The rows of an Arrow record batch; one whose values cannot be read does not spoil the others."""
     try:
+        if batch.nbytes > most_line:
+            raise ValueError
         rows = batch.to_pylist()
-    except ValueError:  # bytes that are not UTF-8
-        rows = [_fields(batch, position) for position in range(batch.num_rows)]
+    except _UNREADABLE:
+        rows = (_fields(batch.slice(position, 1), most_line) for position in range(batch.num_rows))
     for number, fields in enumerate(rows, start=first):
         if isinstance(fields, str):
             yield Problem(number, "unreadable row", fields, f"ROW-{number}")
@@ -95,12 +122,14 @@ def needed_columns(present: Iterable[str], options: LogOptions, keep: Iterable[s
     return [name for name in present if name in wanted]
 
 
-def _fields(batch: Any, position: int) -> dict[str, Any] | str:
+def _fields(row: Any, most_line: int) -> dict[str, Any] | str:
+    if row.nbytes > most_line:
+        return f"is longer than {most_line:,} bytes and was skipped"
     try:
-        fields: dict[str, Any] = batch.slice(position, 1).to_pylist()[0]
+        fields: dict[str, Any] = row.to_pylist()[0]
     except UnicodeDecodeError:
         return "is not UTF-8"
-    except ValueError as error:
+    except _UNREADABLE as error:
         return f"cannot be read: {error}"
     return fields
 
@@ -130,7 +159,9 @@ def _opened(path: Path) -> Iterator[Any]:
         raise MissingExtraError("parquet", "reading Parquet files") from None
     try:
         # Read as a stream: by default a whole row group, however long, would be held in memory.
-        with pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=CHUNK) as file:
+        with _column_names_in_utf8(path):
+            file = pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=CHUNK)
+        with file:
             yield file
     except pyarrow.ArrowException as error:
         reason = str(error).partition("\n")[0]
@@ -139,3 +170,12 @@ def _opened(path: Path) -> Iterator[Any]:
         raise InputError("there is no such file", place=Place(str(path)), hint="Check the path.") from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", place=Place(str(path))) from None
+
+
+@contextmanager
+def _column_names_in_utf8(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError:
+        hint = "Write the file again with other names."
+        raise InputError("the name of a column is not UTF-8", place=Place(str(path)), hint=hint) from None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.judge import prompt as prompts
-from synthesis.judge.calls import Calls
+from synthesis.judge.calls import Calls, PaidCall
 from synthesis.judge.clients import JudgeSettings
 from synthesis.judge.clients.faults import failed_call
+from synthesis.judge.clients.sending import EVENT_HOOKS, recorded
 from synthesis.judge.model import AxisVerdict, TestCase, TokenUsage, Verdict
 from synthesis.judge.replies import Asker, Correction, Reply, UnusableReplyError, read_reply
 
@@ -56,7 +57,7 @@ class ChatJudge:
         material = prompts.material_text(self.prompt_texts, case)
         return await self._asker.ask(
             calls,
-            send=lambda correction: self.send(material, correction),
+            send=lambda correction, call: self.send(material, correction, call),
             read=self._read,
             worst=lambda correction: self._worst(material, correction),
         )
@@ -69,13 +70,15 @@ class ChatJudge:
         """Close the connections."""
         await self._model.client.close()  # type: ignore[attr-defined]
 
-    async def send(self, material: str, correction: Correction | None) -> Reply:
+    async def send(self, material: str, correction: Correction | None, call: PaidCall) -> Reply:
         messages = self._messages(material, correction)
         try:
             async with asyncio.timeout(self._timeout):
-                response = await self._model.request(messages, self._settings, self._parameters)
+                with recorded(call):
+                    response = await self._model.request(messages, self._settings, self._parameters)
         except Exception as error:
-            raise failed_call(error, self._timeout, self._key) from None
+            raise call.refusal or failed_call(error, self._timeout, self._key, sent=call.has_begun) from None
+        await call.begin()  # already done, unless a transport does not say when it sends
         used = response.usage
         usage = TokenUsage(self.model, used.input_tokens, used.output_tokens)
         return Reply(_text(response), usage, cut_off=response.finish_reason == "length")
@@ -153,12 +156,18 @@ def openrouter_judge(settings: JudgeSettings) -> ChatJudge:
 def anthropic_judge(settings: JudgeSettings) -> ChatJudge:
     """Anthropic's own API."""
     _need("anthropic")
-    from anthropic import AsyncAnthropic
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
     key, name = _key(settings), settings.model or DEFAULT_MODEL["anthropic"]
-    client = AsyncAnthropic(api_key=key, base_url=settings.base_url, max_retries=0, timeout=settings.timeout)
+    client = AsyncAnthropic(
+        api_key=key,
+        base_url=settings.base_url,
+        max_retries=0,
+        timeout=settings.timeout,
+        http_client=DefaultAsyncHttpxClient(event_hooks=EVENT_HOOKS),
+    )
     return ChatJudge(settings, AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client)), key)
 
 
@@ -186,9 +195,15 @@ def _key(settings: JudgeSettings) -> str:
 
 
 def _openai_client(settings: JudgeSettings, key: str, base_url: str | None) -> Any:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=settings.timeout)
+    return AsyncOpenAI(
+        api_key=key,
+        base_url=base_url,
+        max_retries=0,
+        timeout=settings.timeout,
+        http_client=DefaultAsyncHttpxClient(event_hooks=EVENT_HOOKS),
+    )
 
 
 def _output_tokens(model: "Model[Any]") -> int:

@@ -7,16 +7,15 @@ _RETRIED_STATUS = {408, 409, 425, 429}
 _EXPLAINED = 160
 
 
-def failed_call(error: Exception, timeout: float, key: str) -> JudgeError:
-    """The error of one request as one of ours."""
+def failed_call(error: Exception, timeout: float, key: str, *, sent: bool) -> JudgeError:
+    """The error of one request as one of ours; a request that was not `sent` cost nothing."""
     from pydantic_ai import exceptions as theirs
 
     if isinstance(error, TimeoutError | theirs.ModelTimeoutError | theirs.ModelRequestTimeout):
-        return CallFailedError(f"no reply within {timeout:g} s", answered=False)
+        return CallFailedError(f"no {'reply' if sent else 'connection'} within {timeout:g} s", answered=not sent)
     if isinstance(error, theirs.ModelConnectionError):
-        never_sent = error.phase in ("pool", "connect")
-        what = "no connection" if never_sent else "the connection broke off"
-        return CallFailedError(f"{what}: {_said(error, key)}", answered=never_sent)
+        what = "the connection broke off" if sent else "no connection"
+        return CallFailedError(f"{what}: {_said(error, key)}", answered=not sent)
     if isinstance(error, theirs.ModelHTTPError):
         return _refused(error, key)
     return CallFailedError(f"the reply is not a chat completion: {_said(error, key)}", answered=False)

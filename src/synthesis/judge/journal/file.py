@@ -18,8 +18,9 @@ from synthesis.judge.files import (
     write_all,
 )
 from synthesis.judge.journal.base import Journal, Listener, Opening, Work
-from synthesis.judge.journal.ledger import Ledger, apply_line, damaged
-from synthesis.judge.journal.lines import Line, RunLine, decode
+from synthesis.judge.journal.ledger import Ledger
+from synthesis.judge.journal.lines import Line, decode
+from synthesis.judge.journal.reading import JournalReader
 
 if sys.platform == "win32":
     import msvcrt
@@ -58,7 +59,6 @@ class FolderLock:
 
 JOURNAL = "journal.jsonl"
 SHARED_COPY = "shared-journal.jsonl"  # a copy of the shared journal as this process last saw it
-_ENCODER = msgspec.json.Encoder()
 
 
 class FileJournal(Journal):
@@ -73,7 +73,8 @@ class FileJournal(Journal):
         self._queue: deque[Work] = deque()
         self._descriptor = -1
         try:
-            self.ledger, self._size, unfinished = _read(self._path)
+            reader, self._size, unfinished = _read(self._path)
+            self.ledger, self._chain = reader.ledger, reader.chain
             self._open(unfinished)
         except BaseException:
             self.close()
@@ -99,9 +100,11 @@ class FileJournal(Journal):
 
     async def store(self, line: Line, work: Work | None = None) -> Line:  # noqa: ARG002
         """Hand one line to the operating system; never waits, so lines keep the order of the calls."""
-        content = _ENCODER.encode(line) + b"\n"
+        chain = self._chain.copy()
+        content = chain.seal(line) + b"\n"
         with refused_writes(self._path):
             self._append(content)
+        self._chain = chain
         self.ledger.apply(line)
         return line
 
@@ -147,7 +150,7 @@ def read_ledger(folder: Path) -> Ledger:
             place=Place(str(folder)),
             hint="`synthesis judge run --output-dir NAME` makes one; --root says where runs are looked for.",
         )
-    ledger, _, _ = _read(path)
+    ledger = _read(path)[0].ledger
     if ledger.run is None:
         raise RunFolderError("the journal is empty", place=Place(str(path)), hint="Run the same command again.")
     return ledger
@@ -171,19 +174,23 @@ _WHOSE = {
 }
 
 
-def _read(path: Path) -> tuple[Ledger, int, bool]:
-    """The ledger, the length of the complete lines, and whether only the last line break is missing."""
-    ledger = Ledger()
+def _read(path: Path) -> tuple[JournalReader, int, bool]:
+    """What was read, the length of the complete lines, and whether only the last line break is missing."""
+    reader = JournalReader(str(path), is_file=True)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        return ledger, 0, False
+        return reader, 0, False
     except OSError as error:
         raise RunFolderError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
     whole = content.rfind(b"\n") + 1
     for number, raw in enumerate(_lines(content, whole), start=1):
-        apply_line(ledger, raw, number, str(path))
-    return _with_last(ledger, content, whole, path)
+        reader.read(raw, number)
+    last = memoryview(content)[whole:]
+    if not last or _is_torn(reader, last):
+        return reader, whole, False
+    reader.read(last, content.count(b"\n") + 1)
+    return reader, len(content), True
 
 
 def _lines(content: bytes, end: int) -> Iterator[memoryview]:
@@ -195,17 +202,12 @@ def _lines(content: bytes, end: int) -> Iterator[memoryview]:
         start = stop + 1
 
 
-def _with_last(ledger: Ledger, content: bytes, whole: int, path: Path) -> tuple[Ledger, int, bool]:
+def _is_torn(reader: JournalReader, last: memoryview) -> bool:
     """A last line without a line break was being written when the process died: it counts if it is complete."""
-    if whole == len(content):
-        return ledger, whole, False
     try:
-        line = decode(content[whole:])
+        decode(last)
     except msgspec.MsgspecError:
-        if ledger.run is None and not content[whole:].startswith(b'{"t":"run"'[: len(content) - whole]):
-            raise damaged(str(path), 1, content[whole:], "this is not a journal of this tool") from None
-        return ledger, whole, False
-    if ledger.run is None and not isinstance(line, RunLine):
-        raise damaged(str(path), 1, content[whole:], "this is not a journal of this tool")
-    apply_line(ledger, memoryview(content)[whole:], content.count(b"\n") + 1, str(path))
-    return ledger, len(content), True
+        # A whole line with another byte in place of its line break, or a foreign file, is damage.
+        is_ours = reader.ledger.run is not None or bytes(last).startswith(b'{"t":"run"'[: len(last)])
+        return is_ours and not reader.chain.matches(last[:-1])
+    return False

@@ -6,20 +6,16 @@ from enum import StrEnum
 
 import msgspec
 
-from synthesis.errors import Place, RunFolderError, shorten
 from synthesis.judge.journal.lines import (
-    FORMAT,
     CallLine,
     ErrorLine,
     Identity,
     Line,
     LostLine,
-    Raw,
     ReplyLine,
     RunLine,
     SetLine,
     VerdictLine,
-    decode,
     sample_hash,
 )
 from synthesis.judge.model import TokenUsage
@@ -174,32 +170,3 @@ class Ledger:
 def usage_in(line: VerdictLine) -> tuple[TokenUsage, ...]:
     """What the call behind a verdict was billed."""
     return msgspec.convert(line.record["tokenUsage"], tuple[TokenUsage, ...])
-
-
-def apply_line(ledger: Ledger, raw: Raw, number: int, journal: str) -> Line:
-    """Decode a stored line and apply it; damage is refused with its place, and nothing is changed."""
-    try:
-        line = decode(raw)
-        if ledger.run is None and not isinstance(line, RunLine):
-            raise damaged(journal, number, raw, "a journal begins with its judge; this line does not")
-        ledger.apply(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        kind = "this is not a journal of this tool" if ledger.run is None else "the journal is damaged"
-        raise damaged(journal, number, raw, f"{kind}: {error}") from None
-    except (KeyError, TypeError) as error:
-        raise damaged(journal, number, raw, f"the journal is damaged: no call {error}") from None
-    if isinstance(line, RunLine) and line.format != FORMAT:
-        raise damaged(
-            journal, number, raw, f"this journal has format {line.format}; this version reads format {FORMAT}"
-        )
-    return line
-
-
-def damaged(journal: str, number: int, raw: Raw, message: str) -> RunFolderError:
-    """The error for one damaged line."""
-    excerpt = shorten(bytes(raw[:200]).decode("utf-8", "replace"))
-    return RunFolderError(
-        message,
-        place=Place(journal, number, excerpt=excerpt),
-        hint="Nothing was changed. Restore the file from a copy, or choose another folder with --output-dir.",
-    )

@@ -2,13 +2,15 @@
 
 import hashlib
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from synthesis.judge.model import Rubric, TestCase, TokenUsage
 
 FORMAT = 1
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Tokens = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -46,7 +48,7 @@ class RunLine(msgspec.Struct, frozen=True, rename="camel", tag="run", tag_field=
     at: str
     test_set_name: str
     judge: Identity
-    iterations: int
+    iterations: Count
     price: Price | None
     rubric: Rubric
 
@@ -61,18 +63,18 @@ class SetLine(msgspec.Struct, frozen=True, tag="set", tag_field="t"):
 class CallLine(msgspec.Struct, frozen=True, tag="call", tag_field="t"):
     """Call `n` was begun; `worst` is what it could cost at most, in input and output tokens."""
 
-    n: int
-    i: int
+    n: Count
+    i: Count
     h: str
     f: str
     at: str
-    worst: tuple[int, int]
+    worst: tuple[Tokens, Tokens]
 
 
 class ReplyLine(msgspec.Struct, frozen=True, tag="reply", tag_field="t"):
     """Call `n` was answered, but not with a verdict; what it cost is known."""
 
-    n: int
+    n: Count
     at: str
     usage: tuple[TokenUsage, ...]
     reason: str
@@ -81,7 +83,7 @@ class ReplyLine(msgspec.Struct, frozen=True, tag="reply", tag_field="t"):
 class LostLine(msgspec.Struct, frozen=True, tag="lost", tag_field="t"):
     """Call `n` was cut off or abandoned; its cost is not known."""
 
-    n: int
+    n: Count
     at: str
     reason: str
 
@@ -89,18 +91,18 @@ class LostLine(msgspec.Struct, frozen=True, tag="lost", tag_field="t"):
 class VerdictLine(msgspec.Struct, frozen=True, tag="verdict", tag_field="t"):
     """A judged sample with its whole record; answers call `n` where there was one."""
 
-    i: int
+    i: Count
     h: str
     f: str
     at: str
-    n: int | None
+    n: Count | None
     record: dict[str, Any]
 
 
 class ErrorLine(msgspec.Struct, frozen=True, rename="camel", tag="error", tag_field="t"):
     """A sample that could not be judged, and why."""
 
-    i: int
+    i: Count
     h: str
     f: str
     at: str
@@ -111,7 +113,13 @@ class ErrorLine(msgspec.Struct, frozen=True, rename="camel", tag="error", tag_fi
 
 Line = RunLine | SetLine | CallLine | ReplyLine | LostLine | VerdictLine | ErrorLine
 _DECODER = msgspec.json.Decoder(Line)
+_ENCODER = msgspec.json.Encoder()
 Raw = bytes | memoryview
+
+
+def encode(line: Line) -> bytes:
+    """One line of a journal, without its line break."""
+    return _ENCODER.encode(line)
 
 
 def decode(raw: Raw) -> Line:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from synthesis.errors import SynthesisError
 from synthesis.server.api.routing import JSON, LINES, api_router, described
-from synthesis.server.bodies import LineSplitter, StreamedResponse, body_chunks, read_body
+from synthesis.server.bodies import Deadline, LineSplitter, StreamedResponse, body_chunks, read_body
 from synthesis.server.conversations import Conversation, decode
 from synthesis.server.errors import ApiError, ErrorDetail, as_api_error
 from synthesis.server.state import ServerState, server_state
@@ -73,14 +73,16 @@ async def batch(request: Request) -> Response:
 async def _answers(request: Request, server: ServerState) -> AsyncIterator[bytes]:
     """Answer the lines of each chunk before the next chunk is read, so that memory stays constant."""
     splitter = LineSplitter(server.settings.max_body)
+    deadline = Deadline(server.settings.timeout)  # for each line
     number = 0
     try:
         with server.slots.one():
-            async for chunk in body_chunks(request, server.settings.timeout):
+            async for chunk in body_chunks(request, deadline):
                 for line in splitter.feed(chunk):
                     number += 1
                     if answered := await _answer(line, number, server):
                         yield answered
+                    deadline.renew()
             for line in splitter.rest():
                 number += 1
                 if answered := await _answer(line, number, server):

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from synthesis.server.api.routing import EVENTS
 from synthesis.server.bodies import StreamedResponse
+from synthesis.server.connections import ENDING
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import OVER, Job, JobFolder
 from synthesis.server.state import server_state
@@ -38,7 +39,8 @@ def follow(request: Request, folder: JobFolder[Any]) -> Response:
 async def _events(folder: JobFolder[Any], request: Request) -> AsyncIterator[bytes]:
     last: Job | None = None
     sent = monotonic()
-    while not await request.is_disconnected():
+    ending: asyncio.Event = getattr(request.state, ENDING)  # a job can outlast the time that the server has to end
+    while not ending.is_set() and not await request.is_disconnected():
         try:
             now: Job = folder.load()
         except ApiError:  # it was removed

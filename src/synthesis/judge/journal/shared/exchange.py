@@ -13,8 +13,9 @@ import msgspec
 
 from synthesis.errors import OutputError
 from synthesis.judge.journal.base import Work
-from synthesis.judge.journal.ledger import damaged
+from synthesis.judge.journal.checksums import ChecksumError
 from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, RunLine, SetLine, VerdictLine, decode
+from synthesis.judge.journal.reading import JournalReader
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -32,10 +33,14 @@ class PendingLine(msgspec.Struct, frozen=True):
 
 
 class ExchangeRequest(msgspec.Struct, frozen=True):
-    """What a process asks for: `wanted` samples out of `unjudged`. `number` identifies a second attempt."""
+    """What a process asks for: `wanted` samples out of `unjudged`. `number` identifies a second attempt.
+
+    `reader` has read the lines up to number `seen`.
+    """
 
     number: int
     seen: int
+    reader: JournalReader
     entries: tuple[PendingLine, ...] = ()
     wanted: int = 0
     unjudged: Mapping[Key, Work] = {}
@@ -84,6 +89,7 @@ class Transaction:
         self._connection = connection
         self._who = who
         self._request = request
+        self._chain = request.reader.chain.copy()  # if the connection breaks, another attempt starts from there
 
     def run(self) -> ExchangeReply:
         """Two round trips: read, then write; the statements of each are pipelined."""
@@ -126,9 +132,10 @@ class Transaction:
     def _judged(self, row: StoredLine) -> Key | None:
         """The sample that a line of another process completes."""
         try:
+            self._chain.check(row.raw)
             line = decode(row.raw)
-        except msgspec.MsgspecError as error:
-            raise damaged(self._who.shown, row.number, row.raw, f"the journal is damaged: {error}") from None
+        except (ChecksumError, msgspec.MsgspecError) as error:
+            raise self._request.reader.damaged(row.raw, row.number, error) from None
         if isinstance(line, RunLine | SetLine) and not row.is_own:
             raise OutputError(
                 "while this process was disconnected, another one began to judge something else here",
@@ -154,7 +161,7 @@ class Transaction:
                 line = msgspec.structs.replace(line, n=calls)
             stored[position] = line
             number += 1
-            rows.append(StoredLine(number, True, self._request.number, position, msgspec.json.encode(line)))
+            rows.append(StoredLine(number, True, self._request.number, position, self._chain.seal(line)))
         return stored, rows, calls
 
     def _forgotten(self, mine: Mapping[int, Key], finished: Sequence[int | None]) -> list[Work]:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import msgspec
-
 from synthesis.errors import Place, RunFolderError
 from synthesis.judge.journal.base import Opening
-from synthesis.judge.journal.ledger import Ledger, apply_line
+from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.journal.lines import Line
+from synthesis.judge.journal.reading import JournalReader
 from synthesis.judge.journal.shared.connection import SharedPlace
 from synthesis.judge.journal.shared.exchange import Registration, read_lines, rows_of
 from synthesis.judge.journal.shared.schema import ensure_tables, has_tables
@@ -21,28 +20,28 @@ if TYPE_CHECKING:
 
 
 class JoinedRun:
-    """A run that this process has joined: `ledger` is filled, `seen` is the number of the last line read."""
+    """A run that this process has joined: `reader` has read it up to line number `seen`."""
 
     def __init__(self, connection: "Connection[Any]", place: SharedPlace, name: str) -> None:
         self._connection = connection
-        self.ledger = Ledger()
         self.seen = 0
         ensure_tables(connection, place.shown)
         _require_unicode(connection, place)
         own_name = f"{socket.gethostname()}:{os.getpid()}"
         self.who = Registration(uuid4(), own_name, _run_id(connection, name), place.lease, shown(place, name))
+        self.reader = JournalReader(self.who.shown)
 
     def join(self, opening: Opening) -> None:
         """Store what is missing, unless another process was faster: then read again."""
         # Reading and `opening` take long on a large run, so they happen outside the lock; `_register` then checks
         # that no line was added meanwhile.
         self._read()
-        while not self._register(opening(self.ledger)):
+        while not self._register(opening(self.reader.ledger)):
             self._read()
 
     def _read(self) -> None:
         for row in rows_of(read_lines(self._connection, self.who.run, self.seen, None)):
-            apply_line(self.ledger, row.raw, row.number, self.who.shown)
+            self.reader.read(row.raw, row.number)
             self.seen = row.number
 
     def _register(self, lines: Sequence[Line]) -> bool:
@@ -61,7 +60,7 @@ class JoinedRun:
             )
             self._store(lines)
         for line in lines:
-            self.ledger.apply(line)
+            self.reader.ledger.apply(line)
         self.seen += len(lines)
         return True
 
@@ -81,10 +80,11 @@ class JoinedRun:
 
     def _store(self, lines: Sequence[Line]) -> None:
         cursor = self._connection.cursor()
+        chain = self.reader.chain
         cursor.executemany(
             "INSERT INTO synthesis_judge.line VALUES (%s, %s, %s, 0, %s, %s)",
             [
-                (self.who.run, self.seen + 1 + position, self.who.worker, position, msgspec.json.encode(line).decode())
+                (self.who.run, self.seen + 1 + position, self.who.worker, position, chain.seal(line).decode())
                 for position, line in enumerate(lines)
             ],
         )
@@ -101,10 +101,10 @@ def find_ledger(connection: "Connection[Any]", place: SharedPlace, name: str) ->
     if not has_tables(connection):
         return None
     found = connection.execute("SELECT id FROM synthesis_judge.run WHERE name = %s", [name]).fetchone()
-    ledger = Ledger()
+    reader = JournalReader(shown(place, name))
     for row in rows_of(read_lines(connection, found[0], 0, None)) if found else ():
-        apply_line(ledger, row.raw, row.number, shown(place, name))
-    return ledger if ledger.run is not None else None
+        reader.read(row.raw, row.number)
+    return reader.ledger if reader.ledger.run is not None else None
 
 
 def _run_id(connection: "Connection[Any]", name: str) -> int:

@@ -50,9 +50,9 @@ class SharedJournal(Journal):
     async def open(self, opening: Opening) -> None:
         """Join the run; from now on the other processes know this one."""
         joined = await self._in_thread(self._connection.first, partial(self._enter, opening))
-        self.ledger, self._who = joined.ledger, joined.who
+        self.ledger, self._who = joined.reader.ledger, joined.who
         await self._use(self._copy)
-        self._sync = JournalSync(self.ledger, joined.seen, self.shown, self._place.lease, self._send)
+        self._sync = JournalSync(joined.reader, joined.seen, self._place.lease, self._send)
 
     def enlist(self, work: Sequence[Work], listener: Listener) -> None:
         """Offer the samples that this process would judge."""

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from synthesis.judge.journal.base import Listener, Work
-from synthesis.judge.journal.ledger import Ledger, apply_line
 from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, VerdictLine
+from synthesis.judge.journal.reading import JournalReader
 from synthesis.judge.journal.shared.exchange import ExchangeReply, ExchangeRequest, Key, PendingLine, StoredLine
 
 Batch = list[tuple[PendingLine, asyncio.Future[Line | None]]]
@@ -17,19 +17,17 @@ RENEWALS = 3  # per lease: two renewals may be lost or late before it expires
 
 
 class JournalSync:
-    """Keeps `ledger` in step with the run, from line number `seen` on."""
+    """Keeps the reader's ledger in step with the run, from line number `seen` on."""
 
     def __init__(
         self,
-        ledger: Ledger,
+        reader: JournalReader,
         seen: int,
-        shown: str,
         lease: float,
         send: Callable[[ExchangeRequest], Awaitable[ExchangeReply]],
     ) -> None:
         self.seen = seen
-        self._ledger = ledger
-        self._shown = shown
+        self._reader = reader
         self._renewal = lease / RENEWALS
         self._send = send
         self._wake = asyncio.Event()
@@ -83,12 +81,9 @@ class JournalSync:
         await self._task
         self._check()
 
-    def apply(self, row: StoredLine, known: Line | None = None) -> Line:
-        """Apply a stored line to the ledger; `known` is its content where this process wrote it."""
-        if known is None:
-            line = apply_line(self._ledger, row.raw, row.number, self._shown)
-        else:
-            self._ledger.apply(line := known)
+    def apply(self, row: StoredLine) -> Line:
+        """Apply a stored line to the ledger."""
+        line = self._reader.read(row.raw, row.number)
         self.seen = row.number
         if isinstance(line, VerdictLine | ErrorLine):
             self._unjudged.pop((line.i, line.h), None)
@@ -115,10 +110,12 @@ class JournalSync:
         self._exchanges += 1
         entries = tuple(entry for entry, _ in batch)
         wanted = 0 if self._is_halted else self._wanted(batch)
-        request = ExchangeRequest(self._exchanges, self.seen, entries, wanted, self._unjudged, frozenset(self._held))
+        request = ExchangeRequest(
+            self._exchanges, self.seen, self._reader, entries, wanted, self._unjudged, frozenset(self._held)
+        )
         try:
             reply = await self._send(request)
-            self._apply_news(reply, request.number)
+            self._apply_news(reply)
         except Exception as error:
             _refuse([stored for _, stored in batch], error)
             raise
@@ -130,12 +127,11 @@ class JournalSync:
         outcomes = sum(isinstance(entry.line, VerdictLine | ErrorLine) for entry, _ in batch)
         return len(self._takers) + outcomes - len(self._spare)
 
-    def _apply_news(self, reply: ExchangeReply, number: int) -> None:
+    def _apply_news(self, reply: ExchangeReply) -> None:
         """Apply all new lines in order, and pass those of other processes to the listener."""
         news = []
         for row in reply.rows:
-            own = reply.stored[row.entry] if row.is_own and row.exchange == number else None
-            line = self.apply(row, own)
+            line = self.apply(row)
             if not row.is_own:
                 news.append(line)
         if news:

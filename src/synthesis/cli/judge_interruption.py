@@ -1,0 +1,49 @@
+"""Ctrl-C and SIGTERM during a judged run: the first waits for calls that are paid for, the second does not."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from synthesis.cli import exits
+
+T = TypeVar("T")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LAST_STEPS = 1.5  # seconds after the second signal to record abandoned calls and give leases back
+
+
+def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work`. The first signal cancels it, and it may wait; raises `CancelledError` when it has ended."""
+    with asyncio.Runner() as runner:
+        task = runner.get_loop().create_task(work)
+        handler = _Handler(runner.get_loop(), task)
+        before = {number: signal.signal(number, handler) for number in _SIGNALS}
+        try:
+            return runner.run(_outcome(task))
+        finally:
+            for number, previous in before.items():
+                signal.signal(number, previous)
+
+
+async def _outcome(task: "asyncio.Task[T]") -> T:
+    return await task
+
+
+class _Handler:
+    """Python calls it between two instructions of the main thread, so it works while files are written, too."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]") -> None:
+        self._loop = loop
+        self._task = task
+        self._signals = 0
+
+    def __call__(self, *_: object) -> None:
+        self._signals += 1
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        if self._signals > 1:
+            # The journal is safe at every moment, so a database that does not answer or a long report may be left.
+            last = threading.Timer(_LAST_STEPS, os._exit, [exits.INTERRUPTED])
+            last.daemon = True
+            last.start()

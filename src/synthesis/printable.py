@@ -1,0 +1,30 @@
+"""Texts of others on their way to a terminal or a log: cases, rule packs, file names.
+
+None of their characters may act on the terminal or on the direction of writing, and none of their lines may be taken
+for a command by the CI service that reads the log.
+"""
+
+import re
+import unicodedata
+
+_VISIBLE_ESCAPES = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+_UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+# GitHub reads `::name::` at the start of a line and `##[name]` anywhere in it; Azure reads `##vso[name]`.
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
+
+
+def safe(text: str, *, keep_lines: bool = False) -> str:
+    """`text` with every control, format and surrogate character spelled out, and CI commands broken."""
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(_shown(char, keep_lines) for char in text)
+    return _COMMAND.sub(_broken, text) if "::" in text or "##" in text else text
+
+
+def _shown(char: str, keep_lines: bool) -> str:
+    if (char == "\n" and keep_lines) or unicodedata.category(char) not in _UNSAFE_CATEGORIES:
+        return char
+    return _VISIBLE_ESCAPES.get(ord(char)) or f"\\u{ord(char):04x}"
+
+
+def _broken(command: re.Match[str]) -> str:
+    return "\\u0023" if command.group() == "#" else f"{command[1]}\\u003a"
