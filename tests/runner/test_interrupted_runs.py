@@ -15,7 +15,7 @@ from table_samples import MAP, content_of, rows, write_parquet
 from synthesis.locks import held, host
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and locks of POSIX")
-PATIENCE = 60  # seconds for a loaded machine to come to the point where a test interrupts
+PATIENCE = 180  # seconds for a loaded machine to come to the point where a test interrupts
 
 
 def start(folder: Path, *options: str) -> "subprocess.Popen[str]":
