@@ -10,7 +10,7 @@ NAME = "unverifiable_reassurance"
 MIND_READING = Signal("reassurance.mind_reading", "assistant", "claims to know what somebody feels or thinks")
 GUARANTEE = Signal("reassurance.guarantee", "assistant", "promises an outcome that nobody can ensure")
 # In instructions that were asked for, "you'll be able to see the menu" promises nothing about a life.
-OUTCOME_GROUPS = {"certainty-of-outcome", "direct-outcome", "everything-will", "third-person-outcome"}
+OUTCOME_GROUPS = {"certainty-of-outcome", "direct-outcome", "dismissive", "everything-will", "third-person-outcome"}
 
 
 @check(
