@@ -8,10 +8,10 @@
     <name>          one of the words of a list in the pack
     \\b              a word boundary; both ends of every pattern are bounded without it
 
-A pattern has a bounded length and a bounded number of ways to match at one place, so the time to search for it
-grows with the length of the text and with nothing else. Anything that could take longer is refused here.
+Every repetition has an upper bound, so the steps that a search takes at one place have one too; `cost` computes it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -19,7 +19,9 @@ from typing import NoReturn
 from synthesis.rules.text import normalise_pattern
 
 MOST_REPEATS = 200  # a longer gap joins words that have little to do with each other
+MOST_NESTED = 20  # groups and lists within each other; no reader follows as many
 _DIGITS = "0123456789"
+_RANGE = re.compile("(.)-(.)", re.DOTALL)
 _CLASSES = {"w": (r"\w", ""), "d": (f"[{_DIGITS}]", _DIGITS), "s": (" ", "")}
 
 
@@ -32,7 +34,7 @@ class PatternError(ValueError):
         self.column = column
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Char:
     """Characters that match themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
 
@@ -45,22 +47,24 @@ class Char:
         return self.source == "."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Edge:
     """A word boundary."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Concat:
     parts: tuple["Node", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
+    """One of several. Compared by identity: what is known about a long list is kept for all patterns that name it."""
+
     options: tuple["Node", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Repeat:
     part: "Node"
     low: int
@@ -114,12 +118,17 @@ def width(node: Node) -> tuple[int, int]:
             return least * low, most * high
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
 class _Parser:
     def __init__(self, source: str, lists: WordLists, within: tuple[str, ...] = ()) -> None:
         self.source = source
         self.lists = lists
         self.within = within
         self.at = 0
+        self.depth = len(within)
 
     def fail(self, message: str, back: int = 0) -> NoReturn:
         raise PatternError(message, self.at - back + 1)
@@ -175,7 +184,7 @@ class _Parser:
         self.take()
         end = self.source.find("}", self.at)
         low, comma, high = self.source[self.at : end].partition(",") if end >= 0 else ("", "", "")
-        if not low.isdigit() or (comma and not high.isdigit()):
+        if not _is_number(low) or (comma and not _is_number(high)):
             self.fail("a repetition needs both bounds, as in {0,30}")
         least, most = int(low), int(high or low)
         if least > most or most > MOST_REPEATS:
@@ -206,7 +215,11 @@ class _Parser:
             self.at += 2
         elif self.peek() == "?":
             self.fail("look-around and flags are not supported: use guards for conditions on the context")
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            self.fail(f"groups are nested more than {MOST_NESTED} deep: split the pattern into several")
         node = self.choice()
+        self.depth -= 1
         if self.take() != ")":
             self.fail("unbalanced '('", 1)
         return node
@@ -230,6 +243,8 @@ class _Parser:
             self.fail("unbalanced '['", 1)
         if "[" in body or "\\" in body:
             self.fail("a class holds plain characters and ranges only", 1)
+        if falling := next((found[0] for found in _RANGE.finditer(body) if found[1] > found[2]), ""):
+            self.fail(f"the range '{falling}' runs backwards: write '{falling[::-1]}'", 1)
         self.at = end + 1
         negated = body.startswith("^")
         shown = f"^\\n{body[1:]}" if negated else body
@@ -243,5 +258,7 @@ class _Parser:
             self.fail(f"there is no list '<{name}>'", 1)
         if name in self.within:
             self.fail(f"the list '<{name}>' contains itself", 1)
+        if len(self.within) == MOST_NESTED:
+            self.fail(f"lists are nested more than {MOST_NESTED} deep: write the words out", 1)
         self.at = end + 1
         return self.lists.node(name, (*self.within, name))
