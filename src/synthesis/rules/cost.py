@@ -6,26 +6,25 @@ all: `(really )?(can|will)` has one way through any text, `.{0,30} you` meets a 
 docs/design/matcher.md says what the bound is for.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache, reduce
+from collections.abc import Sequence
+from functools import lru_cache
 from math import ceil
 
-from synthesis.rules.character_sets import ANY, CharacterSet, blocks, characters_of, set_of
+from synthesis.rules.ahead import LOOKED_AHEAD, UNKNOWN, Ahead, agree, ahead_in, ahead_of, begins, period, shortest
+from synthesis.rules.character_sets import ANY, CharacterSet, blocks
 from synthesis.rules.factoring import factored
-from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, Repeat, width
+from synthesis.rules.settling import settled
+from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat, width
 
 # Steps at one place: a pattern that takes them all reads about 2,000 characters a second. It leaves room for a gap of
 # 200 characters and a few optional words, or for two gaps of 180.
 MOST_STEPS = 100_000
-LOOKED_AHEAD = 6  # characters; more tell hardly more ways apart
 _ENOUGH = 10**12  # beyond every bound; keeps the numbers small
-# What can be at each of the next places of a text; nothing is known beyond them.
-Ahead = tuple[CharacterSet, ...]
-UNKNOWN: Ahead = ()
 
 
-def cost(node: Node) -> int:
+def cost(pattern: Node) -> int:
     """The most steps that a search for a pattern takes at one place."""
+    node = settled(pattern)
     return min(_looks(node) + _steps(node), _ENOUGH)
 
 
@@ -40,7 +39,9 @@ def _steps(node: Node) -> int:
         case Concat(parts):
             return min(sum(_steps_of_part(parts, number) for number in range(len(parts))), _ENOUGH)
         case Choice():
-            return _most_at_once([((_begins(option),), _steps(option)) for option in factored(node)])
+            return _most_at_once([((begins(option),), _steps(option)) for option in factored(node)])
+        case Repeat(part, _, high, settled=True):
+            return high
         case Repeat(part, _, high):
             return _steps_of_repeat(part, high)
 
@@ -48,12 +49,12 @@ def _steps(node: Node) -> int:
 def _steps_of_part(parts: tuple[Node, ...], number: int) -> int:
     """A part of a sequence is looked at once for each way through those before it, and entered if it can begin so."""
     part = parts[number]
-    looked, entered = _exits_in(parts[:number], UNKNOWN), _exits_in(parts[:number], (_begins(part),))
+    looked, entered = _exits_in(parts[:number], UNKNOWN), _exits_in(parts[:number], (begins(part),))
     return looked * _looks(part) + entered * _steps(part)
 
 
 def _steps_of_repeat(part: Node, high: int) -> int:
-    onward, anyhow = _exits(part, (_begins(part),)), _exits(part, UNKNOWN)
+    onward, anyhow = _exits(part, (begins(part),)), _exits(part, UNKNOWN)
     looked, entered, steps = 0, 1, 0
     for _ in range(high):
         steps += looked * _looks(part) + entered * _steps(part)
@@ -69,7 +70,7 @@ def _looks(node: Node) -> int:
         case Choice():
             return sum(map(_looks, factored(node)))
         case Concat(parts):
-            return sum(map(_looks, parts)) if not any(map(_shortest, parts)) else _looks_until_fixed(parts)
+            return sum(map(_looks, parts)) if not any(map(shortest, parts)) else _looks_until_fixed(parts)
         case Repeat(part):
             return _looks(part) + 1
         case _:
@@ -80,45 +81,21 @@ def _looks_until_fixed(parts: Sequence[Node]) -> int:
     looks = 0
     for part in parts:
         looks += _looks(part)
-        if _shortest(part):
+        if shortest(part):
             break
     return looks
-
-
-@lru_cache(maxsize=1 << 16)
-def _begins(node: Node) -> CharacterSet:
-    """The characters that a match can begin with, if it is not empty."""
-    match node:
-        case Char(literal=str(literal)):
-            return set_of(literal[0])
-        case Char(source=source):
-            return characters_of(source)
-        case Edge():
-            return 0
-        case Concat(parts):
-            fixed = next((n for n, part in enumerate(parts) if _shortest(part)), len(parts))
-            return reduce(int.__or__, map(_begins, parts[: fixed + 1]), 0)
-        case Choice():
-            return reduce(int.__or__, map(_begins, factored(node)), 0)
-        case Repeat(part):
-            return _begins(part)
-
-
-@lru_cache(maxsize=1 << 16)
-def _shortest(node: Node) -> int:
-    return width(node)[0]
 
 
 @lru_cache(maxsize=1 << 16)
 def _exits(node: Node, ahead: Ahead) -> int:
     """The most ways through a part that can have `ahead` behind them in one text."""
     match node:
-        case Char() | Edge():
+        case Char() | Edge() | Repeat(settled=True):
             return 1
         case Concat(parts):
             return _exits_in(parts, ahead)
         case Choice():
-            return _most_at_once([(_ahead(option, ahead), _exits(option, ahead)) for option in factored(node)])
+            return _most_at_once([(ahead_of(option, ahead), _exits(option, ahead)) for option in factored(node)])
         case Repeat(part, low, high):
             return _exits_of_repeat(part, low, high, ahead)
 
@@ -130,7 +107,7 @@ def _exits_in(parts: tuple[Node, ...], ahead: Ahead) -> int:
     match parts:
         case (_, *_, Repeat(part, 0, high)) if ways > 1 and high:
             taken = Repeat(part, 1, high)
-            without, before = (_exits_one_by_one(parts[:-1], its) for its in (ahead, _ahead(taken, ahead)))
+            without, before = (_exits_one_by_one(parts[:-1], its) for its in (ahead, ahead_of(taken, ahead)))
             ways = min(ways, without + before * _exits(taken, ahead))
     return ways
 
@@ -139,71 +116,22 @@ def _exits_one_by_one(parts: tuple[Node, ...], ahead: Ahead) -> int:
     ways = 1
     for number, part in enumerate(parts):
         if _exits(part, UNKNOWN) > 1:  # what is ahead can only make them fewer
-            ways *= _exits(part, _ahead_in(parts[number + 1 :], ahead))
+            ways *= _exits(part, ahead_in(parts[number + 1 :], ahead))
     return min(ways, _ENOUGH)
 
 
 def _exits_of_repeat(part: Node, low: int, high: int, ahead: Ahead) -> int:
-    onward, out = _exits(part, _ahead(part, UNKNOWN)), _exits(part, ahead)
-    again = _ahead(part, _ahead(Repeat(part, 0, min(high, LOOKED_AHEAD)), ahead))
-    if not _agree(again, ahead):  # where it can end it cannot go on, so no way holds another
+    onward, out = _exits(part, ahead_of(part, UNKNOWN)), _exits(part, ahead)
+    again = ahead_of(part, ahead_of(Repeat(part, 0, min(high, LOOKED_AHEAD)), ahead))
+    if not agree(again, ahead):  # where it can end it cannot go on, so no way holds another
         return _power(onward, high - 1) * out
     if width(part) == (1, 1) and onward == out == 1:
-        return ceil((high - low + 1) / _period(ahead))
+        return ceil((high - low + 1) / period(ahead))
     return min(sum(_power(onward, times - 1) * out if times else 1 for times in range(low, high + 1)), _ENOUGH)
 
 
 def _power(base: int, times: int) -> int:
     return min(base ** min(times, 64), _ENOUGH) if base > 1 and times > 0 else 1
-
-
-def _period(ahead: Ahead) -> int:
-    """The least distance between two places of a text that can both have `ahead` behind them."""
-    for distance in range(1, len(ahead)):
-        if _agree(ahead[distance:], ahead):
-            return distance
-    return max(1, len(ahead))
-
-
-@lru_cache(maxsize=1 << 16)
-def _ahead(node: Node, after: Ahead) -> Ahead:
-    """What can be at the next places where a part begins that has `after` behind it."""
-    match node:
-        case Char(literal=str(literal)):
-            return (*map(set_of, literal[:LOOKED_AHEAD]), *after)[:LOOKED_AHEAD]
-        case Char(source=source):
-            return (characters_of(source), *after)[:LOOKED_AHEAD]
-        case Edge():
-            return after
-        case Concat(parts):
-            return _ahead_in(parts, after)
-        case Choice():
-            return _either(_ahead(option, after) for option in factored(node))
-        case Repeat(part, low, high):
-            found = after
-            for _ in range(min(high - low, LOOKED_AHEAD)):
-                found = _either((after, _ahead(part, found)))
-            for _ in range(min(low, LOOKED_AHEAD)):
-                found = _ahead(part, found)
-            return found
-
-
-def _ahead_in(parts: Sequence[Node], after: Ahead) -> Ahead:
-    enough = known = 0
-    while enough < len(parts) and known < LOOKED_AHEAD:
-        known += _shortest(parts[enough])
-        enough += 1
-    return reduce(lambda behind, part: _ahead(part, behind), reversed(parts[:enough]), after)
-
-
-def _either(several: Iterable[Ahead]) -> Ahead:
-    """What is known where one of several begins: as far as all of them are known."""
-    return tuple(reduce(int.__or__, sets) for sets in zip(*several, strict=False))
-
-
-def _agree(left: Ahead, right: Ahead) -> bool:
-    """Whether one text can be both."""
-    return all(one & other for one, other in zip(left, right, strict=False))
 
 
 def _most_at_once(options: Sequence[tuple[Ahead, int]]) -> int:
@@ -214,6 +142,6 @@ def _most_at_once(options: Sequence[tuple[Ahead, int]]) -> int:
     most = 0
     for block in blocks(by_first):
         there = [option for first, its_own in by_first.items() if first & block for option in its_own]
-        sums = (sum(weight for ahead, weight in there if _agree(ahead, one)) for one, _ in there)
+        sums = (sum(weight for ahead, weight in there if agree(ahead, one)) for one, _ in there)
         most = max(most, there[0][1] if len(there) == 1 else max(sums, default=0))
     return most

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from weakref import WeakKeyDictionary
 
-from synthesis.rules.syntax import Char, Choice, Concat, Node
+from synthesis.rules.tree import Char, Choice, Concat, Node
 
 Split = tuple[str, Node]  # the first letter of what a tree matches, and the rest
 

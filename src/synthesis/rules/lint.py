@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from synthesis.rules.language import language_of
 from synthesis.rules.cost import MOST_STEPS, cost
 from synthesis.rules.factoring import has_fixed_beginning
+from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Pack, Rule
 from synthesis.rules.syntax import WordLists, parse
@@ -30,7 +30,9 @@ class PatternCost(NamedTuple):
     source: str
 
     def __str__(self) -> str:
-        return f"{self.language}: at most {self.steps:,} of {MOST_STEPS:,} steps at one place, by '{_start(self.source)}'"
+        return (
+            f"{self.language}: at most {self.steps:,} of {MOST_STEPS:,} steps at one place, by '{_start(self.source)}'"
+        )
 
 
 class LintMessage(NamedTuple):

@@ -9,7 +9,9 @@ from synthesis.rules.cost import MOST_STEPS, cost
 from synthesis.rules.factoring import factored, has_fixed_beginning
 from synthesis.rules.language import WORD_CHARACTERS, Language, common_words
 from synthesis.rules.required_words import RequiredWords, RequiredWordsFinder
-from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, PatternError, Repeat, WordLists, parse, width
+from synthesis.rules.settling import settled
+from synthesis.rules.syntax import PatternError, WordLists, parse
+from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat, width
 
 # True wherever we are not in the middle of a word, whatever the pattern begins or ends with.
 BOUNDARY = rf"(?:(?<![{WORD_CHARACTERS}])|(?![{WORD_CHARACTERS}]))"
@@ -135,7 +137,7 @@ def expression(node: Node, language: Language) -> str:
     """
     boundary = BOUNDARY if language.spaced else ""
     in_front = "" if has_fixed_beginning(node) else boundary
-    return f"{in_front}(?:{_emit(node, language)}){boundary}"
+    return f"{in_front}(?:{_emit(settled(node), language)}){boundary}"
 
 
 def _emit(node: Node, language: Language) -> str:
@@ -153,7 +155,7 @@ def _emit(node: Node, language: Language) -> str:
         case Repeat(part, low, high):
             # The shortest gap shows the tightest evidence.
             lazy = "?" if isinstance(part, Char) and part.is_gap else ""
-            return f"(?:{_emit(part, language)}){{{low},{high}}}{lazy}"
+            return f"(?:{_emit(part, language)}){{{low},{high}}}{'+' if node.settled else lazy}"
 
 
 def _emit_class(source: str, language: Language) -> str:

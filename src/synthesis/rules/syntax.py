@@ -13,10 +13,10 @@ Every repetition has an upper bound, so the steps that a search takes at one pla
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from synthesis.rules.text import normalise_pattern
+from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat, width
 
 MOST_REPEATS = 200  # a longer gap joins words that have little to do with each other
 MOST_NESTED = 20  # groups and lists within each other; no reader follows as many
@@ -32,46 +32,6 @@ class PatternError(ValueError):
         super().__init__(message)
         self.message = message
         self.column = column
-
-
-@dataclass(frozen=True, eq=False)
-class Char:
-    """Characters that match themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
-
-    literal: str | None
-    source: str = ""
-    members: str = ""
-
-    @property
-    def is_gap(self) -> bool:
-        return self.source == "."
-
-
-@dataclass(frozen=True, eq=False)
-class Edge:
-    """A word boundary."""
-
-
-@dataclass(frozen=True, eq=False)
-class Concat:
-    parts: tuple["Node", ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """One of several. Compared by identity: what is known about a long list is kept for all patterns that name it."""
-
-    options: tuple["Node", ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Repeat:
-    part: "Node"
-    low: int
-    high: int
-
-
-Node = Char | Edge | Concat | Choice | Repeat
 
 
 class WordLists:
@@ -98,24 +58,6 @@ def parse(source: str, lists: WordLists | None = None) -> Node:
     if shortest == 0:
         raise PatternError("can match the empty text", 1)
     return node
-
-
-def width(node: Node) -> tuple[int, int]:
-    """The least and the greatest number of characters that a tree can match."""
-    match node:
-        case Char(literal):
-            return (len(literal), len(literal)) if literal else (1, 1)
-        case Edge():
-            return 0, 0
-        case Concat(parts):
-            widths = [width(part) for part in parts]
-            return sum(low for low, _ in widths), sum(high for _, high in widths)
-        case Choice(options):
-            widths = [width(option) for option in options]
-            return min(low for low, _ in widths), max(high for _, high in widths)
-        case Repeat(part, low, high):
-            least, most = width(part)
-            return least * low, most * high
 
 
 def _is_number(text: str) -> bool:
