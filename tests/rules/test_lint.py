@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from synthesis.checks import signals
-from synthesis.rules.lint import LONGEST_PATTERN, lint
-from synthesis.rules.ruleset import load_rules
+from synthesis.rules.lint import LONGEST_PATTERN, costs, greatest_costs, lint
+from synthesis.rules.ruleset import RuleSet, load_rules
 
 LONG = f"zonk ({'|'.join(f'word{n}' for n in range(40))})"
 RULE = """
@@ -29,6 +29,7 @@ RULES = {
     "condition": "pattern: zonk\n    unless: {after: [so (sad|bad|sad)]}",
     "sentence": "sentence: {has: [zonk (sad|bad|sad)]}\n    label: zonks",
     "long": f"pattern: {LONG}",
+    "dear": "pattern: zonk a.{0,150}b.{0,150}c",
 }
 REPEATED = {
     "plain": "it",
@@ -42,13 +43,23 @@ REPEATED = {
 
 
 @pytest.fixture(scope="module")
-def messages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def rules(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
     folder = tmp_path_factory.mktemp("pack")
     shared = f"lists: {{moods: [sad, glad|sad]}}\nguards: {{gone: {{before: ['{LONG}']}}}}\nrules:"
     rules = (RULE.format(name=name, what=what) for name, what in RULES.items())
     (folder / "pack.yaml").write_text("language: en\nname: mine\nversion: '1'\nlicence: MIT\n", encoding="utf-8")
     (folder / "mine.yaml").write_text(shared + "".join(rules), encoding="utf-8")
-    return [str(message) for message in lint(load_rules(signals(), [folder]))]
+    return load_rules(signals(), [folder])
+
+
+@pytest.fixture(scope="module")
+def steps(rules: RuleSet) -> dict[str, dict[str, int]]:
+    return costs(rules)
+
+
+@pytest.fixture(scope="module")
+def messages(rules: RuleSet, steps: dict[str, dict[str, int]]) -> list[str]:
+    return [str(message) for message in lint(rules, steps)]
 
 
 def on(messages: list[str], place: str) -> list[str]:
@@ -76,3 +87,16 @@ def test_a_pattern_that_is_too_long_to_review_is_named_with_its_place(messages: 
 def test_lists_and_guards_are_named_by_language_and_name(messages: list[str]) -> None:
     assert "'sad' appears 2 times" in on(messages, "en: list <moods>")[0]
     assert "characters" in on(messages, "en: guard gone")[0]
+
+
+def test_a_pattern_above_half_of_the_bound_is_named_with_its_cost(messages: list[str]) -> None:
+    (message,) = on(messages, "agency.negative.dear")
+    assert "a pattern can take 68,711 steps" in message
+    assert "more than half of the 100,000 that are allowed: use fewer or shorter gaps" in message
+
+
+def test_the_greatest_cost_of_each_language_is_told(steps: dict[str, dict[str, int]]) -> None:
+    told = {cost.language: str(cost) for cost in greatest_costs(steps)}
+    assert set(told) == set(steps)
+    assert "of 100,000 steps at one place, by 'zonk a.{0,150}b.{0,150}c'" in told["en"]
+    assert max(cost.steps for cost in greatest_costs(steps) if cost.language != "en") <= 50_000

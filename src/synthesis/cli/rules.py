@@ -118,14 +118,18 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
 
     from synthesis.checks.helplines import expired_lines
     from synthesis.rules.authoring import missing_concepts
+    from synthesis.rules.lint import costs, greatest_costs
     from synthesis.rules.lint import lint as remarks_on
 
     loaded = _load((*folders, path) if path else folders)
     expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
     gaps = [f"{code}: no rule for {concept}" for code in loaded.languages for concept in missing_concepts(loaded, code)]
-    remarks = [*map(str, remarks_on(loaded)), *gaps]
+    steps = costs(loaded)
+    remarks = [*map(str, remarks_on(loaded, steps)), *gaps]
     for line in (*remarks, *expired):
         click.echo(safe(line), err=True)
+    for greatest in greatest_costs(steps):
+        click.echo(safe(str(greatest)))
     click.echo(f"{len(loaded.rules)} rules, {len(remarks)} remarks")
     return exits.UNMET if remarks else exits.OK
 

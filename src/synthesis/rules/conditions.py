@@ -11,6 +11,7 @@ REACH = 300
 # What is cut from a text before a hit, beyond the longest match: two marks or spaces that may stand between, and the
 # characters that show whether a word begins there.
 _SLACK = 4
+_FEW = 4  # patterns: trying them takes less time than looking up the words before a hit
 _QUESTION_MARKS = (("?", "か。"),)  # a line without one of these holds no question
 
 
@@ -93,11 +94,11 @@ class PreparedGuard:
         return known
 
     def _words_precede(self, line: NormalLine, start: int) -> bool:
-        if start == line.start or not self._before & line.possible:
+        possible = self._before & line.possible
+        if start == line.start or not possible:
             return False
-        possible = self._before & line.possible_before(start, self._reach)
-        if not possible:
-            return False
+        if possible.bit_count() > _FEW:
+            possible &= line.possible_before(start, self._reach)
         first = line.text.sentence_at(start)[0]
         normal = line.text.normal
         return any(

@@ -5,8 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from synthesis.rules.cost import MOST_STEPS, cost
+from synthesis.rules.factoring import has_fixed_beginning
 from synthesis.rules.language import language_of
-from synthesis.rules.pattern import has_fixed_beginning
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Pack, Rule
 from synthesis.rules.syntax import WordLists, parse
@@ -21,6 +22,19 @@ _HIDDEN = str.maketrans("(|)", "\ue000\ue001\ue002")
 _SHOWN = str.maketrans("\ue000\ue001\ue002", "(|)")
 
 
+class PatternCost(NamedTuple):
+    """The pattern of a pack that can take the most steps at one place of a text."""
+
+    language: str
+    steps: int
+    source: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.language}: at most {self.steps:,} of {MOST_STEPS:,} steps at one place, by '{_start(self.source)}'"
+        )
+
+
 class LintMessage(NamedTuple):
     """Something to fix in a rule, a guard or a list, and where."""
 
@@ -31,10 +45,28 @@ class LintMessage(NamedTuple):
         return f"{self.place}: {self.text}"
 
 
-def lint(rules: RuleSet) -> Iterator[LintMessage]:
+def costs(rules: RuleSet) -> dict[str, dict[str, int]]:
+    """The cost of every pattern in force, by language and source."""
+    found: dict[str, dict[str, int]] = {}
+    for language, pack in rules.packs.items():
+        lists = WordLists(pack.lists)
+        found[language] = {source: cost(parse(source, lists)) for source in dict.fromkeys(pack.patterns())}
+    return found
+
+
+def greatest_costs(costs: Mapping[str, Mapping[str, int]]) -> list[PatternCost]:
+    """The most expensive pattern of each language."""
+    return [
+        PatternCost(language, *max((steps, source) for source, steps in of_patterns.items()))
+        for language, of_patterns in costs.items()
+        if of_patterns
+    ]
+
+
+def lint(rules: RuleSet, costs: Mapping[str, Mapping[str, int]]) -> Iterator[LintMessage]:
     """Every message on every pack's guards and lists, then on every rule, in their order."""
     for pack in rules.packs.values():
-        yield from _shared(pack)
+        yield from _shared(pack, costs[pack.language])
     wordings = _wordings(rules)
     for rule in rules.rules:
         for text in (
@@ -43,15 +75,17 @@ def lint(rules: RuleSet) -> Iterator[LintMessage]:
             *_repeated(rule, wordings),
             *_slow(rule, rules),
             *(text for source in _sources(rule) for text in _hard_to_read(source)),
+            *(text for source in _sources(rule) for text in _expensive(source, costs[rule.language])),
         ):
             yield LintMessage(f"{rule.file}:{rule.line}: {rule.id}", text)
 
 
-def _shared(pack: Pack) -> Iterator[LintMessage]:
+def _shared(pack: Pack, costs: Mapping[str, int]) -> Iterator[LintMessage]:
     """What many rules use has no rule's place: its own name leads to it."""
     for name, guard in pack.guards.items():
         for source in guard.patterns:
-            yield from (LintMessage(f"{pack.language}: guard {name}", text) for text in _hard_to_read(source))
+            texts = (*_hard_to_read(source), *_expensive(source, costs))
+            yield from (LintMessage(f"{pack.language}: guard {name}", text) for text in texts)
     for name, words in pack.lists.items():
         place = f"{pack.language}: list <{name}>"
         yield from (LintMessage(place, text) for word in words for text in _long(word))
@@ -100,6 +134,14 @@ def _slow(rule: Rule, rules: RuleSet) -> Iterator[str]:
     for source in rule.patterns:
         if not prepared[source].required_words and not has_fixed_beginning(parse(source, WordLists(pack.lists))):
             yield f"the pattern '{source}' has no word that every match holds, so it is tried everywhere"
+
+
+def _expensive(source: str, costs: Mapping[str, int]) -> Iterator[str]:
+    if costs[source] > MOST_STEPS // 2:
+        yield (
+            f"a pattern can take {costs[source]:,} steps at one place, more than half of the {MOST_STEPS:,} that are "
+            f"allowed: use fewer or shorter gaps: '{_start(source)}'"
+        )
 
 
 def _hard_to_read(source: str) -> Iterator[str]:

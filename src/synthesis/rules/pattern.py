@@ -1,22 +1,23 @@
 """A pattern made ready: the words that it requires, and the expression of `re` to try where they stand."""
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
 
-from synthesis.rules.ambiguity import ways
+from synthesis.rules.cost import MOST_STEPS, cost
+from synthesis.rules.factoring import factored, has_fixed_beginning
 from synthesis.rules.language import WORD_CHARACTERS, Language
 from synthesis.rules.required_words import RequiredWords, RequiredWordsFinder
-from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, PatternError, Repeat, WordLists, parse, width
+from synthesis.rules.settling import settled
+from synthesis.rules.syntax import PatternError, WordLists, parse
+from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat, width
 
-# Ways to match at one place. `re` tries them all where a pattern fails, so this bounds the time at each character; it
-# leaves room for two gaps of 200 characters, or for one and a few optional words.
-MOST_WAYS = 50_000
 # True wherever we are not in the middle of a word, whatever the pattern begins or ends with.
 BOUNDARY = rf"(?:(?<![{WORD_CHARACTERS}])|(?![{WORD_CHARACTERS}]))"
+_REPEATED = re.compile(r"(?<!\\)\{([0-9]+)(?:,([0-9]+))?\}")
+_MOST_CUTS = 30  # tries to shorten a pattern for its author
 _is_inside_word = re.compile(rf"(?<=[{WORD_CHARACTERS}])[{WORD_CHARACTERS}]").match
 
 
@@ -33,26 +34,43 @@ class PreparedPattern(msgspec.Struct, frozen=True):
 def prepare(
     source: str, language: Language, lists: WordLists, finder: RequiredWordsFinder | None = None
 ) -> PreparedPattern:
-    """A pattern made ready; PatternError if it cannot be used.
+    """A pattern made ready; PatternError if it is malformed. What it costs is for `checked` to say.
 
     A `finder` that is used for all patterns of a pack looks at each list only once.
     """
-    node = checked(source, lists)
+    node = parse(source, lists)
     required = (finder or required_words_finder(language)).find(node)
     return PreparedPattern(source, expression(node, language), language.spaced, width(node)[1], required)
 
 
 def checked(source: str, lists: WordLists) -> Node:
-    """The tree of a pattern that is sure to take linear time; PatternError for any other."""
-    node = parse(source, lists)
-    count = ways(node)
-    if count > MOST_WAYS:
+    """The tree of a pattern whose cost is within the bound; PatternError for any other."""
+    try:
+        node = parse(source, lists)
+        steps = cost(node)
+    except RecursionError:
+        raise PatternError("is too long or nested too deeply: split it into several", 1) from None
+    if steps > MOST_STEPS:
         raise PatternError(
-            f"could match in {count:,} ways at one place (at most {MOST_WAYS:,} are allowed), which takes "
-            "too long: use fewer or shorter gaps",
+            f"can take {steps:,} steps at one place of a text, and at most {MOST_STEPS:,} are allowed: "
+            + _advice(source, lists),
             1,
         )
     return node
+
+
+def _advice(source: str, lists: WordLists) -> str:
+    """The pattern with its longest repetitions shortened until its cost is allowed."""
+    shorter = source
+    for _ in range(_MOST_CUTS):
+        longest = max(_REPEATED.finditer(shorter), key=lambda found: int(found[2] or found[1]), default=None)
+        if longest is None or int(longest[2] or longest[1]) < 2:
+            break
+        low, high = int(longest[1]), int(longest[2] or longest[1]) // 2
+        shorter = f"{shorter[: longest.start()]}{{{min(low, high)},{high}}}{shorter[longest.end() :]}"
+        if cost(parse(shorter, lists)) <= MOST_STEPS:
+            return f"shorten its repetitions, as in '{shorter}'"
+    return "split it into several patterns, or use fewer alternatives that begin with each other"
 
 
 def required_words_finder(language: Language, common: Sequence[str] = ()) -> RequiredWordsFinder:
@@ -120,18 +138,7 @@ def expression(node: Node, language: Language) -> str:
     """
     boundary = BOUNDARY if language.spaced else ""
     in_front = "" if has_fixed_beginning(node) else boundary
-    return f"{in_front}(?:{_emit(node, language)}){boundary}"
-
-
-def has_fixed_beginning(node: Node) -> bool:
-    """Whether all that a tree matches begins with a letter of its own, so that a search for it is quick."""
-    match node:
-        case Choice(options):
-            return all(map(has_fixed_beginning, options))
-        case Concat(parts):
-            return bool(parts) and has_fixed_beginning(parts[0])
-        case _:
-            return _split(node) is not None
+    return f"{in_front}(?:{_emit(settled(node), language)}){boundary}"
 
 
 def _emit(node: Node, language: Language) -> str:
@@ -144,38 +151,12 @@ def _emit(node: Node, language: Language) -> str:
             return BOUNDARY if language.spaced else ""
         case Concat(parts):
             return "".join(_emit(part, language) for part in parts)
-        case Choice(options):
-            return f"(?:{_emit_choice(options, language)})"
+        case Choice():
+            return f"(?:{'|'.join(_emit(option, language) for option in factored(node))})"
         case Repeat(part, low, high):
             # The shortest gap shows the tightest evidence.
             lazy = "?" if isinstance(part, Char) and part.is_gap else ""
-            return f"(?:{_emit(part, language)}){{{low},{high}}}{lazy}"
-
-
-def _emit_choice(options: Sequence[Node], language: Language) -> str:
-    """The options, those with the same first letter together: a letter that begins none fails at once.
-
-    Options with different first letters exclude each other, so bringing them together changes no match.
-    """
-    by_letter: dict[str, list[Node]] = defaultdict(list)
-    for option in options:
-        split = _split(option)
-        if split is None:
-            return "|".join(_emit(option, language) for option in options)
-        by_letter[split[0]].append(split[1])
-    return "|".join(
-        re.escape(letter) + (_emit(rests[0], language) if len(rests) == 1 else f"(?:{_emit_choice(rests, language)})")
-        for letter, rests in by_letter.items()
-    )
-
-
-def _split(node: Node) -> tuple[str, Node] | None:
-    """The first letter of what a tree matches, and the rest; None where it has no fixed first letter."""
-    if isinstance(node, Char) and node.literal:
-        return node.literal[0], Char(node.literal[1:]) if node.literal[1:] else Concat(())
-    if isinstance(node, Concat) and node.parts and (first := _split(node.parts[0])):
-        return first[0], Concat((first[1], *node.parts[1:]))
-    return None
+            return f"(?:{_emit(part, language)}){{{low},{high}}}{'+' if node.settled else lazy}"
 
 
 def _emit_class(source: str, language: Language) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from synthesis.rules.language import WORD_CHARACTERS
-from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, Repeat
+from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat
 
 MOST_SETS = 3  # with a fourth, 7.8 patterns per sentence are left in place of 8.3, and every bitset is a third longer
 MOST_TEXTS = 160  # a sequence is not followed further when it would begin in more ways: they multiply

@@ -8,18 +8,20 @@
     <name>          one of the words of a list in the pack
     \\b              a word boundary; both ends of every pattern are bounded without it
 
-A pattern has a bounded length and a bounded number of ways to match at one place, so the time to search for it
-grows with the length of the text and with nothing else. Anything that could take longer is refused here.
+Every repetition has an upper bound, so the steps that a search takes at one place have one too; `cost` computes it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from synthesis.rules.text import normalise_pattern
+from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat, width
 
 MOST_REPEATS = 200  # a longer gap joins words that have little to do with each other
+MOST_NESTED = 20  # groups and lists within each other; no reader follows as many
 _DIGITS = "0123456789"
+_RANGE = re.compile("(.)-(.)", re.DOTALL)
 _CLASSES = {"w": (r"\w", ""), "d": (f"[{_DIGITS}]", _DIGITS), "s": (" ", "")}
 
 
@@ -30,44 +32,6 @@ class PatternError(ValueError):
         super().__init__(message)
         self.message = message
         self.column = column
-
-
-@dataclass(frozen=True, slots=True)
-class Char:
-    """Characters that match themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
-
-    literal: str | None
-    source: str = ""
-    members: str = ""
-
-    @property
-    def is_gap(self) -> bool:
-        return self.source == "."
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A word boundary."""
-
-
-@dataclass(frozen=True, slots=True)
-class Concat:
-    parts: tuple["Node", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    options: tuple["Node", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    part: "Node"
-    low: int
-    high: int
-
-
-Node = Char | Edge | Concat | Choice | Repeat
 
 
 class WordLists:
@@ -96,22 +60,8 @@ def parse(source: str, lists: WordLists | None = None) -> Node:
     return node
 
 
-def width(node: Node) -> tuple[int, int]:
-    """The least and the greatest number of characters that a tree can match."""
-    match node:
-        case Char(literal):
-            return (len(literal), len(literal)) if literal else (1, 1)
-        case Edge():
-            return 0, 0
-        case Concat(parts):
-            widths = [width(part) for part in parts]
-            return sum(low for low, _ in widths), sum(high for _, high in widths)
-        case Choice(options):
-            widths = [width(option) for option in options]
-            return min(low for low, _ in widths), max(high for _, high in widths)
-        case Repeat(part, low, high):
-            least, most = width(part)
-            return least * low, most * high
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 class _Parser:
@@ -120,6 +70,7 @@ class _Parser:
         self.lists = lists
         self.within = within
         self.at = 0
+        self.depth = len(within)
 
     def fail(self, message: str, back: int = 0) -> NoReturn:
         raise PatternError(message, self.at - back + 1)
@@ -175,7 +126,7 @@ class _Parser:
         self.take()
         end = self.source.find("}", self.at)
         low, comma, high = self.source[self.at : end].partition(",") if end >= 0 else ("", "", "")
-        if not low.isdigit() or (comma and not high.isdigit()):
+        if not _is_number(low) or (comma and not _is_number(high)):
             self.fail("a repetition needs both bounds, as in {0,30}")
         least, most = int(low), int(high or low)
         if least > most or most > MOST_REPEATS:
@@ -206,7 +157,11 @@ class _Parser:
             self.at += 2
         elif self.peek() == "?":
             self.fail("look-around and flags are not supported: use guards for conditions on the context")
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            self.fail(f"groups are nested more than {MOST_NESTED} deep: split the pattern into several")
         node = self.choice()
+        self.depth -= 1
         if self.take() != ")":
             self.fail("unbalanced '('", 1)
         return node
@@ -230,6 +185,8 @@ class _Parser:
             self.fail("unbalanced '['", 1)
         if "[" in body or "\\" in body:
             self.fail("a class holds plain characters and ranges only", 1)
+        if falling := next((found[0] for found in _RANGE.finditer(body) if found[1] > found[2]), ""):
+            self.fail(f"the range '{falling}' runs backwards: write '{falling[::-1]}'", 1)
         self.at = end + 1
         negated = body.startswith("^")
         shown = f"^\\n{body[1:]}" if negated else body
@@ -243,5 +200,7 @@ class _Parser:
             self.fail(f"there is no list '<{name}>'", 1)
         if name in self.within:
             self.fail(f"the list '<{name}>' contains itself", 1)
+        if len(self.within) == MOST_NESTED:
+            self.fail(f"lists are nested more than {MOST_NESTED} deep: write the words out", 1)
         self.at = end + 1
         return self.lists.node(name, (*self.within, name))

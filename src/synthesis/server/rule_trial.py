@@ -10,20 +10,20 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from synthesis.model import Case
-from synthesis.rules.ambiguity import ways
+from synthesis.rules.cost import cost
 from synthesis.rules.index import prefilter_for
 from synthesis.rules.language import UNDETERMINED, language_of
 from synthesis.rules.matcher import Matcher
-from synthesis.rules.pattern import PreparedPattern, prepare
+from synthesis.rules.pattern import PreparedPattern, checked, prepare
 from synthesis.rules.reading import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
-from synthesis.rules.syntax import PatternError, WordLists, parse
+from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import Text
 from synthesis.server.conversations import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 
-MOST_STEPS = 30_000_000  # of matching, about half a second
+MOST_STEPS = 100_000_000  # of matching, about half a second
 MOST_HITS = 500
 OWN = "own.rule.tried"
 Pattern = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
@@ -104,14 +104,12 @@ def _messages(language: str, where: str) -> Iterator[_Message]:
 
 def _prepared(source: str, language: str, lists: WordLists, messages: list[_Message]) -> PreparedPattern:
     try:
+        steps_at_one_place = cost(checked(source, lists))
         prepared = prepare(source, language_of(language), lists)
-        steps = ways(parse(source, lists)) * _places(prepared, messages)
     except PatternError as error:
         message = f"The pattern is not valid: {error.message} (column {error.column})."
         raise ApiError(422, "invalid_pattern", message, f"In: {source}") from None
-    except RecursionError:
-        raise ApiError(422, "invalid_pattern", "The pattern is nested too deeply.") from None
-    if steps > MOST_STEPS:
+    if steps_at_one_place * _places(prepared, messages) > MOST_STEPS:
         message = "The pattern would take too long to match here."
         raise ApiError(422, "invalid_pattern", message, "Begin with a rarer word, or use shorter gaps.")
     return prepared
