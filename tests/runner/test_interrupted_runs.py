@@ -34,7 +34,7 @@ def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str]") ->
 
 def members(group: int) -> list[str]:
     """The processes of a group that are alive, but for multiprocessing's tracker, which ends a little later."""
-    listed = subprocess.run(["ps", "-eo", "pgid,stat,args"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-ww", "-eo", "pgid,stat,args"], capture_output=True, text=True, check=True).stdout
     lines = [line.split(None, 2) for line in listed.splitlines()[1:]]
     return [
         args for pgid, stat, args in lines if int(pgid) == group and stat[0] != "Z" and "resource_tracker" not in args
