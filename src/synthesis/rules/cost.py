@@ -16,8 +16,8 @@ from synthesis.rules.factoring import factored
 from synthesis.rules.settling import settled
 from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat, width
 
-# Steps at one place: a pattern that takes them all reads about 2,000 characters a second. It leaves room for a gap of
-# 200 characters and a few optional words, or for two gaps of 180.
+# Steps at one place. Room for two gaps of 180 characters with single letters between them, and for every bundled
+# pattern twice over; a gap of 200 and a few words take 2,000.
 MOST_STEPS = 100_000
 _ENOUGH = 10**12  # beyond every bound; keeps the numbers small
 
