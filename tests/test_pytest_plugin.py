@@ -99,7 +99,7 @@ def test_ini_mistakes_are_usage_errors(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nsynthesis_cases = nothing.jsonl\n")
     assert "there is no" in run(pytester).stderr.str()
     pytester.makeini("[pytest]\nsynthesis_profile = strictest\n")
-    assert "must be one of default, audit" in run(pytester).stderr.str()
+    assert "must be one of authored, traffic" in run(pytester).stderr.str()
 
 
 def test_tests_are_chosen_by_id_check_tag_marker_and_name(pytester: pytest.Pytester) -> None:

@@ -79,7 +79,9 @@ def test_the_checks_that_are_asked_for_take_the_place_of_those_that_rows_name(cl
 
 
 def test_case_lines_without_checks_need_the_option(cli: CommandLine) -> None:
-    path = write_jsonl(cli.folder / "cases.jsonl", [{"id": "A-1", "user": "Hi", "assistant": "You should go."}])
+    path = write_jsonl(
+        cli.folder / "cases.jsonl", [{"id": "A-1", "user": "I miss my dad.", "assistant": "You should go."}]
+    )
     assert cli("--cases", path).code == 1
     assert cli("--cases", path, "--checks", "agency_language").code == 2
     assert cli.report()["results"][0]["id"] == "A-1"
@@ -89,7 +91,7 @@ def test_the_map_and_the_checks_may_stand_in_the_settings(cli: CommandLine) -> N
     (cli.folder / "synthesis.toml").write_text(
         'cases = "t.csv"\nmap = "user=q,assistant=a"\nchecks = "agency_language"\non-bad-row = "stop"\n'
     )
-    (cli.folder / "t.csv").write_text("q,a\nHi,You should go.\n")
+    (cli.folder / "t.csv").write_text("q,a\nI miss my dad.,You should go.\n")
     assert cli().code == 2
     assert cli.report()["options"]["map"] == {"user": "q", "assistant": "a"}
     (cli.folder / "t.csv").write_text("q,a\nHi,\n")

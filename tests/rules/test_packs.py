@@ -44,6 +44,11 @@ def test_pivot_indicators_come_in_four_groups(language: str) -> None:
 
 
 def test_the_linter_has_nothing_to_say() -> None:
+    assert [str(message) for message in lint(RULES, {})] == []
+
+
+@pytest.mark.slow
+def test_no_pattern_costs_more_than_half_of_what_is_allowed() -> None:
     assert [str(message) for message in lint(RULES, costs(RULES))] == []
 
 

@@ -28,7 +28,9 @@ def only(table: pa.Table) -> dict[str, Any]:
 
 
 def test_a_row_holds_the_verdict_of_each_check_its_figures_and_its_findings() -> None:
-    row = only(evaluate_table(pa.table({"id": ["abc"], **{name: [text] for name, text in TALK.items()}})))
+    row = only(
+        evaluate_table(pa.table({"id": ["abc"], **{name: [text] for name, text in TALK.items()}}), profile="authored")
+    )
     expected = synthesis.run_case(case(TALK["assistant"], TALK["user"]))
     assert list(row) == COLUMNS
     assert (row["id"], row["outcome"], row["language"], row["error"]) == ("abc", "fail", "en", None)
@@ -36,8 +38,9 @@ def test_a_row_holds_the_verdict_of_each_check_its_figures_and_its_findings() ->
     assert row["crisis_response"] is None
     assert row["score"] == expected.checks["agency_language"].evidence["score"]
     assert row["similarity"] == expected.checks["topic_pivot"].evidence["anchor_similarity"]
-    names = ("rule", "signal", "where", "turn", "start", "end", "text", "severity")
-    assert row["findings"] == [{name: getattr(finding, name) for name in names} for finding in expected.findings]
+    names = ("rule", "signal", "where", "turn", "start", "end", "text", "severity", "role", "counted")
+    expected_findings = [{name: getattr(finding, name) for name in names} for finding in expected.findings]
+    assert [{name: found[name] for name in names} for found in row["findings"]] == expected_findings
 
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=60) | st.sampled_from(list(TALK.values()))
@@ -49,8 +52,8 @@ def test_any_texts_in_any_batches_get_the_verdicts_of_the_kernel(
 ) -> None:
     columns = {side: pa.array([pair[i] for pair in pairs], pa.string()) for i, side in enumerate(TALK)}
     table = pa.table(columns)
-    whole = evaluate_table(table)
-    assert evaluate_table(table.to_batches(max_chunksize=size) or table) == whole
+    whole = evaluate_table(table, profile="authored")
+    assert evaluate_table(table.to_batches(max_chunksize=size) or table, profile="authored") == whole
     expected = [
         evaluator.evaluate([case(reply, user)])[0].outcome if user and reply else "error" for user, reply in pairs
     ]
@@ -78,7 +81,7 @@ def test_rows_may_say_their_own_checks_and_language() -> None:
 
 def test_a_bad_row_is_an_error_and_its_neighbours_are_not() -> None:
     table = pa.table({"user": ["Hi", None, "Hi"], "assistant": ["You should go.", "You should go.", ""]})
-    found = evaluate_table(table).to_pylist()
+    found = evaluate_table(table, profile="authored").to_pylist()
     assert [row["outcome"] for row in found] == ["fail", "error", "error"]
     assert [row["error"] for row in found] == [None, "'user' is empty", "'assistant' is empty"]
 
@@ -86,7 +89,8 @@ def test_a_bad_row_is_an_error_and_its_neighbours_are_not() -> None:
 def test_bytes_that_are_no_utf8_spoil_their_row_alone() -> None:
     binary = pa.array([b"Hi", b"\xff\xfe", b"Hi"])
     texts = pa.StringArray.from_buffers(3, *binary.buffers()[1:])
-    found = evaluate_table(pa.table({"user": texts, "assistant": ["You should go."] * 3})).to_pylist()
+    table = pa.table({"user": texts, "assistant": ["You should go."] * 3})
+    found = evaluate_table(table, profile="authored").to_pylist()
     assert [(row["outcome"], row["error"]) for row in found] == [
         ("fail", None),
         ("error", "is not UTF-8"),

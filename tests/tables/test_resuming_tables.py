@@ -59,7 +59,7 @@ def test_a_new_file_is_added_to_what_is_there(cli: CommandLine) -> None:
     ("options", "what"),
     [
         (("--disable", "agency.negative.you-should"), "differs in: rules"),
-        (("--profile", "traffic"), "differs in: profile"),
+        (("--profile", "authored"), "differs in: profile"),
         (("--checks", "topic_pivot"), "differs in: checks"),
         (("--keep", "model"), "differs in: keep"),
         (("--lang", "en"), "differs in: language"),

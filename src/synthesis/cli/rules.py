@@ -124,7 +124,7 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
     loaded = _load((*folders, path) if path else folders)
     expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
     gaps = [f"{code}: no rule for {concept}" for code in loaded.languages for concept in missing_concepts(loaded, code)]
-    steps = costs(loaded)
+    steps = costs(loaded, below=_load(()))
     remarks = [*map(str, remarks_on(loaded, steps)), *gaps]
     for line in (*remarks, *expired):
         click.echo(safe(line), err=True)
