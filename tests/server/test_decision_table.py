@@ -1,15 +1,16 @@
 """The page shows the decision table of topic_pivot with the line that decided."""
 
-from synthesis import run_case
 from synthesis.api import load_cases
 from synthesis.bundled import CASES
+from synthesis.defaults import TRAFFIC
+from synthesis.runner.evaluator import Evaluator
 from synthesis.server.pages.try_page import decision_of
 
 
 def test_for_every_bundled_case_the_marked_line_is_the_verdict() -> None:
-    seen = set()
+    evaluator, seen = Evaluator(profile=TRAFFIC), set()
     for case in load_cases(CASES):
-        result = run_case(case)
+        result = evaluator.evaluate([case])[0]
         found = decision_of(result)
         if found is None:
             assert "topic_pivot" not in result.checks
