@@ -101,7 +101,7 @@ def test_a_file_that_is_none_is_told_on_the_page(desktop: Any, tmp_path: Path) -
     desktop.goto("/runs")
     desktop.set_input_files("#file", file)
     desktop.click("text=Evaluate >> nth=-1")
-    desktop.locator("#progress.bad", has_text="no valid JSON").wait_for()
+    desktop.locator("#progress.bad", has_text="not valid JSON").wait_for()
 
 
 def test_two_ticked_runs_are_compared_the_older_one_first(page: Any, ids: dict[str, str]) -> None:
@@ -178,4 +178,4 @@ def test_help_is_a_key_away_and_a_screen_reader_knows_the_state(page: Any, ids: 
     page.keyboard.press("a")
     pressed = page.locator(".label-item:visible .question").first.get_by_role("button", name="Agree")
     assert pressed.get_attribute("aria-pressed") == "true"
-    assert page.get_by_role("status").inner_text().startswith("1 of 2 begun")
+    assert page.get_by_role("status").inner_text().startswith("1 of 2 started")
