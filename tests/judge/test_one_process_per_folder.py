@@ -48,7 +48,7 @@ def test_the_lock_of_a_killed_process_holds_nobody_up(tmp_path):
     cases = write_set(tmp_path / "set.json", sample_cases(3))
     with JudgeServer({"sample-0": [held()]}) as server:
         first = subprocess.Popen(command(*judge_args(server, cases)), cwd=tmp_path, env=environment())
-        while not server.calls:
+        while "sample-0" not in server.calls:  # the reply that is held back must be the killed process's
             time.sleep(0.01)
         first.send_signal(signal.SIGKILL)
         first.wait()
