@@ -13,6 +13,7 @@ from server import JudgeServer, held
 from synthesis.judge.journal.base import Work
 from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.journal.lines import ErrorLine, SetLine, now
+from synthesis.judge.journal.reading import JournalReader
 from synthesis.judge.journal.shared.connection import SharedPlace
 from synthesis.judge.journal.shared.exchange import ExchangeRequest, PendingLine, exchange
 from synthesis.judge.journal.shared.joining import JoinedRun
@@ -68,6 +69,9 @@ def test_a_server_that_stays_away_ends_the_run_with_exit_code_3_and_the_same_com
     assert results_of(tmp_path / "runs" / "set") == results_of(tmp_path / "whole" / "set")
 
 
+NOTHING_READ = JournalReader("here")
+
+
 @pytest.fixture
 def joined(tmp_path):
     """A connection, and a registered process in a run of three samples."""
@@ -88,12 +92,18 @@ def failed(work):
 
 def test_an_order_that_was_carried_out_unknown_to_the_process_is_not_carried_out_twice(joined):
     connection, who, unjudged = joined
-    request = ExchangeRequest(1, 0, wanted=2, unjudged=unjudged)
+    request = ExchangeRequest(1, 0, NOTHING_READ, wanted=2, unjudged=unjudged)
     given = exchange(connection, who, request).granted
     assert exchange(connection, who, request).granted == given
     work = given[0]
     request = ExchangeRequest(
-        2, 0, (PendingLine(failed(work), work.token),), 1, unjudged, frozenset(item.token for item in given)
+        2,
+        0,
+        NOTHING_READ,
+        (PendingLine(failed(work), work.token),),
+        1,
+        unjudged,
+        frozenset(item.token for item in given),
     )
     first, second = exchange(connection, who, request), exchange(connection, who, request)
     assert first.stored == second.stored == {0: request.entries[0].line}
@@ -105,16 +115,16 @@ def test_an_order_that_was_carried_out_unknown_to_the_process_is_not_carried_out
 def test_a_lease_runs_out_by_the_clock_of_the_database_and_its_holder_is_fenced_off(joined):
     connection, who, unjudged = joined
     other = type(who)(uuid4(), "other", who.run, who.lease, who.shown)
-    [mine] = exchange(connection, who, ExchangeRequest(1, 0, wanted=1, unjudged=unjudged)).granted
+    [mine] = exchange(connection, who, ExchangeRequest(1, 0, NOTHING_READ, wanted=1, unjudged=unjudged)).granted
     assert mine.sample.query_log_id == "log-0"
-    [theirs] = exchange(connection, other, ExchangeRequest(1, 0, wanted=1, unjudged=unjudged)).granted
+    [theirs] = exchange(connection, other, ExchangeRequest(1, 0, NOTHING_READ, wanted=1, unjudged=unjudged)).granted
     assert theirs.sample.query_log_id == "log-1"
     connection.execute("UPDATE synthesis_judge.worker SET expires = now() - interval '1 s' WHERE id = %s", [who.worker])
     [taken] = exchange(
-        connection, other, ExchangeRequest(2, 0, wanted=1, unjudged=unjudged, held=frozenset([2]))
+        connection, other, ExchangeRequest(2, 0, NOTHING_READ, wanted=1, unjudged=unjudged, held=frozenset([2]))
     ).granted
     assert (taken.sample, taken.token != mine.token) == (mine.sample, True)
-    late = exchange(connection, who, ExchangeRequest(2, 0, (PendingLine(failed(mine), mine.token),)))
+    late = exchange(connection, who, ExchangeRequest(2, 0, NOTHING_READ, (PendingLine(failed(mine), mine.token),)))
     assert (late.stored, late.held_elsewhere) == ({}, 2)
     assert rows_of_lines(connection) == 0
 

@@ -11,8 +11,16 @@ from postgres import shared_server
 from synthesis.judge.calls import CallContext, Calls
 from synthesis.judge.journal.base import Work
 from synthesis.judge.journal.lines import FORMAT, CallLine, Identity, Price, RunLine, SetLine, now
+from synthesis.judge.journal.reading import JournalReader
 from synthesis.judge.journal.shared import SharedJournal, SharedPlace
-from synthesis.judge.journal.shared.exchange import ExchangeRequest, PendingLine, Registration, Transaction
+from synthesis.judge.journal.shared.exchange import (
+    ExchangeRequest,
+    PendingLine,
+    Registration,
+    Transaction,
+    read_lines,
+    rows_of,
+)
 from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
 from synthesis.judge.rubric import load_rubric
@@ -99,9 +107,9 @@ def other_begins(connection, ledger):
     """Another process sends a call, in the transaction that is open."""
     other, [work] = other_takes(connection, ledger, 1)
     line = CallLine(0, 1, work.sample.hash, "print", now(), (WORST.input_tokens, WORST.output_tokens))
-    Transaction(
-        connection, other, ExchangeRequest(2, 2, (PendingLine(line, work.token),), held=frozenset([work.token]))
-    ).run()
+    entries = (PendingLine(line, work.token),)
+    request = ExchangeRequest(2, 2, reader_of(connection, other.run), entries, held=frozenset([work.token]))
+    Transaction(connection, other, request).run()
 
 
 def other_takes(connection, ledger, count):
@@ -109,4 +117,13 @@ def other_takes(connection, ledger, count):
     run = connection.execute("SELECT id FROM synthesis_judge.run").fetchone()[0]
     other = Registration(uuid4(), "other", run, 60.0, "here")
     unjudged = {(1, sample.hash): Work(1, sample) for sample in ledger.samples}
-    return other, Transaction(connection, other, ExchangeRequest(1, 2, wanted=count, unjudged=unjudged)).run().granted
+    request = ExchangeRequest(1, 2, reader_of(connection, run), wanted=count, unjudged=unjudged)
+    return other, Transaction(connection, other, request).run().granted
+
+
+def reader_of(connection, run):
+    """What the other process has read: judge and set."""
+    reader = JournalReader("here")
+    for row in rows_of(read_lines(connection, run, 0, None)):
+        reader.read(row.raw, row.number)
+    return reader
