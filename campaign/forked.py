@@ -7,11 +7,12 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from campaign.tally import Broken
 
-MEMORY = 4 << 30  # of address space
+MEMORY = 4 << 30  # of address space, beside what the parent has mapped already
 
 
 def in_child(function: Callable[[], Any], seconds: int) -> tuple[Any, float]:
@@ -41,7 +42,8 @@ def in_child(function: Callable[[], Any], seconds: int) -> tuple[Any, float]:
 def _work(function: Callable[[], Any], writer: int, seconds: int) -> None:
     """Never returns: the child must not run what its parent is in the middle of."""
     try:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        limit = _mapped() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         try:
             outcome: tuple[str, Any] = ("", function())
@@ -55,6 +57,12 @@ def _work(function: Callable[[], Any], writer: int, seconds: int) -> None:
         os._exit(0)
     finally:
         os._exit(70)
+
+
+def _mapped() -> int:
+    """Bytes of address space that the child begins with: a parent with many libraries may hold gigabytes."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return int(pages) * resource.getpagesize()
 
 
 def _read_until(descriptor: int, pid: int, seconds: float) -> bytes:
