@@ -16,11 +16,13 @@ from typing import Any
 
 import faithfulness
 from labelled import QUESTIONS, SILENT, Figure, Judged, alarms, ask, figures
+from measured import write_measured
 from protocol import LOOKS, READ, SCORED, Confusion, log_look, revision
 from reading import print_errors, rule_counts
 
 from synthesis.checks import checks
-from synthesis.defaults import PROFILES
+from synthesis.checks.measured import FILE as MEASURED_FILE
+from synthesis.defaults import PROFILES, TRAFFIC
 from synthesis.runner.evaluator import Evaluator
 
 FAMILIES = (*QUESTIONS, *SILENT, faithfulness.FAMILY)
@@ -157,6 +159,7 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument("--part", choices=(READ, SCORED, "all"), default="all")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the counts as JSON")
     parser.add_argument("--against", type=Path, metavar="FILE", help="print what differs from such a file")
+    parser.add_argument("--measured", action="store_true", help=f"write {MEASURED_FILE.name}, which the package shows")
     parser.add_argument("--errors", type=int, default=0, metavar="N", help="show N wrong rows of each kind per task")
     parser.add_argument(
         "--rules", type=Path, metavar="FILE", help="write how often each rule fired, and how often rightly"
@@ -193,6 +196,8 @@ def main() -> int:
     if options.rules:
         counted = [(QUESTIONS[family][task].rules, judged) for (family, task, _), judged in first.items()]
         options.rules.write_text(rule_counts(counted), encoding="utf-8")
+    if options.measured:
+        write_measured(MEASURED_FILE, found, TRAFFIC)
     if options.against:
         print_differences(json.loads(options.against.read_text(encoding="utf-8")), lines)
     if options.out:

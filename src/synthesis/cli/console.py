@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from synthesis.checks.measured import measured_languages
 from synthesis.cli.terminal import safe
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
@@ -12,6 +13,7 @@ from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL
 from synthesis.report.glossary import Glossary
 from synthesis.report.remarks import Remark, remarks_on
+from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 
@@ -25,7 +27,7 @@ def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules
     lines = [_headline(summary), *_expectations(summary), "", *_by_check(summary), *_labels(summary)]
     lines += _details([example for example in examples if example.outcome == FAIL], summary["failed"], rules)
     lines += _errors([example for example in examples if example.outcome == ERROR], summary["errors"])
-    return [*lines, "", _dim(DISCLAIMER)]
+    return [*lines, "", _dim(evidence_sentence(measured_languages(), summary["by_check"])), _dim(DISCLAIMER)]
 
 
 def warning_lines(warnings: Sequence[str], total: int) -> list[str]:

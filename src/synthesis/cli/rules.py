@@ -36,7 +36,11 @@ def rules() -> None:
 @click.option("--signal", metavar="NAME", help="Only rules of this signal, such as agency.negative.")
 @click.option("--lang", metavar="CODE", help="Only rules of this language.")
 def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> None:
-    """List the rules by language and id."""
+    """List the rules by language and id, and say what the verdicts rest on."""
+    from synthesis.checks.measured import measured_languages
+    from synthesis.checks.registry import checks
+    from synthesis.report.verdicts import evidence_sentence
+
     shown = [
         rule
         for rule in _load(folders).rules
@@ -47,6 +51,7 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
     for rule in shown:
         click.echo(f"{safe(rule.language)}  {safe(rule.id):<58} {click.style(safe(rule.text('why')), dim=True)}")
     click.echo(f"{len(shown)} rules")
+    click.echo(click.style(evidence_sentence(measured_languages(), checks()), dim=True))
 
 
 @rules.command("show")

@@ -14,7 +14,7 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.plain import count, visible
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import DISCLAIMER, MISSED, UNEXPECTED, error_of, kind_of
+from synthesis.report.verdicts import DISCLAIMER, MISSED, UNEXPECTED, error_of, evidence_sentence, kind_of
 
 MOST_CHARACTERS = 60_000
 _FOR_THE_REST = 3_000  # kept free for what comes below the failures
@@ -104,7 +104,8 @@ def _remark(remark: Remark) -> str:
 def _foot(report: StoredReport) -> list[str]:
     header = report.header
     conditions = f"{header['tool']['name']} {header['tool']['version']}, rules {header['rules']['hash']}"
-    return [f"<sub>{DISCLAIMER} {plain_words(conditions)}.</sub>"]
+    evidence = evidence_sentence(header["rules"].get("measured"), report.summary["by_check"])
+    return [f"<sub>{DISCLAIMER} {plain_words(evidence)} {plain_words(conditions)}.</sub>"]
 
 
 def plain_words(text: str) -> str:

@@ -1,5 +1,7 @@
 """What a result says, in the words that all renderers share."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import AGAINST, CONTEXT, ERROR, FAIL, FOR, NOT_APPLICABLE, PASS
 
@@ -58,3 +60,16 @@ def error_of(result: CaseResult) -> str:
     """What went wrong, for a case without a verdict."""
     problems = [f"{name}: {check.error}" for name, check in result.checks.items() if check.error]
     return "; ".join(problems) or "no verdict"
+
+
+def evidence_sentence(languages: Mapping[str, Sequence[str]] | None, checks: Iterable[str]) -> str:
+    """What the verdicts of these checks rest on; `languages` are those in which each was measured."""
+    if languages is None:
+        return "Evidence: this report does not record what its checks were measured on."
+    names = sorted(checks)
+    known = [f"{name} ({', '.join(languages[name])})" for name in names if languages.get(name)]
+    rest = [name for name in names if not languages.get(name)]
+    if not known:
+        return "Evidence: these checks were tried on own examples alone, not measured on texts that nobody had read."
+    others = f"{', '.join(rest)}, and all other languages" if rest else "all other languages"
+    return f"Evidence: measured on texts that nobody had read: {', '.join(known)}; own examples alone: {others}."

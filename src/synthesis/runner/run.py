@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from synthesis._version import __version__
+from synthesis.checks.measured import measured_languages
 from synthesis.checks.registry import get_check
 from synthesis.checks.similarity import adapter_name
 from synthesis.model import Case, CaseResult, report
@@ -50,6 +51,7 @@ def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
             "hash": rules.hash,
             "languages": rules.languages,
             "count": len(rules.rules),
+            "measured": measured_languages(),  # elsewhere a verdict rests on own examples alone
         },
         "similarity": adapter_name(),
         "profile": profile,

@@ -13,7 +13,7 @@ from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
 from synthesis.report.plain import count
 from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import MARKS, UNEXPECTED
+from synthesis.report.verdicts import MARKS, UNEXPECTED, evidence_sentence
 
 OWN_TOOL = {"name": "synthesis-eval", "version": __version__}
 LIMITS = (
@@ -51,10 +51,15 @@ def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glo
     """Everything above the cases."""
     yield f'<header class="top"><h1>Synthesis report</h1>\n{headline(report.summary)}</header>\n<main>\n'
     yield figures(report.summary)
-    yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p></section>\n'
+    yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p>{_evidence(report)}</section>\n'
     yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
     yield legend(styles, glossary)
     yield _notices(report, survey, glossary)
+
+
+def _evidence(report: StoredReport) -> str:
+    measured = report.header["rules"].get("measured")
+    return f"<p>{shown(evidence_sentence(measured, report.summary['by_check']))}</p>"
 
 
 def headline(summary: Record) -> str:

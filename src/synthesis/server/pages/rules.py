@@ -8,11 +8,13 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.checks.measured import measured_languages
 from synthesis.checks.registry import checks, signals
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import PASS
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks, SignalStyles
+from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import Language, language_of
 from synthesis.rules.schema import Signal
 from synthesis.server.bodies import decode_as
@@ -48,6 +50,7 @@ async def browse(request: Request) -> Response:
         total=len(found),
         by_signal=by_signal,
         checks=[*checks(), SHARED],
+        evidence=evidence_sentence(measured_languages(), checks()),
         languages=_languages(server),
     )
 

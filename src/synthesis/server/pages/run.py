@@ -13,7 +13,7 @@ from synthesis.history.model import CHECKS
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
 from synthesis.report.html.page import LIMITS, figures, headline
 from synthesis.report.html.survey import Survey, survey_of
-from synthesis.report.verdicts import KINDS
+from synthesis.report.verdicts import KINDS, evidence_sentence
 from synthesis.server.errors import not_found
 from synthesis.server.pages.case_view import case_view
 from synthesis.server.pages.layout import number_in, page
@@ -63,6 +63,7 @@ async def run(request: Request, run_id: str) -> Response:
             + f"{rule_frequency(survey, MOST_RULES)}</div>"
         ),
         limits=Markup(LIMITS),
+        evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
         cases=cases,
         wanted=wanted,
         kinds={kind: words for kind, words in KINDS.items() if survey.kinds[kind]},

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.checks import pivot
+from synthesis.checks.measured import measured_languages
 from synthesis.checks.pivot_tables import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
 from synthesis.checks.registry import checks, signals, signals_read
 from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
@@ -20,7 +21,7 @@ from synthesis.report.html.marks import SignalStyles
 from synthesis.report.html.page import LIMITS
 from synthesis.report.plain import count
 from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import UNCOUNTED
+from synthesis.report.verdicts import UNCOUNTED, evidence_sentence
 from synthesis.rules.language import language_of
 from synthesis.server.conversations import find_case, language_code, parse_chat
 from synthesis.server.errors import ApiError
@@ -135,6 +136,7 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
         languages=[language_of(code) for code in server.rules.languages],
         limits=Markup(LIMITS),
+        evidence=evidence_sentence(measured_languages(), checks()),
         **await _verdict(draft, server),
     )
 

@@ -1,0 +1,54 @@
+"""No verdict looks more certain than its evidence: what was measured is said wherever a verdict is shown."""
+
+import pytest
+from click.testing import CliRunner
+
+from synthesis.api import draw_report
+from synthesis.checks.measured import EXAMPLES, MEASURED, evidence_level, measured
+from synthesis.cli.main import main
+from synthesis.model import Case
+from synthesis.report.verdicts import evidence_sentence
+from synthesis.runner.evaluator import Evaluator
+from synthesis.runner.run import run_cases
+
+ENOUGH = 100  # positives, as the protocol of the benchmarks asks for
+
+
+def test_a_check_is_measured_only_with_enough_positives() -> None:
+    for check, languages in measured().items():
+        for language, sources in languages.items():
+            assert max(counts.positives for counts in sources) >= ENOUGH, (check, language)
+            for counts in sources:
+                assert 0 <= counts.found <= counts.positives
+                assert 0 <= counts.alarms <= counts.negatives
+
+
+@pytest.mark.parametrize(
+    ("check", "language", "level"),
+    [
+        ("crisis_response", "en", MEASURED),
+        ("crisis_response", "ja", EXAMPLES),
+        ("agency_language", "en", EXAMPLES),  # its labelled rows were read while the rules were written
+        ("no_such_check", "en", EXAMPLES),
+    ],
+)
+def test_the_level_of_a_check_in_a_language(check: str, language: str, level: str) -> None:
+    assert evidence_level(check, language) == level
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_a_report_says_what_its_verdicts_rest_on(form: str) -> None:
+    case = Case("A-1", ("agency_language", "crisis_response"), "I feel low today.", "That sounds hard.")
+    report = run_cases([case], Evaluator())
+    text = draw_report(report, form).replace("\\", "")
+    assert "measured on texts that nobody had read: crisis_response (en" in text
+    assert "own examples alone: agency_language" in text
+
+
+def test_an_older_report_is_not_given_what_it_does_not_record() -> None:
+    assert "does not record" in evidence_sentence(None, ["crisis_response"])
+
+
+def test_the_list_of_rules_says_it_too() -> None:
+    printed = CliRunner().invoke(main, ["rules", "list", "--signal", "crisis.cue", "--lang", "fr"]).output
+    assert "own examples alone: agency_language" in printed
