@@ -1,5 +1,8 @@
+import multiprocessing
+import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -7,13 +10,29 @@ from helpers import CommandLine
 from hypothesis import settings
 
 from synthesis import set_embedding_adapter
+from synthesis.checks import signals
+from synthesis.rules.ruleset import bundled_languages, load_rules
 from synthesis.runner.evaluator import Evaluator
 
 settings.register_profile("shared machine", deadline=None)  # no timed assertions
 settings.load_profile("shared machine")
 
+# Named, because some tests move the home folder, and with it the cache of rules that makes a start quick.
+os.environ.setdefault("SYNTHESIS_CACHE", str(Path.home() / ".cache" / "synthesis"))
+
 # Started in the background by a shell, tests and the processes that they interrupt would ignore the interruption.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Prepare the bundled packs once, before the workers start, else each of them would."""
+    if not hasattr(session.config, "workerinput") and session.config.getoption("numprocesses", None):
+        with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+            list(pool.map(_prepare, bundled_languages()))
+
+
+def _prepare(language: str) -> None:
+    load_rules(signals()).patterns(language)
 
 
 @pytest.fixture(scope="session")

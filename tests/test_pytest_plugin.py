@@ -13,10 +13,9 @@ BAD = "You should just move on."
 
 
 @pytest.fixture(autouse=True)
-def shared_rule_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """`pytester` moves the home folder, and with it the cache of rules that makes a start quick."""
-    monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path_factory.getbasetemp() / "rule-cache"))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # quicker without the plugins of other packages
+def only_own_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quicker without the plugins of other packages."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
 def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:

@@ -98,7 +98,9 @@ def test_a_table_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path)
     assert content_of(tmp_path / "verdicts") == content_of(tmp_path / "undisturbed")
 
 
-@pytest.mark.parametrize(("workers", "number"), [("1", signal.SIGTERM), ("2", signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("workers", "number"), [pytest.param("1", signal.SIGTERM, marks=pytest.mark.slow), ("2", signal.SIGINT)]
+)
 def test_an_interrupted_run_says_what_it_drops_and_keeps_the_report_of_before(
     tmp_path: Path, workers: str, number: int
 ) -> None:
@@ -141,7 +143,7 @@ def wait_for_none(group: int, seconds: float = 2) -> None:
     assert members(group) == []
 
 
-@pytest.mark.parametrize("kind", ["table", "report"])
+@pytest.mark.parametrize("kind", [pytest.param("table", marks=pytest.mark.slow), "report"])
 def test_workers_end_with_a_killed_run_and_the_next_run_removes_what_it_left(tmp_path: Path, kind: str) -> None:
     (long_log if kind == "table" else long_cases)(tmp_path)
     process = table_run(tmp_path) if kind == "table" else case_run(tmp_path, "2")

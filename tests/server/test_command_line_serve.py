@@ -58,7 +58,7 @@ def test_several_processes_serve_one_address_and_add_up_their_counts(tmp_path: P
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_key_press_reaches_all_processes_and_ends_them_without_noise(tmp_path: Path, workers: str) -> None:
     """As a terminal sends it: to the whole group, while a file is being evaluated."""
     process, address = start("--workers", workers, folder=tmp_path)

@@ -99,7 +99,7 @@ def served(folder: Path, *options: str) -> Iterator[Server]:
         server.process.wait()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("number", "code", "words"), SIGNALS)
 def test_a_request_that_runs_is_finished(tmp_path: Path, number: int, code: int, words: str, workers: str) -> None:
     with served(tmp_path, "--workers", workers) as server:
@@ -120,7 +120,7 @@ def test_a_request_that_runs_is_finished(tmp_path: Path, number: int, code: int,
         assert server.is_gone()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_request_that_does_not_end_is_cut_off_after_the_timeout(tmp_path: Path, workers: str) -> None:
     with served(tmp_path, "--workers", workers, "--timeout", "2") as server:
         batch = server.send_batch()
@@ -139,7 +139,7 @@ def test_a_request_that_does_not_end_is_cut_off_after_the_timeout(tmp_path: Path
         assert server.is_gone()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("number", "code", "words"), SIGNALS)
 def test_a_second_signal_ends_at_once(tmp_path: Path, number: int, code: int, words: str, workers: str) -> None:
     """Also while a file is evaluated beside the server, and a long text in a thread of it."""

@@ -137,7 +137,7 @@ def test_a_record_that_is_damaged_is_one_clear_error(cli: CommandLine) -> None:
     assert "is not a valid record of a part" in outcome.err
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_a_run_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path, workers: str) -> None:
     """A real process and a real signal, after the first parts are there."""
     write_parquet(tmp_path / "log.parquet", rows(1500), group=50)

@@ -98,19 +98,20 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
 @click.argument("path", required=False)
 @_folders
 def test(path: str | None, folders: tuple[str, ...]) -> int:
-    """Run every example of every rule; with PATH, of the packs in that folder on top of the bundled ones."""
+    """Run every example of every rule; with PATH, of the packs in that folder, on top of the bundled ones."""
     from synthesis.checks.registry import signals
-    from synthesis.rules.authoring import example_count, example_failures, missing_concepts
+    from synthesis.rules.authoring import example_count, example_failures, missing_concepts, rules_on_top
 
     loaded = _load((*folders, path) if path else folders)
-    failures = list(example_failures(loaded, signals()))
+    tested = rules_on_top(loaded, _load(folders)) if path else loaded.rules
+    failures = list(example_failures(loaded, signals(), tested))
     for failure in failures:
         click.echo(safe(str(failure)), err=True)
-    for code in loaded.languages:
+    for code in sorted({rule.language for rule in tested}):
         if gaps := missing_concepts(loaded, code):
             words = f"has no rule for {len(gaps)} concepts that English covers; `synthesis rules lint` lists them"
             click.echo(f"{safe(code)} {words}")
-    click.echo(f"{len(loaded.rules)} rules, {example_count(loaded)} examples, {len(failures)} failed")
+    click.echo(f"{len(tested)} rules, {example_count(tested)} examples, {len(failures)} failed")
     return exits.UNMET if failures else exits.OK
 
 

@@ -4,14 +4,14 @@ A concept is what rules of all languages are about: a signal and a group, such a
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.errors import OptionError
 from synthesis.rules.detection import Detected
 from synthesis.rules.loader import MANIFEST
-from synthesis.rules.reading import Message
+from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule, Signal
 
@@ -39,24 +39,39 @@ class ExampleFailure(NamedTuple):
         return f"{self.rule.file}:{self.rule.line}: {self.rule.id}: {wish}: {self.example}"
 
 
-def fires(rules: RuleSet, rule: Rule, example: str, signal: Signal) -> bool:
-    """Whether a rule has a hit that counts in an example."""
-    [reading] = rules.read([Message(example, signal.where, language=Detected(rule.language, "declared"))])
-    limit = reading.anchor[1] if signal.anchor else len(example)
+def example_failures(
+    rules: RuleSet, signals: Mapping[str, Signal], own: Sequence[Rule] | None = None
+) -> Iterator[ExampleFailure]:
+    """Every example of some rules (None: all) that contradicts its rule, in the order of the rules."""
+    examples = [
+        (rule, example, should_match)
+        for rule in (rules.rules if own is None else own)
+        for should_match, texts in ((True, rule.match), (False, rule.miss))
+        for example in texts
+    ]
+    messages = [
+        Message(example, signals[rule.signal].where, language=Detected(rule.language, "declared"))
+        for rule, example, _ in examples
+    ]
+    for (rule, example, should_match), reading in zip(examples, rules.read(messages), strict=True):
+        if _fires(rule, reading, anchored=signals[rule.signal].anchor) != should_match:
+            yield ExampleFailure(rule, example, should_match)
+
+
+def _fires(rule: Rule, reading: Reading, *, anchored: bool) -> bool:
+    """Whether a rule has a hit that counts."""
+    limit = reading.anchor[1] if anchored else len(reading.original)
     return any(hit.rule.id == rule.id and hit.start < limit for hit in reading.hits)
 
 
-def example_failures(rules: RuleSet, signals: Mapping[str, Signal]) -> Iterator[ExampleFailure]:
-    """Every example that contradicts its rule, in the order of the rules."""
-    for rule in rules.rules:
-        for should_match, examples in ((True, rule.match), (False, rule.miss)):
-            for example in examples:
-                if fires(rules, rule, example, signals[rule.signal]) != should_match:
-                    yield ExampleFailure(rule, example, should_match)
+def rules_on_top(rules: RuleSet, below: RuleSet) -> list[Rule]:
+    """The rules that are not those of the packs below."""
+    known = {(rule.language, rule.id): rule for rule in below.rules}
+    return [rule for rule in rules.rules if known.get((rule.language, rule.id)) != rule]
 
 
-def example_count(rules: RuleSet) -> int:
-    return sum(len(rule.match) + len(rule.miss) for rule in rules.rules)
+def example_count(rules: Iterable[Rule]) -> int:
+    return sum(len(rule.match) + len(rule.miss) for rule in rules)
 
 
 def concepts(rules: RuleSet) -> dict[str, Counter[str]]:

@@ -27,13 +27,15 @@ T = TypeVar("T")
 
 
 def cached_pack(folder: Path, below: str, signals: Iterable[str], load: Callable[[], Pack]) -> tuple[Pack, str]:
-    """The pack in `folder`, from the cache if it is there, and the key of all that it depends on."""
-    key = _key(folder, below, signals)
-    return _cached(f"{key}.pack", _packs, load), key
+    """The pack in `folder`, from the cache if it is there, and the key of what its patterns depend on."""
+    key = _key(folder, below)
+    # Its rules name their file, and are allowed by the signals that there are; its patterns know neither.
+    place = hashlib.sha256(f"{folder}|{sorted(signals)}".encode()).hexdigest()[:8]
+    return _cached(f"{key}.{place}.pack", _packs, load), key
 
 
 def cached_patterns(key: str, prepare: Callable[[], dict[str, PreparedPattern]]) -> dict[str, PreparedPattern]:
-    """The patterns of the pack with this key, made ready."""
+    """The patterns of the pack with this key, made ready; wherever the pack lies and whatever checks there are."""
     return _cached(f"{key}.patterns", _patterns, prepare)
 
 
@@ -43,15 +45,17 @@ def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T
         return make()
     path = place / f"{name}.msgpack"
     with suppress(OSError, msgspec.DecodeError):
-        return decoder.decode(path.read_bytes())
+        found = decoder.decode(path.read_bytes())
+        path.touch()  # what is used is not the oldest, however many packs were tried since
+        return found
     made = make()
     with suppress(OSError):
         _keep(path, _encode(made))
     return made
 
 
-def _key(folder: Path, below: str, signals: Iterable[str]) -> str:
-    digest = hashlib.sha256(f"{_code()}|{below}|{folder}|{sorted(signals)}".encode())
+def _key(folder: Path, below: str) -> str:
+    digest = hashlib.sha256(f"{_code()}|{below}".encode())
     for path in (folder / MANIFEST, *pack_files(folder)):
         with suppress(OSError):  # the loader says what is wrong with it
             content = path.read_bytes()
