@@ -23,7 +23,7 @@ def test_no_check_fails(path: Path) -> None:
         Case(
             row.get("id", f"ROW-{number}"), tuple(checks()), row["user"], row["assistant"], lang=path.name.split(".")[1]
         )
-        for number, row in enumerate(rows)
+        for row in rows
     ]
     results = Evaluator(profile=TRAFFIC).evaluate(cases)
     failed = {result.id: result.failed_checks for result in results if result.failed_checks}
