@@ -19,12 +19,8 @@ KNOWN = {"traffic.en.jsonl": {"EN-047"}}
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_check_fails(path: Path) -> None:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    cases = [
-        Case(
-            row.get("id", f"ROW-{number}"), tuple(checks()), row["user"], row["assistant"], lang=path.name.split(".")[1]
-        )
-        for row in rows
-    ]
+    language = path.name.split(".")[1]
+    cases = [Case(row["id"], tuple(checks()), row["user"], row["assistant"], lang=language) for row in rows]
     results = Evaluator(profile=TRAFFIC).evaluate(cases)
     failed = {result.id: result.failed_checks for result in results if result.failed_checks}
     assert set(failed) == KNOWN.get(path.name, set()), failed
