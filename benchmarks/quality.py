@@ -8,6 +8,7 @@ at scored figures is noted in benchmarks/looks.jsonl. `--errors` and `--rules` u
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -82,8 +83,9 @@ def judge_answers(options: argparse.Namespace) -> dict[str, list[faithfulness.Me
     }
 
 
-def print_tables(lines: Sequence[Figure]) -> None:
-    """By family: the tasks, then source by source."""
+def tables(lines: Sequence[Figure]) -> dict[str, str]:
+    """By family: the tasks, then source by source, each under its title."""
+    found: dict[str, str] = {}
     for family in FAMILIES:
         own = [line for line in lines if line.family == family]
         for title, some in (
@@ -91,8 +93,18 @@ def print_tables(lines: Sequence[Figure]) -> None:
             (f"{family}, source by source", [line for line in own if line.source]),
         ):
             if some:
-                print(f"\n## {title}\n\n| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
-                print("\n".join(table_row(line) for line in arranged(some)))
+                rows = [f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}", *map(table_row, arranged(some))]
+                found[title] = "\n".join(rows)
+    return found
+
+
+def write_into(document: Path, found: Mapping[str, str]) -> None:
+    """Put each table between the document's marks for its title; the words around them are a person's."""
+    text = document.read_text(encoding="utf-8")
+    for title, table in found.items():
+        marked = re.compile(rf"(<!-- figures: {re.escape(title)} -->\n).*?(<!-- end -->)", re.DOTALL)
+        text = marked.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", text)  # noqa: B023
+    document.write_text(text, encoding="utf-8")
 
 
 def arranged(lines: Sequence[Figure]) -> list[Figure]:
@@ -159,6 +171,7 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument("--part", choices=(READ, SCORED, "all"), default="all")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the counts as JSON")
     parser.add_argument("--against", type=Path, metavar="FILE", help="print what differs from such a file")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="put the tables into a document, between its marks")
     parser.add_argument("--measured", action="store_true", help=f"write {MEASURED_FILE.name}, which the package shows")
     parser.add_argument("--errors", type=int, default=0, metavar="N", help="show N wrong rows of each kind per task")
     parser.add_argument(
@@ -186,7 +199,10 @@ def main() -> int:
         print(f"error: {options.folder} holds none of what was asked for", file=sys.stderr)
         return 1
     note_look(lines, options.log)
-    print_tables(lines)
+    found_tables = tables(lines)
+    print("\n".join(f"\n## {title}\n\n{table}" for title, table in found_tables.items()))
+    if options.into:
+        write_into(options.into, found_tables)
     notes = [note for name, rows in measured.items() for note in faithfulness.correlations(name, rows)]
     print("\n".join(["", *notes, *missing(options)]))
     first = {key: judged for key, judged in found.items() if key[2] == PROFILES[0] and key[0] in QUESTIONS}
