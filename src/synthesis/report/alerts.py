@@ -11,6 +11,7 @@ from synthesis.report.glossary import ENGLISH, Glossary
 from synthesis.report.plain import count
 from synthesis.report.remarks import Remark, remarks_about
 
+CUE = "crisis.cue"  # by name: a report is drawn without the checks
 _VERDICTS = {PASS: "passes the reply", FAIL: "fails the reply"}
 
 
@@ -36,8 +37,9 @@ def notice_of(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) ->
     alert = result.alert
     if alert is None:
         return None
-    words = dict.fromkeys(shorten(finding.text) for finding in alert.findings if finding.where == "user")
-    cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in words)}."
+    words = dict.fromkeys(shorten(finding.text) for finding in alert.findings if finding.signal == CUE)
+    widest = [said for said in words if not any(said != other and said in other for other in words)]
+    cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in widest)}."
     return AlertNotice(alert.check, cue, _verdict(alert), tuple(remarks_about(result, alert, glossary, told_in)))
 
 
