@@ -1,4 +1,4 @@
-"""A pack with a soft cue and with replies that do harm by themselves, and the conversations that tests of crises share."""
+"""A pack with a soft cue and a reply that does harm by itself, and what several tests of crises say."""
 
 from pathlib import Path
 

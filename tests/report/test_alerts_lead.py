@@ -1,4 +1,4 @@
-"""What leads in a report: alerts first, and which of care, safety and help is missing, with the words that met the rest."""
+"""Alerts come first in a report, and what is missing is named, with the words that met the rest."""
 
 import re
 

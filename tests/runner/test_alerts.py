@@ -1,4 +1,4 @@
-"""In traffic an explicit cue leads, although nobody asked for crisis_response; no figure or exit code changes for it."""
+"""In traffic an explicit cue leads, although nobody asked for the check; no figure and no exit code depends on it."""
 
 import json
 from pathlib import Path
