@@ -38,9 +38,9 @@ def open_cue(exchange: Exchange) -> OpenCue | None:
 
 
 def _at(exchange: Exchange, before: OpenCue | None) -> OpenCue | None:
-    found = elements_of(exchange).found
     if exchange.hits(CUE.name):  # another cue keeps the first one open, even where that was answered by now
-        return OpenCue(before.first if before else exchange, exchange, tuple(found))
+        return OpenCue(before.first if before else exchange, exchange, tuple(elements_of(exchange).found))
     if before is None or before.is_answered:
         return None
-    return before._replace(given=tuple(name for name in Elements._fields if name in {*before.given, *found}))
+    given = {*before.given, *elements_of(exchange).found}
+    return before._replace(given=tuple(name for name in Elements._fields if name in given))

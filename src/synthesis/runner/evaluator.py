@@ -38,6 +38,7 @@ class Evaluator:
         self._keep_text = keep_text
         self._language = language  # of every case that does not say its own; None: detected
         self._signals = signals()
+        self._alerting = alerting()
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
@@ -70,7 +71,7 @@ class Evaluator:
         """Read what else an unasked check needs to report; in a conversation, other checks follow its sign, too."""
         waiting = [
             pair
-            for check in alerting()
+            for check in self._alerting
             for asked, read in zip(messages, readings, strict=True)
             if self.profile == TRAFFIC or len(read) > EXCHANGE
             for pair in further_messages(check, asked, read)
@@ -82,7 +83,7 @@ class Evaluator:
         """The result of a check that was not asked for, in traffic where the user's words call for it."""
         if self.profile != TRAFFIC:
             return None
-        called = (check for check in alerting() if check.name not in asked and calls_for(check, exchanges))
+        called = (check for check in self._alerting if check.name not in asked and calls_for(check, exchanges))
         return next((self._check(check, exchanges) for check in called), None)
 
     def _messages(self, case: Case) -> Iterator[Message]:
