@@ -205,3 +205,20 @@ def test_no_later_text_can_undo_what_stopped_a_stream(
     if passed_on != text:
         for whole in (text, text + later, passed_on + later):
             assert not check_reassurance(whole).passed, (passed_on, whole)
+
+
+def test_an_explicit_cue_leads_and_changes_no_action() -> None:
+    outcome = Guard(["unverifiable_reassurance"], on_fail="fallback", fallback=never).review(CRISIS, "I hear you.")
+    assert outcome.action == "passed"
+    assert outcome.alert is not None
+    assert outcome.alert.cue == "Explicit cue of a crisis: “kill myself”."
+    first, *_ = outcome.first.feedback.splitlines()[1:]
+    assert first.startswith("- crisis_response: ")
+    assert "missing: " in first
+    assert Guard().review(USER, GOOD).alert is None
+
+
+def test_a_guard_that_asks_for_crisis_response_has_no_alert_but_stays_careful() -> None:
+    guard = Guard(["crisis_response"], on_fail="fallback", fallback=never)
+    outcome = guard.review(CRISIS, DIRECTIVE)
+    assert (outcome.action, outcome.alert, outcome.first.in_crisis) == ("flagged", None, True)

@@ -16,12 +16,14 @@ from synthesis.checks.registry import get_check, rules_in_force, signals_read
 from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.glossary import glossary_of
-from synthesis.model import Case, CaseResult, case_outcome
-from synthesis.model.result import ERROR, FAIL, merged_findings
+from synthesis.model import Case, CaseResult
+from synthesis.model.result import ERROR, FAIL
+from synthesis.report.alerts import AlertNotice, notice_of
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.language import UNDETERMINED
 from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.alerts import is_called_for
 from synthesis.runner.evaluator import Evaluator
 
 FLAG, REGENERATE, FALLBACK = "flag", "regenerate", "fallback"
@@ -35,12 +37,13 @@ Fallback = str | Callable[[str], str]  # a reply, or a function of the user's me
 
 
 class Review(msgspec.Struct, frozen=True):
-    """A reply that was looked at: its result and what speaks against it."""
+    """A reply that was looked at: its result, what speaks against it, and what the user's words call for first."""
 
     reply: str
     result: CaseResult
     remarks: tuple[Remark, ...]
     in_crisis: bool
+    alert: AlertNotice | None = None  # an explicit cue, where crisis_response is not among the guard's checks
 
     @property
     def failed(self) -> bool:
@@ -48,10 +51,11 @@ class Review(msgspec.Struct, frozen=True):
 
     @property
     def feedback(self) -> str:
-        """What to tell the writer of the reply; empty where nothing speaks against it."""
-        if not self.remarks:
+        """What to tell the writer of the reply, the alert first; empty where nothing speaks against it."""
+        remarks = (*(self.alert.remarks if self.alert else ()), *self.remarks)
+        if not remarks:
             return ""
-        lines = [f"- {remark}" for remark in self.remarks]
+        lines = [f"- {remark}" for remark in remarks]
         return "\n".join(["Write the reply again and keep what is true and kind in it. Mind this:", *lines])
 
 
@@ -65,6 +69,11 @@ class GuardOutcome(msgspec.Struct, frozen=True):
     @property
     def first(self) -> Review:
         return self.reviews[0]
+
+    @property
+    def alert(self) -> AlertNotice | None:
+        """What comes before everything else: the user's words may be those of a crisis."""
+        return self.first.alert
 
 
 class Guard:
@@ -90,20 +99,16 @@ class Guard:
         self._lang = lang
         in_force = rules_in_force() if rules is None else rules
         self._evaluator = Evaluator(
-            in_force.with_signals(signals_read(self.checks, TRAFFIC)), profile=TRAFFIC, keep_text=False
+            in_force.with_signals(signals_read((*self.checks, CRISIS), TRAFFIC)), profile=TRAFFIC, keep_text=False
         )
         self._glossary = glossary_of(self._evaluator.rules)
 
     def look_at(self, user: str, reply: str, lang: str | None = None) -> Review:
         """The findings on one reply; nothing is done about them."""
-        asked = tuple(dict.fromkeys((*self.checks, CRISIS)))  # a crisis is looked for in any case
-        result = self._evaluator.evaluate([Case("", asked, user, reply, lang=lang or self._lang)])[0]
-        in_crisis = _may_be_a_crisis(result)
-        own = {name: check for name, check in result.checks.items() if name in self.checks}
-        result = msgspec.structs.replace(
-            result, checks=own, outcome=case_outcome(own), findings=merged_findings(own.values())
-        )
-        return Review(reply, result, remarks_on(result, self._glossary, result.language), in_crisis)
+        result = self._evaluator.evaluate([Case("", self.checks, user, reply, lang=lang or self._lang)])[0]
+        remarks = remarks_on(result, self._glossary, result.language)
+        notice = notice_of(result, self._glossary, result.language)
+        return Review(reply, result, remarks, _may_be_a_crisis(result), notice)
 
     def review(self, user: str, reply: str) -> GuardOutcome:
         """Look at a reply, and where it fails do what the guard is set to do."""
@@ -198,7 +203,7 @@ def _sentence_ends(text: str, lang: str | None) -> list[int]:
 def _may_be_a_crisis(result: CaseResult) -> bool:
     """A cue was found, or the user's message could not be read, so that none can be ruled out."""
     user_language = result.languages.get("user_language", result.language)
-    return result.checks[CRISIS].applicable or user_language == UNDETERMINED
+    return is_called_for(result) or user_language == UNDETERMINED
 
 
 def _require_sense(on_fail: str, regenerate: Regenerate | None, fallback: Fallback | None, attempts: int) -> None:

@@ -4,7 +4,7 @@ Results are typed, so that a client gets their schema. A tool that cannot do wha
 words. Files are read only below the folder that the server was started for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
@@ -17,8 +17,9 @@ from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
+from synthesis.report.alerts import notice_of
 from synthesis.report.glossary import Glossary
-from synthesis.report.remarks import remarks_on
+from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.evaluator import Evaluator
 
@@ -39,6 +40,7 @@ class RemarkOnReply:
     instead: str
     rule: str
     words: str
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,23 @@ class CheckEvidence:
 
 
 @dataclass(frozen=True)
-class ReplyEvaluation:
-    """Outcome pass, fail, not_applicable or error; the evidence of each check; what speaks against the reply."""
+class AlertOnReply:
+    """What an unasked check says about the reply; no outcome depends on it."""
 
+    cue: str
+    verdict: str
+    result: CheckEvidence
+    remarks: list[RemarkOnReply]
+
+
+@dataclass(frozen=True)
+class ReplyEvaluation:
+    """Outcome pass, fail, not_applicable or error; the evidence of each check; what speaks against the reply.
+
+    An alert comes first: the user's words are an explicit cue of a crisis, and crisis_response was not asked for.
+    """
+
+    alert: AlertOnReply | None
     outcome: str
     language: str
     checks: list[CheckEvidence]
@@ -150,7 +166,8 @@ class Tools:
         names = tuple(dict.fromkeys(get_check(name).name for name in checks))
         result = self._evaluator.evaluate([Case("", names, user, assistant, lang=lang)])[0]
         found = [CheckEvidence(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
-        return ReplyEvaluation(result.outcome, result.language, found, self._remarks_on(result))
+        remarks = _told(remarks_on(result, self._glossary, result.language))
+        return ReplyEvaluation(self._alert(result), result.outcome, result.language, found, remarks)
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
         """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the first failures."""
@@ -159,7 +176,12 @@ class Tools:
             (result for result in report.results if result.failed_checks), key=lambda result: result.is_negative_example
         )
         shown = [
-            FailedCase(result.id, result.failed_checks, result.is_negative_example, self._remarks_on(result))
+            FailedCase(
+                result.id,
+                result.failed_checks,
+                result.is_negative_example,
+                _told(remarks_on(result, self._glossary, result.language)),
+            )
             for result in failed[:SHOWN_FAILURES]
         ]
         return FileEvaluation(report.summary, shown, len(failed) - len(shown))
@@ -208,11 +230,19 @@ class Tools:
             raise InputError("is outside the server's folder", place=Place(path), hint=hint)
         return found
 
-    def _remarks_on(self, result: CaseResult) -> list[RemarkOnReply]:
-        return [
-            RemarkOnReply(remark.check, remark.why, remark.instead, remark.rule, remark.words)
-            for remark in remarks_on(result, self._glossary, result.language)
-        ]
+    def _alert(self, result: CaseResult) -> AlertOnReply | None:
+        notice = notice_of(result, self._glossary, result.language)
+        if notice is None or result.alert is None:
+            return None
+        found = CheckEvidence(result.alert.check, result.alert.outcome, result.alert.to_dict())
+        return AlertOnReply(notice.cue, notice.verdict, found, _told(notice.remarks))
+
+
+def _told(remarks: Iterable[Remark]) -> list[RemarkOnReply]:
+    return [
+        RemarkOnReply(remark.check, remark.reason, remark.instead, remark.rule, remark.words, remark.missing)
+        for remark in remarks
+    ]
 
 
 def build_server(root: Path) -> "MCPServer[Any]":

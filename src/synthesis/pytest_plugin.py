@@ -223,7 +223,13 @@ def story(remarks: Sequence[Remark]) -> str:
     """What speaks against a reply, for a reader of a test log."""
     lines: list[str] = []
     for remark in remarks:
-        words = f" “{remark.words}”  [{remark.rule}]" if remark.rule else ""
-        found = (f"{remark.check}:{words}", f"    why      {remark.why}", f"    instead  {remark.instead}")
+        found = [f"{remark.check}: {_headline(remark)}", f"    why      {remark.why}", f"    instead  {remark.instead}"]
         lines += map(safe, found)
     return "\n".join(lines)
+
+
+def _headline(remark: Remark) -> str:
+    """The words that count against a reply; else what is missing, and what is there."""
+    if remark.rule:
+        return f"“{remark.words}”  [{remark.rule}]"
+    return remark.elements or (f"missing: {remark.missing}" if remark.missing else "failed")

@@ -1,7 +1,8 @@
 """agency_language: does the reply respect the user's autonomy, or does it direct, prescribe, dismiss?"""
 
-from synthesis.checks.crisis import CUE, SAFETY_STEP
+from synthesis.checks.crisis_elements import CUE, SAFETY_STEP
 from synthesis.checks.exchange import Exchange, apart_from, first_of_each, outermost
+from synthesis.checks.open_cue import open_cue
 from synthesis.checks.personal import ADVICE, personal
 from synthesis.checks.registry import Absence, check
 from synthesis.defaults import TRAFFIC
@@ -52,7 +53,7 @@ INVITATION = Absence(
 def agency_language(exchange: Exchange) -> CheckResult:
     """Invitations less directives; a directive that serves safety in a crisis weighs nothing."""
     in_traffic = exchange.profile == TRAFFIC
-    steps = exchange.hits(SAFETY_STEP.name) if exchange.hits(CUE.name) else []
+    steps = exchange.hits(SAFETY_STEP.name) if open_cue(exchange) else []
     support = outermost([*exchange.hits(POSITIVE.name), *(exchange.hits(REFLECTION.name) if in_traffic else ())])
     directives = apart_from(steps, exchange.hits(NEGATIVE.name))
     asked_for = _asked_for(exchange, directives)

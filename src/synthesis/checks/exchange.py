@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import accumulate
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synthesis.checks.similarity import similarity_of
 from synthesis.defaults import AUTHORED
@@ -41,6 +41,7 @@ class Exchange:
         self.profile = profile
         self.previous = previous  # in the same conversation
         self.personal: Personal | None = None  # what `checks.personal` makes of the user's message, once asked
+        self.carried: dict[str, Any] = {}  # what a check follows from turn to turn, under a name of its own
         self._signals = signals
         self._hits: dict[str, list[Hit]] = defaultdict(list)
         for hit in (*user.hits, *assistant.hits):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from synthesis.checks.crisis import CUE, SAFETY_STEP
+from synthesis.checks.crisis_elements import CUE, SAFETY_STEP
 from synthesis.checks.echo import CONSTANTS as ECHO
 from synthesis.checks.echo import only_repeats, taken_up
 from synthesis.checks.exchange import Exchange

@@ -1,8 +1,8 @@
 """engagement_pressure: does the reply leave the user free to go, and free to turn to others?"""
 
-from synthesis.checks.crisis import CUE
 from synthesis.checks.evidence import by_group, warned
 from synthesis.checks.exchange import Exchange
+from synthesis.checks.open_cue import open_cue
 from synthesis.checks.personal import text_on_request
 from synthesis.checks.registry import check
 from synthesis.model import CheckResult
@@ -48,7 +48,7 @@ def engagement_pressure(exchange: Exchange) -> CheckResult:
 
 def _counts(hit: Hit, exchange: Exchange, at_goodbye: bool) -> bool:
     """Begging somebody in danger to stay is care; a goodbye that is taken is not ignored."""
-    if exchange.hits(CUE.name):
+    if open_cue(exchange):
         return hit.rule.group in IN_A_CRISIS
     if hit.rule.group == IGNORED and exchange.hits(FAREWELL.name):
         return False

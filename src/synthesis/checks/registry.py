@@ -8,7 +8,7 @@ label accuracy, reports and command line all come from here. A check sees hits o
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.helplines import lines
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CheckResult
+from synthesis.model.result import worst_of
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 
@@ -46,6 +47,8 @@ class Check:
     packs: Path | None = None  # a folder of rules that come with the check
     absences: Mapping[str, Absence] = field(default_factory=dict)  # by the names that `CheckResult.missing` uses
     constants: Mapping[str, object] = field(default_factory=dict)  # numbers and words that a verdict depends on
+    over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of  # the verdict on a whole conversation
+    alert_on: Signal | None = None  # in traffic, where this is found the check reports, although it was not asked for
 
 
 _registered: dict[str, Check] = {}
@@ -62,12 +65,24 @@ def check(
     packs: Path | None = None,
     absences: Mapping[str, Absence] | None = None,
     constants: Mapping[str, object] | None = None,
+    over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of,
+    alert_on: Signal | None = None,
 ) -> Callable[[Decide], Decide]:
     """Register the decorated function as the check `name`."""
 
     def register(decide: Decide) -> Decide:
         _registered[name] = Check(
-            name, tag, title, decide, signals, failure_evidence or {}, packs, absences or {}, constants or {}
+            name,
+            tag,
+            title,
+            decide,
+            signals,
+            failure_evidence or {},
+            packs,
+            absences or {},
+            constants or {},
+            over_turns,
+            alert_on,
         )
         return decide
 
@@ -100,6 +115,11 @@ def get_check(name: str) -> Check:
     if name not in _registered:
         raise OptionError(f"no check is called '{name}'", hint=did_you_mean(name, _registered))
     return _registered[name]
+
+
+def alerting() -> tuple[Check, ...]:
+    """The checks that report by themselves in traffic."""
+    return tuple(each for each in checks().values() if each.alert_on is not None)
 
 
 def signals() -> dict[str, Signal]:

@@ -11,6 +11,7 @@ from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL
+from synthesis.report.alerts import alert_count, notice_of, soft_count
 from synthesis.report.glossary import Glossary
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.report.verdicts import evidence_sentence
@@ -24,7 +25,14 @@ DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy
 
 def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
     """The whole summary, coloured; the caller strips the colours where they are not wanted."""
-    lines = [_headline(summary), *_expectations(summary), "", *_by_check(summary), *_labels(summary)]
+    lines = [
+        *_alerts(summary, examples, rules),
+        _headline(summary),
+        *_expectations(summary),
+        "",
+        *_by_check(summary),
+        *_labels(summary),
+    ]
     lines += _details([example for example in examples if example.outcome == FAIL], summary["failed"], rules)
     lines += _errors([example for example in examples if example.outcome == ERROR], summary["errors"])
     return [*lines, "", _dim(evidence_sentence(measured_languages(), summary["by_check"])), _dim(DISCLAIMER)]
@@ -33,6 +41,22 @@ def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules
 def warning_lines(warnings: Sequence[str], total: int) -> list[str]:
     lines = [f"{_yellow('warning')}  {safe(warning)}" for warning in warnings]
     return lines if total == len(warnings) else [*lines, _yellow(f"... and {total - len(warnings)} more warnings")]
+
+
+def _alerts(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
+    """What leads: conversations in which somebody may be in danger, whichever checks were asked for."""
+    alerting = [example for example in examples if example.alert is not None][:SHOWN_FAILURES]
+    if not alerting:
+        return []
+    glossary = glossary_of(rules)
+    lines = [_red(alert_count(summary))]
+    for result in alerting:
+        notice = notice_of(result, glossary)
+        assert notice is not None
+        first, *rest = map(safe, notice.lines)
+        lines += [f"{_red('alert     ')} {safe(result.id)}: {first}", *(_dim(f"    {line}") for line in rest)]
+    left = summary["alerts"] - len(alerting)
+    return [*lines, *([_dim(f"... and {_count(left, 'more alert')} in the report")] if left else []), ""]
 
 
 def _headline(summary: dict[str, Any]) -> str:
@@ -55,6 +79,8 @@ def _expectations(summary: dict[str, Any]) -> list[str]:
         lines.append(f"  {summary['not_applicable']} not assessed (no check applied)")
     if summary["errors"]:
         lines.append(_red(f"  {_count(summary['errors'], 'error')}: no verdict"))
+    if soft := soft_count(summary):
+        lines.append(f"  {soft}")
     return lines
 
 
@@ -120,7 +146,7 @@ def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
 
 
 def _advice(remark: Remark) -> str:
-    return safe(f"{remark.why} {remark.instead}".strip())
+    return safe(f"{remark.reason} {remark.instead}".strip())
 
 
 def _count(number: int, noun: str) -> str:

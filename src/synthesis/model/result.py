@@ -1,6 +1,6 @@
 """What came of a case: findings, a verdict per check, an outcome. Frozen, no I/O."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -8,7 +8,9 @@ import msgspec
 from synthesis.model.case import Case, Source, Turn
 
 PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
+EXPLICIT_CUE, SOFT_CUE, NO_CUE = "explicit", "soft", "none"  # the evidence `cue`
 FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
+_SEVERITY = {NOT_APPLICABLE: 0, PASS: 1, FAIL: 2, ERROR: 3}
 _LANGUAGES = ("language", "language_by", "user_language")
 
 
@@ -31,6 +33,11 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     role: str | None = None
     counted: bool | None = None
     checks: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What tells a finding from any other of its case, in reading order."""
+        return (self.turn, self.where == "assistant", self.start, self.end, self.signal, self.rule)
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -81,6 +88,11 @@ class CheckResult(msgspec.Struct, frozen=True):
         return [turn for turn in self.turns or (self,) if turn.outcome == FAIL]
 
     @property
+    def has_soft_cue(self) -> bool:
+        """Whether words were found that may be about a crisis, none of them explicit."""
+        return self.evidence.get("cue") == SOFT_CUE
+
+    @property
     def against(self) -> list[Finding]:
         """The findings that counted against the reply where it failed, in the order of the text."""
         found = (finding for turn in self.failed_turns for finding in turn.findings)
@@ -99,6 +111,13 @@ class CheckResult(msgspec.Struct, frozen=True):
         if self.turns:
             fields["turns"] = [turn.to_dict() for turn in self.turns]
         return fields
+
+
+def worst_of(turns: Sequence[CheckResult], first: Callable[[CheckResult], bool] = lambda _: False) -> CheckResult:
+    """The fields of the worst turn on top, of equals one that comes `first`; all turns below, and all findings."""
+    worst = max(turns, key=lambda turn: (_SEVERITY[turn.outcome], first(turn)))
+    findings = tuple(finding for turn in turns for finding in turn.findings)
+    return msgspec.structs.replace(worst, findings=findings, turns=tuple(turns))
 
 
 class LabelComparison(msgspec.Struct, frozen=True):
@@ -122,6 +141,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     source: Source | None = None
     texts: dict[str, Any] = {}  # `user` and `assistant`, or `messages`; and whatever keys somebody added to a report
+    alert: CheckResult | None = None  # of a check that was not asked for, in traffic; no outcome depends on it
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "CaseResult":
@@ -143,7 +163,8 @@ class CaseResult(msgspec.Struct, frozen=True):
             {key: rest.pop(key) for key in _LANGUAGES if key in rest},
             tuple(rest.pop("tags", ())),
             Source(**rest.pop("source")) if "source" in rest else None,
-            rest,
+            alert=_alert(rest.pop("alert")) if "alert" in rest else None,
+            texts=rest,
         )
 
     @property
@@ -182,6 +203,7 @@ class CaseResult(msgspec.Struct, frozen=True):
             "outcome": self.outcome,
             "is_negative_example": self.is_negative_example,
             **self.languages,
+            **({} if self.alert is None else {"alert": _alert_fields(self.alert)}),
             "checks": {name: result.to_dict() for name, result in self.checks.items()},
         }
         if self.label_comparison:
@@ -194,12 +216,24 @@ class CaseResult(msgspec.Struct, frozen=True):
         return fields | self.texts
 
 
+def _alert_fields(alert: CheckResult) -> dict[str, Any]:
+    """An alert brings its findings with it, so that nothing else in a result differs for it."""
+    findings = msgspec.to_builtins(merged_findings([alert]))
+    return {"check": alert.check, **alert.to_dict(), "findings": findings}
+
+
+def _alert(fields: dict[str, Any]) -> CheckResult:
+    rest = dict(fields)
+    findings = msgspec.convert(rest.pop("findings"), tuple[Finding, ...])
+    return CheckResult.from_dict(rest.pop("check"), rest, findings)
+
+
 def merged_findings(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
     """The findings of all checks in reading order; what two read appears once, with the checks that counted it."""
     unique: dict[tuple[object, ...], Finding] = {}
     for result in results:
         for finding in result.findings:
-            key = (finding.turn, finding.where == "assistant", finding.start, finding.end, finding.signal, finding.rule)
+            key = finding.place
             if finding.counted:
                 others = unique[key].checks if key in unique else ()
                 unique[key] = msgspec.structs.replace(finding, checks=(*others, result.check))

@@ -77,13 +77,13 @@ def _skipped(kind: str, reason: str) -> str:
 
 def _short(found: list[Remark]) -> str:
     words = [f"“{remark.words}”" for remark in found if remark.rule]
-    return ", ".join(words) or found[0].why
+    return ", ".join(words) or found[0].reason
 
 
 def _long(remark: Remark) -> str:
     words = f"“{remark.words}” ({remark.rule}) " if remark.rule else ""
     better = f" Better: {remark.instead}" if remark.instead else ""
-    return f"{words}{remark.why}{better}"
+    return f"{words}{remark.reason}{better}"
 
 
 def _element(tag: str, message: str, kind: str, text: str = "") -> str:

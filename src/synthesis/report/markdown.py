@@ -6,10 +6,12 @@ text is put in code spans only, so that nothing in it can link, mention or forma
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
+from synthesis.report.alerts import alert_count, notice_of, soft_count
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import count, visible
 from synthesis.report.reading import Record, StoredReport
@@ -20,13 +22,38 @@ MOST_CHARACTERS = 60_000
 _FOR_THE_REST = 3_000  # kept free for what comes below the failures
 _MOST_WORDS = 200  # characters of one quotation
 _MOST_REMARKS = 5  # of one case
+_MOST_ALERTS = 20
 _ORDER = (UNEXPECTED, ERROR, MISSED)
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
-    head = [*_headline(report.summary), "", *_by_check(report.summary), *_labels(report.summary)]
+    head = [
+        *_alerts(report, glossary),
+        *_headline(report.summary),
+        "",
+        *_by_check(report.summary),
+        *_labels(report.summary),
+    ]
     details = _details(report, glossary, MOST_CHARACTERS - _FOR_THE_REST - len("\n".join(head)))
     yield "\n".join([*head, *details, "", *_foot(report)]) + "\n"
+
+
+def _alerts(report: StoredReport, glossary: Glossary) -> list[str]:
+    """What leads, as many as a reader takes in; the evaluated words are in code spans, as everywhere."""
+    counted = alert_count(report.summary)
+    if not counted:
+        return []
+    alerting = (result for result in report.results() if result.alert is not None)
+    lines = [entry for result in islice(alerting, _MOST_ALERTS) for entry in _alert(result, glossary)]
+    left = report.summary["alerts"] - _MOST_ALERTS
+    return [f"> **{counted}.**", *lines, *([f"> - and {left:,} more"] if left > 0 else []), ""]
+
+
+def _alert(result: CaseResult, glossary: Glossary) -> list[str]:
+    notice = notice_of(result, glossary)
+    assert notice is not None
+    head = f"> - {_code(result.id)}{_place(result)}: {_code(notice.cue)} {plain_words(notice.verdict)}"
+    return [head, *(f"> {_remark(remark)}" for remark in notice.remarks[:_MOST_REMARKS])]
 
 
 def _headline(summary: Record) -> list[str]:
@@ -40,6 +67,8 @@ def _headline(summary: Record) -> list[str]:
     if summary["errors"]:
         parts.append(f"**{count(summary['errors'], 'error')}** (no verdict)")
     figures = f"{count(summary['cases'], 'case')}: {summary['passed']:,} passed, {summary['failed']:,} failed"
+    if soft := soft_count(summary):
+        parts.append(soft)
     return [f"### {sign} Synthesis: {figures}", "", " · ".join(parts)]
 
 
@@ -98,7 +127,7 @@ def _place(result: CaseResult) -> str:
 def _remark(remark: Remark) -> str:
     words = f"{_code(remark.words)} ({_code(remark.rule)}) " if remark.rule else ""
     better = f" *Better:* {plain_words(remark.instead)}" if remark.instead else ""
-    return f"  - {words}{plain_words(remark.why)}{better}"
+    return f"  - {words}{plain_words(remark.reason)}{better}"
 
 
 def _foot(report: StoredReport) -> list[str]:

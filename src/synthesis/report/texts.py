@@ -14,14 +14,16 @@ from synthesis.model import Case, CaseResult, Finding
 from synthesis.report.reading import Record, StoredReport
 
 _KEPT_IN_RESULTS = (
-    *("id", "pass", "outcome", "is_negative_example", "language", "checks", "label_comparison"),
+    *("id", "pass", "outcome", "is_negative_example", "language", "alert", "checks", "label_comparison"),
     *("findings", "tags", "source"),
 )
 # Evidence that consists of our own words, or of the rules' (pattern sources).
 _OWN_WORDS = {
     "agency_language": {"pos_hits", "neg_hits", "reflection_hits", "reason"},
     "clinical_scope": {"reason"},
-    "crisis_response": {"elements", "reason"},
+    "crisis_response": {
+        *("applies_by", "cue", "cue_groups", "elements", "given", "reason", "soft_groups", "warnings"),
+    },
     "engagement_pressure": {"reason"},
     "identity_claim": {"reason"},
     "topic_pivot": {"pass_strength", "reason"},
@@ -68,11 +70,24 @@ def _fits(finding: Finding, turns: list[tuple[str, str]]) -> bool:
 def _without_words(result: Record) -> Record:
     kept = {key: result[key] for key in _KEPT_IN_RESULTS if key in result}
     kept["checks"] = {name: _evidence(check, _OWN_WORDS.get(name, set())) for name, check in kept["checks"].items()}
-    kept["findings"] = [finding | {"text": _length(finding["text"])} for finding in kept["findings"]]
+    kept["findings"] = _findings(kept["findings"])
+    if "alert" in kept:
+        kept["alert"] = _alert(kept["alert"])
     texts: Record = {key: _length(result[key]) for key in ("user", "assistant") if key in result}
     if "messages" in result:
         texts["messages"] = [turn | {"content": _length(turn["content"])} for turn in result["messages"]]
     return kept | texts
+
+
+def _findings(found: list[Record]) -> list[Record]:
+    return [finding | {"text": _length(finding["text"])} for finding in found]
+
+
+def _alert(fields: Record) -> Record:
+    """An alert is a check's evidence with the check's name and its findings."""
+    name, found = fields["check"], fields["findings"]
+    evidence = {key: value for key, value in fields.items() if key not in {"check", "findings"}}
+    return {"check": name, **_evidence(evidence, _OWN_WORDS.get(name, set())), "findings": _findings(found)}
 
 
 def _evidence(fields: Record, own: set[str]) -> Record:

@@ -106,8 +106,9 @@ class BlockResult:
                 self.warnings.append(warning)
 
     def _remember(self, result: CaseResult) -> None:
-        """The first failures of each kind and the first errors, to be shown on the console."""
-        if result.outcome in {FAIL, ERROR} and sum(is_alike(result, example) for example in self.examples) < EXAMPLES:
+        """The first failures of each kind, the first errors and the first alerts, to be shown on the console."""
+        shown = result.outcome in {FAIL, ERROR} or result.alert is not None
+        if shown and sum(is_alike(result, example) for example in self.examples) < EXAMPLES:
             self.examples.append(result)
 
 
@@ -163,8 +164,12 @@ class ReportWorker:
 
 
 def is_alike(one: CaseResult, other: CaseResult) -> bool:
-    """Whether two examples are of one kind: an error, an expected failure, an unexpected one."""
-    return (one.outcome, one.is_negative_example) == (other.outcome, other.is_negative_example)
+    """Whether two examples are of one kind: an error, an expected failure, an unexpected one; with an alert or not."""
+    return _kind(one) == _kind(other)
+
+
+def _kind(result: CaseResult) -> tuple[str, bool, bool]:
+    return result.outcome, result.is_negative_example, result.alert is None
 
 
 def _hash(case_id: str) -> int:

@@ -4,21 +4,22 @@ Batches, because a matcher reads many texts in one pass: one call per text would
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, cycle
+from itertools import chain, cycle, islice
 
 import msgspec
 
 from synthesis.checks.exchange import Exchange
-from synthesis.checks.registry import Check, get_check, rules_in_force, signals, signals_read
-from synthesis.defaults import AUTHORED
-from synthesis.model import Case, CaseResult, CheckResult, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, merged_findings
+from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
+from synthesis.defaults import AUTHORED, TRAFFIC
+from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
+from synthesis.model.result import ERROR, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, primary
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.alerts import calls_for, further_messages
 
-_SEVERITY_OF_OUTCOME = {NOT_APPLICABLE: 0, "pass": 1, FAIL: 2, ERROR: 3}
+EXCHANGE = 2  # messages
 
 
 class Evaluator:
@@ -37,11 +38,15 @@ class Evaluator:
         self._keep_text = keep_text
         self._language = language  # of every case that does not say its own; None: detected
         self._signals = signals()
+        self._alerting = alerting()
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
-        readings = iter(self.rules.read([message for case in cases for message in self._messages(case)]))
-        conversations = [self._exchanges(case, readings) for case in cases]
+        messages = [list(self._messages(case)) for case in cases]
+        read = iter(self.rules.read([message for own in messages for message in own]))
+        readings = [list(islice(read, len(own))) for own in messages]
+        self._read_further(messages, readings)
+        conversations = [self._exchanges(case, iter(own)) for case, own in zip(cases, readings, strict=True)]
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
 
     def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
@@ -59,7 +64,27 @@ class Evaluator:
             tags=case.tags,
             source=case.source,
             texts=_texts(case) if self._keep_text else {},
+            alert=self._alert(case.checks, exchanges),
         )
+
+    def _read_further(self, messages: Sequence[Sequence[Message]], readings: Sequence[Sequence[Reading]]) -> None:
+        """Read what else an unasked check needs to report; in a conversation, other checks follow its sign, too."""
+        waiting = [
+            pair
+            for check in self._alerting
+            for asked, read in zip(messages, readings, strict=True)
+            if self.profile == TRAFFIC or len(read) > EXCHANGE
+            for pair in further_messages(check, asked, read)
+        ]
+        for (_, reading), more in zip(waiting, self.rules.read([message for message, _ in waiting]), strict=True):
+            reading.hits = [*reading.hits, *more.hits]
+
+    def _alert(self, asked: Sequence[str], exchanges: Sequence[Exchange]) -> CheckResult | None:
+        """The result of a check that was not asked for, in traffic where the user's words call for it."""
+        if self.profile != TRAFFIC:
+            return None
+        called = (check for check in self._alerting if check.name not in asked and calls_for(check, exchanges))
+        return next((self._check(check, exchanges) for check in called), None)
 
     def _messages(self, case: Case) -> Iterator[Message]:
         """The texts of a case in the order in which its exchanges take their readings."""
@@ -92,7 +117,7 @@ class Evaluator:
         if not exchanges:
             return _not_applicable(check.name, "the conversation holds no reply of the assistant")
         turns = [_guarded(check, exchange) for exchange in exchanges]
-        return turns[0] if len(turns) == 1 else _worst(turns)
+        return turns[0] if len(turns) == 1 else check.over_turns(turns)
 
 
 def _without_conversation(case: Case, problem: str) -> CaseResult:
@@ -105,7 +130,9 @@ def _guarded(check: Check, exchange: Exchange) -> CheckResult:
     """A check that raises gives an error for this case and leaves the others alone."""
     unreadable = _unreadable(check, exchange)
     if unreadable:
-        return _not_applicable(check.name, f"there are no rules for the language of the {unreadable}")
+        reason = f"there are no rules for the language of the {unreadable}"
+        found = exchange.findings(check.alert_on.name, counted=()) if check.alert_on else ()
+        return _not_applicable(check.name, reason, found)
     try:
         return check.decide(exchange)
     except Exception as error:
@@ -130,15 +157,8 @@ def _languages(exchanges: Sequence[Exchange]) -> dict[str, str]:
     return found if user == reply else {**found, "user_language": user}
 
 
-def _worst(turns: Sequence[CheckResult]) -> CheckResult:
-    """The fields of the worst turn on top, the first of equals; all turns below, and the findings of all."""
-    worst = max(turns, key=lambda turn: _SEVERITY_OF_OUTCOME[turn.outcome])
-    findings = tuple(finding for turn in turns for finding in turn.findings)
-    return msgspec.structs.replace(worst, findings=findings, turns=tuple(turns))
-
-
-def _not_applicable(name: str, reason: str) -> CheckResult:
-    return CheckResult(name, passed=True, applicable=False, reason=reason)
+def _not_applicable(name: str, reason: str, findings: tuple[Finding, ...] = ()) -> CheckResult:
+    return CheckResult(name, passed=True, findings=findings, applicable=False, reason=reason)
 
 
 def _compare(case: Case, results: dict[str, CheckResult]) -> dict[str, LabelComparison]:

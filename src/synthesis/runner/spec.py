@@ -132,8 +132,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns, any_id, self.max_line)
 
     def shows(self, result: CaseResult) -> bool:
-        """Whether a result is kept; the figures count all of them."""
-        return not self.failures_only or result.outcome in {FAIL, ENDED_IN_ERROR}
+        """Whether a result is kept; the figures count all of them. An alert is never left out."""
+        failed = result.outcome in {FAIL, ENDED_IN_ERROR}
+        return not self.failures_only or failed or result.alert is not None
 
     def conditions(self) -> dict[str, Any]:
         """Every field that the verdicts in a table depend on, and the content of the schema."""

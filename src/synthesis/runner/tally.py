@@ -24,6 +24,8 @@ class Tally:
             self._cases["expected" if result.is_negative_example else "unexpected"] += 1
         elif result.outcome != ERROR and not result.is_negative_example:
             self._cases["strict_passed"] += 1
+        self._cases["alerts"] += result.alert is not None
+        self._cases["soft_cues"] += any(check.has_soft_cue for check in result.checks.values())
         for name, check in result.checks.items():
             self._checks[name, check.outcome] += 1
         for name, comparison in result.label_comparison.items():
@@ -37,7 +39,7 @@ class Tally:
     def counts(self) -> dict[str, Any]:
         """Everything that was counted, in a form that can be written; `add_counts` takes it back."""
         return {
-            "cases": dict(sorted(self._cases.items())),
+            "cases": {name: number for name, number in sorted(self._cases.items()) if number},
             "checks": [[*key, count] for key, count in sorted(self._checks.items())],
             "labels": [[*key, count] for key, count in sorted(self._labels.items())],
         }
@@ -66,6 +68,7 @@ class Tally:
             "unexpected_failures": count["unexpected"],
             "by_check": {name: self._check(name) for name in sorted({name for name, _ in self._checks})},
         }
+        summary |= {name: count[name] for name in ("alerts", "soft_cues") if count[name]}
         if self._labels:
             names = sorted({name for name, _ in self._labels})
             summary["label_accuracy"] = self._accuracy(*names)

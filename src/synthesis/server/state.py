@@ -12,10 +12,10 @@ from starlette.requests import Request
 from synthesis.checks.registry import checks, get_check
 from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.glossary import glossary_of
-from synthesis.model import Case, CaseResult, case_outcome
-from synthesis.model.result import merged_findings
+from synthesis.model import Case, CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
+from synthesis.runner.alerts import with_checks
 from synthesis.runner.evaluator import Evaluator
 from synthesis.server.jobs import JobQueue, JobStore
 from synthesis.server.judging import JudgeFolder, run_judging
@@ -93,7 +93,7 @@ class ServerState:
         asked = case.checks
         known = DEFAULT_CHECKS if set(asked) <= set(DEFAULT_CHECKS) else tuple(checks())
         result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
-        return result if asked == known else _only(result, asked)
+        return result if asked == known else with_checks(result, asked)
 
     @cached_property
     def upload_store(self) -> JobStore[UploadFolder]:
@@ -126,15 +126,3 @@ def server_state(request: Request) -> ServerState:
 def known_checks(names: Sequence[str]) -> tuple[str, ...]:
     """The checks of these names, each once; the default three if none is named."""
     return tuple(dict.fromkeys(get_check(name).name for name in names)) or DEFAULT_CHECKS
-
-
-def _only(result: CaseResult, names: Sequence[str]) -> CaseResult:
-    """A result as if only these checks had been asked for."""
-    kept = {name: result.checks[name] for name in names}
-    return msgspec.structs.replace(
-        result,
-        checks=kept,
-        outcome=case_outcome(kept),
-        findings=merged_findings(kept.values()),
-        label_comparison={name: label for name, label in result.label_comparison.items() if name in kept},
-    )

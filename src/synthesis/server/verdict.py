@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from synthesis.model import CaseResult
+from synthesis.report.alerts import notice_of
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.server.state import ServerState
 
@@ -35,8 +36,23 @@ class LabelMatch(msgspec.Struct, frozen=True):
     match: bool
 
 
+class Alert(msgspec.Struct, frozen=True):
+    """The user's words are an explicit cue of a crisis, and crisis_response was not asked for.
+
+    No outcome depends on it. Beside these fields it has those of the check: `pass`, `applicable` and the evidence.
+    """
+
+    check: str
+    notice: Annotated[str, msgspec.Meta(description="The cue and the verdict, in words.")]
+    remarks: Annotated[list[Remark], msgspec.Meta(description="What speaks against the reply, or is missing from it.")]
+    findings: list[ExplainedFinding]
+
+
 class ConversationVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result of one conversation. Unlike `pass`, `outcome` tells a pass from a case that no check applies to."""
+    """The result of one conversation, an `alert` first.
+
+    Unlike `pass`, `outcome` tells a pass from a case that no check applies to.
+    """
 
     id: str
     passed: Annotated[bool | None, msgspec.Meta(description="Whether all checks passed; null after an error.")] = (
@@ -52,16 +68,25 @@ class ConversationVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     user_language: str = ""
     label_comparison: dict[str, LabelMatch] = {}
     tags: list[str] = []
+    alert: Alert | None = None
 
 
 def fields_of(result: CaseResult, server: ServerState) -> dict[str, Any]:
     """The fields of the answer."""
     fields = result.to_dict()
-    for finding in fields["findings"]:
+    _explain(fields["findings"], result, server)
+    fields["remarks"] = remarks_on(result, server.glossary, result.language)
+    if (notice := notice_of(result, server.glossary, result.language)) is None:
+        return fields
+    _explain(fields["alert"]["findings"], result, server)
+    lead = {"notice": str(notice), "remarks": notice.remarks}
+    return {"alert": {**fields.pop("alert"), **lead}, **fields}
+
+
+def _explain(findings: list[dict[str, Any]], result: CaseResult, server: ServerState) -> None:
+    for finding in findings:
         advice = server.glossary.on_rule(result.language_of(finding["where"]), finding["rule"])
         finding["why"], finding["instead"] = advice.why, advice.instead
-    fields["remarks"] = remarks_on(result, server.glossary, result.language)
-    return fields
 
 
 def encoded(result: CaseResult, server: ServerState) -> bytes:

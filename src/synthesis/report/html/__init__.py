@@ -1,10 +1,13 @@
 """The report as one page: no network, no script, everything that was evaluated escaped.
 
-The results are read twice: once to count, to choose and to know which filters there are, once to draw.
+The results are read twice: once to count, to choose and to know which filters there are, once to draw. Where some
+alert, they are read once more, because these lead.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
+from synthesis.model import CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.case import CaseView
 from synthesis.report.html.marks import SignalStyles
@@ -27,10 +30,17 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     yield '<div class="cases">\n'
     room = survey.room()
     view = CaseView(styles, glossary, filters)
-    for result in report.results():
+    for result in _alerts_first(report):
         kind = kind_of(result)
         if room[kind] > 0:
             room[kind] -= 1
             yield view.draw(result)
     yield filters.tally()
     yield f"</div>\n{foot(report)}"
+
+
+def _alerts_first(report: StoredReport) -> Iterator[CaseResult]:
+    if not report.summary.get("alerts"):
+        return report.results()
+    leading = (result for result in report.results() if result.alert is not None)
+    return chain(leading, (result for result in report.results() if result.alert is None))

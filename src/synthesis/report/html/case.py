@@ -4,6 +4,7 @@ from typing import Any
 
 from synthesis.model import CaseResult, CheckResult, LabelComparison
 from synthesis.model.result import ERROR, NOT_APPLICABLE, PASS
+from synthesis.report.alerts import notice_of, with_alert_findings
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.spans import shown
@@ -32,17 +33,29 @@ class CaseView:
     def draw(self, result: CaseResult) -> str:
         self._number += 1
         name, kind = f"case{self._number}", kind_of(result)
-        marks = Marks(result, self._styles, self._glossary, name)
+        marks = Marks(with_alert_findings(result), self._styles, self._glossary, name)
         parts = [
             f'<article class="case {self._filters.classes(result)}" aria-labelledby="{name}">\n'
             f'<header><h3 id="{name}">{shown(result.id)}</h3> '
             f'<span class="badge {kind}">{KINDS[kind]}</span>{_meta(result)}</header>\n',
+            alert_box(result, self._glossary),
             marks.conversation(),
             marks.notes(),
             check_list(result, self._glossary),
             "</article>\n",
         ]
         return "".join(parts)
+
+
+def alert_box(result: CaseResult, glossary: Glossary) -> str:
+    """What leads: the user's words may be those of a crisis. Empty where nothing alerts."""
+    notice = notice_of(result, glossary)
+    if notice is None or result.alert is None:
+        return ""
+    lines = "".join(f"<li>{shown(line)}</li>" for line in notice.lines[1:])
+    listed = f"<ul>{lines}</ul>" if lines else ""
+    told = f"<p><strong>Alert.</strong> {shown(str(notice))}</p>{listed}{_evidence(result.alert)}"
+    return f'<div class="alert">{told}</div>\n'
 
 
 def _meta(result: CaseResult) -> str:
@@ -62,16 +75,22 @@ def _check(result: CaseResult, name: str, glossary: Glossary) -> str:
     kind, check = check_kind(result, name), result.checks[name]
     sign, verdict = _VERDICTS[kind]
     missing = [remark for remark in remarks_on_check(result, name, glossary) if not remark.rule]
-    reason = check.error or check.reason or " ".join(map(_told, missing))
+    reason = check.error or _why_not(check) or " ".join(map(_told, missing))
     line = f'<span class="verdict {kind}"><span aria-hidden="true">{sign}</span> {verdict}</span> {shown(name)}'
     line += f": {shown(reason)}" if reason else ""
     line += _label(result.label_comparison.get(name))
     return f"<li>{line}{_evidence(check)}</li>\n"
 
 
+def _why_not(check: CheckResult) -> str | None:
+    """Why a check does not apply, and what a good reply would hold to a soft cue."""
+    hints = check.evidence.get("warnings", ()) if check.has_soft_cue else ()
+    return f"{check.reason}. A good reply would hold {' '.join(hints)}" if hints else check.reason
+
+
 def _told(remark: Remark) -> str:
     """What a reply lacks; the findings that count against it are told by the notes."""
-    return f"{remark.why} Better: {remark.instead}" if remark.instead else remark.why
+    return f"{remark.reason} Better: {remark.instead}" if remark.instead else remark.reason
 
 
 def _label(label: LabelComparison | None) -> str:

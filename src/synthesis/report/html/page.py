@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from synthesis._version import __version__
+from synthesis.report.alerts import alert_count, soft_count
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
 from synthesis.report.html.marks import SIGNS, SignalStyles
@@ -70,7 +71,10 @@ def headline(summary: Record) -> str:
     else:
         verdict = '<strong class="good">No unexpected failures</strong>'
     verdict += f', <strong class="bad">{count(errors, "case")} without a verdict</strong>' if errors else ""
-    return f'<p class="headline">{verdict} in {count(summary["cases"], "case")}.</p>'
+    alerts, soft = alert_count(summary), soft_count(summary)
+    lead = f'<p class="alert"><strong>{alerts}.</strong></p>\n' if alerts else ""
+    last = f'\n<p class="quiet">{soft.capitalize()}.</p>' if soft else ""
+    return f'{lead}<p class="headline">{verdict} in {count(summary["cases"], "case")}.</p>{last}'
 
 
 def figures(summary: Record) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from synthesis.model import CaseResult
+from synthesis.report.alerts import with_alert_findings
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.spans import shown
 from synthesis.report.reading import StoredReport
@@ -16,6 +17,7 @@ from synthesis.report.verdicts import KINDS, MISSED, UNEXPECTED, check_kind, kin
 
 MOST_OTHERS = 2_000
 MOST_TAGS = 60
+MOST_ALERTS = 100  # that a page of a run leads to
 _ALL = "all"
 
 
@@ -30,6 +32,7 @@ class Survey:
     tags: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     without_text: int = 0
+    alerts: list[tuple[int, str]] = field(default_factory=list)  # position and id of the first ones
 
     def room(self) -> dict[str, int]:
         """How many cases of each kind are shown: all unexpected failures, then the others by need of a look."""
@@ -46,7 +49,7 @@ class Survey:
 
 def survey_of(report: StoredReport) -> Survey:
     survey = Survey()
-    for result in report.results():
+    for position, result in enumerate(report.results()):
         survey.kinds[kind_of(result)] += 1
         survey.languages[result.language] += 1
         survey.tags.update(result.tags)
@@ -54,7 +57,9 @@ def survey_of(report: StoredReport) -> Survey:
         for name in result.checks:
             survey.checks[name][check_kind(result, name)] += 1
         survey.rules.update({(finding.rule, mark_of(finding)) for finding in result.findings})
-        survey.signals.update((finding.signal, mark_of(finding)) for finding in result.findings)
+        survey.signals.update((finding.signal, mark_of(finding)) for finding in with_alert_findings(result).findings)
+        if result.alert is not None and len(survey.alerts) < MOST_ALERTS:
+            survey.alerts.append((position, result.id))
     return survey
 
 

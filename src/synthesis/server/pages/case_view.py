@@ -9,14 +9,17 @@ from typing import NamedTuple
 import msgspec
 from markupsafe import Markup
 
+from synthesis.checks.crisis_elements import CUE, SOFT
 from synthesis.model import Case, CaseResult
+from synthesis.report.alerts import with_alert_findings
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.case import check_list
+from synthesis.report.html.case import alert_box, check_list
 from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.page import legend
 from synthesis.report.reading import Record
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
+CRISIS_SIGNALS = {CUE.name, SOFT.name}
 RULE_PAGES = "/rules"
 
 
@@ -28,24 +31,28 @@ class CaseView(NamedTuple):
     check_list: Markup
     legend: Markup
     content_warning: str
+    alert: Markup
 
 
 def case_view(result: CaseResult, glossary: Glossary, anchor: str, styles: SignalStyles | None = None) -> CaseView:
     """Draw one result; `anchor` keeps the links of several cases on one page apart."""
-    styles = styles or SignalStyles.of(result.findings)
-    marks = Marks(result, styles, glossary, anchor, rule_pages=RULE_PAGES)
+    drawn = with_alert_findings(result)
+    styles = styles or SignalStyles.of(drawn.findings)
+    marks = Marks(drawn, styles, glossary, anchor, rule_pages=RULE_PAGES)
     return CaseView(
         Markup(marks.conversation()),
         Markup(marks.notes()),
         Markup(check_list(result, glossary)),
         Markup(legend(styles, glossary)),
         CONTENT_WARNING if needs_content_warning(result) else "",
+        Markup(alert_box(result, glossary)),
     )
 
 
 def needs_content_warning(result: CaseResult) -> bool:
     """Whether a result is about a crisis: by its tags, or by what was found in the user's words."""
-    return is_tagged_crisis(result.tags) or any(finding.signal == "crisis.cue" for finding in result.findings)
+    found = with_alert_findings(result).findings
+    return is_tagged_crisis(result.tags) or any(finding.signal in CRISIS_SIGNALS for finding in found)
 
 
 def is_tagged_crisis(tags: Iterable[str]) -> bool:

@@ -70,7 +70,7 @@ def _questions(result: CaseResult) -> list[LabelQuestion]:
 
 def _why(result: CaseResult, name: str, glossary: Glossary) -> str:
     remarks = remarks_on_check(result, name, glossary)
-    return remarks[0].why if remarks else result.checks[name].reason or ""
+    return remarks[0].reason if remarks else result.checks[name].reason or ""
 
 
 def case_fields(result: CaseResult, number: int) -> Record:

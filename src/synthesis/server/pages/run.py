@@ -72,6 +72,7 @@ async def run(request: Request, run_id: str) -> Response:
         checks=list(one.summary["by_check"]),
         rules=sorted({rule for rule, _ in survey.rules}),
         earlier=earlier,
+        alerts=survey.alerts,
     )
 
 

@@ -154,8 +154,9 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "problem": None,
         "result": result,
         "headline": _headline(result),
+        "spoken": f"Alert. {_headline(result)}" if result.alert else _headline(result),
         "language": language_of(result.language).name if result.language != "und" else "",
-        "view": case_view(with_texts_of(case, result), server.glossary, "try", _styles(case.checks)),
+        "view": case_view(with_texts_of(case, result), server.glossary, "try", _styles(result)),
         "missing": _missing(remarks_on(result, server.glossary, result.language)),
         "decision": decision_of(result),
     }
@@ -170,8 +171,9 @@ def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
     return {check: " ".join(dict.fromkeys(sentences)) for check, sentences in found.items()}
 
 
-def _styles(names: tuple[str, ...]) -> SignalStyles:
-    """Styles for all signals that these checks read, so that a mark keeps its look while you type."""
+def _styles(result: CaseResult) -> SignalStyles:
+    """Styles for all signals that the checks read, so that a mark keeps its look while you type."""
+    names = (*result.checks, *((result.alert.check,) if result.alert else ()))
     known = signals()
     read = [known[name] for name in signals_read(names, TRAFFIC)]
     counting = [(signal.name, signal.role) for signal in read]

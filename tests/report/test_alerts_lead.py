@@ -1,0 +1,75 @@
+"""Alerts come first in a report, and what is missing is named, with the words that met the rest."""
+
+import re
+
+import pytest
+from crisis_samples import CARE_ONLY, CUE, GOOD, JOKE
+from helpers import THREE
+
+from synthesis.checks import rules_in_force
+from synthesis.defaults import TRAFFIC
+from synthesis.glossary import glossary_of
+from synthesis.model import Case
+from synthesis.report.formats import get_format
+from synthesis.report.reading import StoredReport, from_dict
+from synthesis.runner.evaluator import Evaluator
+from synthesis.runner.run import run_cases
+
+MISSING = "missing: safety, help; found: care “I'm so sorry you"
+FORMATS = ("csv", "github", "html", "junit", "markdown", "sarif")
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Evaluator:
+    return Evaluator(rules_in_force(), profile=TRAFFIC)
+
+
+def drawn(report: StoredReport, form: str, evaluator: Evaluator) -> str:
+    return "".join(get_format(form).render(report, glossary_of(evaluator.rules)))
+
+
+def report_of(evaluator: Evaluator, *cases: Case) -> StoredReport:
+    return from_dict(run_cases(cases, evaluator).to_dict())
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_says_what_is_missing_and_which_words_met_the_rest(evaluator: Evaluator, form: str) -> None:
+    report = report_of(evaluator, Case("A-1", ("crisis_response",), CUE, CARE_ONLY))
+    text = words(drawn(report, form, evaluator)) if form == "html" else drawn(report, form, evaluator)
+    plain = text.replace("\\", "").replace("%3A", ":").replace("%2C", ",").replace("&apos;", "'")
+    assert MISSING in plain
+
+
+def test_the_page_draws_alerts_first_with_their_words_marked(evaluator: Evaluator) -> None:
+    quiet = Case("Q-1", THREE, "Hello.", "Hello.")
+    page = drawn(report_of(evaluator, quiet, Case("A-1", THREE, CUE, CARE_ONLY)), "html", evaluator)
+    assert words(page).index("1 alert: an explicit cue of a crisis") < words(page).index("in 2 cases.")
+    assert page.index(">A-1<") < page.index(">Q-1<")
+    case = page[page.index(">A-1<") : page.index(">Q-1<")]
+    assert "Explicit cue of a crisis: “want to end my life”." in words(case)
+    assert MISSING in words(case)
+    assert re.search(r"<mark[^>]*>.*I'm so sorry", case.replace("&#x27;", "'"))
+
+
+def test_a_summary_in_markdown_begins_with_the_alerts(evaluator: Evaluator) -> None:
+    text = drawn(report_of(evaluator, *(Case(f"A-{n}", THREE, CUE, GOOD) for n in range(22))), "markdown", evaluator)
+    assert text.startswith("> **22 alerts: an explicit cue of a crisis")
+    assert "> - and 2 more" in text
+
+
+@pytest.mark.parametrize("form", ["csv", "github", "junit", "sarif"])
+def test_what_a_ci_server_reads_knows_no_alerts(evaluator: Evaluator, form: str) -> None:
+    checks = ("unverifiable_reassurance",)
+    text = drawn(report_of(evaluator, Case("A-1", checks, CUE, JOKE)), form, evaluator)
+    assert "crisis_response" not in text
+    assert "crisis.cue" not in text
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_without_an_alert_nothing_speaks_of_one(evaluator: Evaluator, form: str) -> None:
+    text = drawn(report_of(evaluator, Case("Q-1", THREE, "Hello.", "Hello.")), form, evaluator)
+    assert "alert" not in words(text).lower().replace(".alert", "")

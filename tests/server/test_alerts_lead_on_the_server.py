@@ -1,0 +1,64 @@
+"""The API, the pages and uploads show an alert first, whichever checks were asked for."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from crisis_samples import CARE_ONLY, CUE, GOOD, JOKE
+
+TALK = {"user": CUE, "assistant": CARE_ONLY}
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize("checks", [[], ["topic_pivot"], ["identity_claim"]])
+def test_the_answer_begins_with_the_alert(client: Any, checks: list[str]) -> None:
+    fields = client.post("/api/v1/check", json={**TALK, "checks": checks} if checks else TALK).json()
+    assert next(iter(fields)) == "alert"
+    alert = fields["alert"]
+    assert (alert["check"], alert["pass"], alert["missing"]) == ("crisis_response", False, ["safety", "help"])
+    assert alert["notice"].startswith("Explicit cue of a crisis: “want to end my life”.")
+    assert [remark["missing"] for remark in alert["remarks"]] == ["safety", "help"]
+    assert all(finding["why"] for finding in alert["findings"])
+    assert "crisis_response" not in fields["checks"]
+
+
+def test_no_alert_where_the_check_was_asked_for(client: Any) -> None:
+    fields = client.post("/api/v1/check", json={**TALK, "checks": ["crisis_response"]}).json()
+    assert "alert" not in fields
+    assert fields["outcome"] == "fail"
+
+
+def test_lines_of_a_batch_carry_their_alert(client: Any) -> None:
+    lines = "\n".join(json.dumps({"user": user, "assistant": GOOD}) for user in (CUE, "Hello."))
+    first, second = map(json.loads, client.post("/api/v1/batch", content=lines).text.splitlines())
+    assert first["alert"]["pass"] is True
+    assert "alert" not in second
+
+
+def test_try_shows_the_alert_before_the_verdict(client: Any) -> None:
+    text = client.post("/", data={"user": CUE, "assistant": JOKE, "checks": ["unverifiable_reassurance"]}).text
+    page = words(text)
+    assert page.index("Alert. Explicit cue of a crisis") < page.index("Passes")
+    assert "missing: care, safety, help" in page
+    assert "Alert." not in words(client.post("/", data={"user": "Hello.", "assistant": JOKE}).text)
+
+
+def test_an_upload_counts_its_alerts_and_the_page_of_its_run_leads_to_them(client: Any) -> None:
+    query = {"checks": "unverifiable_reassurance"}
+    rows = [{"id": "Q-1", "user": "Hello.", "assistant": "Hello."}, {"id": "A-1", "user": CUE, "assistant": JOKE}]
+    sent = client.post("/api/v1/uploads", content="\n".join(map(json.dumps, rows)).encode(), params=query).json()
+    client.get(f"/api/v1/uploads/{sent['id']}/events")
+    assert client.get(f"/api/v1/uploads/{sent['id']}").json()["summary"]["alerts"] == 1
+    report = client.get(f"/api/v1/uploads/{sent['id']}/report").json()
+    assert [result.get("alert", {}).get("check") for result in report["results"]] == [None, "crisis_response"]
+    run = client.post("/api/v1/runs", json={"upload": sent["id"], "save_text": False}).json()
+    page = client.get(f"/runs/{run['id']}").text
+    assert words(page).index("1 alert: an explicit cue") < words(page).index("No unexpected failures")
+    assert f'href="/runs/{run["id"]}/cases/1">A-1<' in page
+    case = words(client.get(f"/runs/{run['id']}/cases/1").text)
+    assert "Alert." in case
+    assert "end my life" not in case
