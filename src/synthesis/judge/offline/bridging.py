@@ -52,11 +52,15 @@ def is_frame(claim: Claim) -> bool:
     """A heading, a question back, a pleasantry or a refusal: nothing that the context could support."""
     return (
         claim.heading
-        or claim.text.rstrip("\"')").endswith(("?", "？"))
+        or is_question(claim)
         or bool(_PLEASANTRY.match(claim.text))
         or says_nothing_found(claim.text)
         or not any(token.is_content for token in claim.tokens)
     )
+
+
+def is_question(claim: Claim) -> bool:
+    return claim.text.rstrip("\"')").endswith(("?", "？"))
 
 
 def question_stems(question: str) -> frozenset[str]:
