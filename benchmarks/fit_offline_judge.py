@@ -21,7 +21,7 @@ from protocol import READ, group_of
 from synthesis.judge.offline.claims import split_claims, split_passage
 from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.judge import check_claims
-from synthesis.judge.offline.scoring import Features, extract_weight, features_of, log_support, score_limit
+from synthesis.judge.offline.scoring import Features, extract_weight, features_of, log_support, score_limit, weights
 from synthesis.judge.offline.support import support_of
 
 FITTED, LEFT_OUT = ("wice_dev", "begin_dev"), "qags_dev"
@@ -161,7 +161,7 @@ class Map(NamedTuple):
     def passes(self, row: Row) -> bool:
         share = extract_weight(row.features)
         own = sum(weight * term for weight, term in zip(self.own, row.terms(), strict=True))
-        copied = self.extract[0] + self.extract[1] * row.features.support
+        copied = max(weights().extract.floor, self.extract[0] + self.extract[1] * row.features.support)
         return row.fine and (1 - share) * own + share * copied >= 0
 
 

@@ -111,8 +111,8 @@ def test_the_verdict_shows_what_made_the_score():
 
 def test_one_unknown_name_in_a_long_answer_does_not_fail_it():
     answer = (
-        "The harbour bridge was opened in 1932. Mayor Anna Lind opened it. It carries 40,000 cars every day. "
-        "The toll is not charged at night. Repairs to the northern tower are planned, says Otto Brandt."
+        "In 1932 the bridge in the harbour was opened. The mayor who opened it was Anna Lind. Cars use it every day, "
+        "40,000 of them. At night no toll is charged. Next spring the northern tower will see repairs, says Otto."
     )
     assert faithfulness(answer) == 4
 

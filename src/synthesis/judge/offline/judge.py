@@ -18,20 +18,27 @@ from synthesis.judge.offline.claims import Claim, split_claims
 from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.courses import CourseEvidence, admits_loose_fit
 from synthesis.judge.offline.scoring import OWN_WORDS, Faithfulness, faithfulness
+from synthesis.judge.offline.scripts import refuse_incomparable
 from synthesis.judge.offline.support import Support, support_of
 from synthesis.judge.offline.tokens import language_of
 
 AXES = ("faithfulness", "completeness")
 MOST_CLAIMS = 300
 WHAT_IT_IS = "Offline judge: a comparison of words, not an understanding of them."
+# Completeness went with the scores of experts no better than length alone does (Spearman 0.11).
+NOT_VALIDATED = "Completeness offline is not validated: no agreement with people was found."
 
 
 class OfflineJudge:
     """Compares words; needs no key and no network, and gives the same verdict every time."""
 
     def judge(self, case: TestCase, rubric: Rubric) -> Verdict:
-        """A verdict on faithfulness and completeness, with the evidence for each claim in `details`."""
+        """A verdict on faithfulness and completeness, with the evidence for each claim in `details`.
+
+        Raises LanguageError for a sample whose words cannot be compared.
+        """
         _refuse_other_axes(rubric)
+        refuse_incomparable(case)
         claims = split_claims(case.answer)
         read = claims[:MOST_CLAIMS]
         courses = _courses(case)
@@ -43,7 +50,7 @@ class OfflineJudge:
         limits = _limits(len(claims), index)
         verdicts = {
             "faithfulness": AxisVerdict(faithful.score, " ".join([WHAT_IT_IS, faithful.reasoning, *limits])),
-            "completeness": AxisVerdict(complete, f"{WHAT_IT_IS} {why}"),
+            "completeness": AxisVerdict(complete, f"{WHAT_IT_IS} {NOT_VALIDATED} {why}"),
         }
         details = {
             "judge": "offline",

@@ -31,6 +31,7 @@ class OwnWordsWeights(msgspec.Struct, frozen=True):
 class ExtractWeights(msgspec.Struct, frozen=True):
     bar: float
     slope: float
+    floor: float
 
 
 class Weights(msgspec.Struct, frozen=True):
@@ -98,7 +99,7 @@ def contributions(features: Features) -> dict[str, float]:
     return {
         "support": (1 - share) * above,
         "conflicts": (1 - share) * own.conflicts * features.conflicts,
-        "copying": share * extract.slope * (features.support - extract.bar),
+        "copying": share * max(extract.floor, extract.slope * (features.support - extract.bar)),
     }
 
 

@@ -57,6 +57,7 @@ class UnjudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     hash: str
     question: str | None = None
     reason: str
+    kind: str | None = None
     calls: int
     failed_at: str
     token_usage: list[Document] | msgspec.UnsetType = msgspec.UNSET
