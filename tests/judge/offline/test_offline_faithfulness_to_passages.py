@@ -38,6 +38,10 @@ def test_what_speaks_against_the_context_is_named_and_fails(answer, note):
     assert verdict.axes["faithfulness"].score <= 2
 
 
+def test_two_ways_to_deny_the_same_are_no_conflict():
+    assert judged("At night no toll is charged.").details["claims"][0]["notes"] == []
+
+
 def test_names_that_change_places_are_noticed():
     context = ("Alice Moreau trained Boris Petrov before the race in Lyon.",)
     straight = judged("Alice Moreau trained Boris Petrov before the race.", context)

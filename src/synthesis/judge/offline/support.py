@@ -150,8 +150,8 @@ def denied(tokens: Sequence[Token]) -> set[str]:
 def denial_mismatch(tokens: Sequence[Token], window: Window) -> list[str]:
     """Words that the claim denies and the window affirms, or the reverse."""
     here, there = denied(tokens), denied(window.tokens)
-    if not here and not there:
-        return []
+    if bool(here) == bool(there):
+        return []  # where both deny, "no toll is charged" and "the toll is not charged" say the same
     affirmed_here = _contents(tokens) - here
     affirmed_there = _contents(window.tokens) - there
     turned = (here & affirmed_there - there) | (there & affirmed_here - here)
