@@ -84,6 +84,12 @@ def test_a_stray_name_in_another_script_needs_no_dictionary():
     assert judged(answer).axes["faithfulness"].score >= 3
 
 
+@pytest.mark.usefixtures("without_icu")
+def test_an_english_answer_is_compared_with_the_english_part_of_its_context():
+    context = ("The harbour bridge was opened in 1932.", SEGMENTED[0][1])
+    assert judged("The harbour bridge was opened in 1932.", context).axes["faithfulness"].score == 5
+
+
 @pytest.mark.parametrize(
     ("answer", "context"),
     [

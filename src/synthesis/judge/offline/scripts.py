@@ -22,7 +22,7 @@ def refuse_incomparable(case: TestCase) -> None:
     answer = scripts_of([case.answer])
     context = scripts_of(item if isinstance(item, str) else evidence_text(item) for item in case.context)
     for script, name in SEGMENTED.items():
-        if max(_share(answer, script), _share(context, script)) >= STRAY and not can_segment():
+        if _share(answer, script) >= STRAY and not can_segment():
             raise LanguageError(
                 f"{name} is written without spaces, and dividing it into words needs the extra 'segmentation'. {_CURE}"
             )
