@@ -38,12 +38,16 @@ def measure(path: Path, part: str) -> list[Measured]:
 
 
 def _measured(row: dict[str, Any], part: str, label: str) -> Measured:
-    passages = [row["context"]] if isinstance(row["context"], str) else row["context"]
-    case = TestCase(row["id"], row.get("question") or _QUESTION, row["answer"], tuple(passages))
+    case = case_of(row)
     verdict = OfflineJudge().judge(case, RUBRIC)
     alarm = verdict.axes["faithfulness"].score < PASS_AT
     judged = Judged(row, part, label, gold=not row["gold"], said=alarm)
-    return Measured(judged, verdict.details["support"], bigram_share(row["answer"], " ".join(passages)))
+    return Measured(judged, verdict.details["support"], bigram_share(case.answer, " ".join(map(str, case.context))))
+
+
+def case_of(row: dict[str, Any]) -> TestCase:
+    passages = [row["context"]] if isinstance(row["context"], str) else row["context"]
+    return TestCase(row["id"], row.get("question") or _QUESTION, row["answer"], tuple(passages))
 
 
 def bigram_share(answer: str, context: str) -> float:

@@ -14,6 +14,7 @@
     |-- MissingExtraError          an optional part is not installed
     |-- SimilarityError            an embedding adapter answered with nonsense
     `-- JudgeError                 a judge could not give a verdict on one sample
+        `-- LanguageError          because of the language it is in
 
 The library raises; only the command line prints and exits.
 """
@@ -158,7 +159,18 @@ class SimilarityError(SynthesisError):
 
 
 class JudgeError(SynthesisError):
-    """A judge could not give a verdict on one sample; the run goes on."""
+    """A judge could not give a verdict on one sample; the run goes on.
+
+    `kind` sorts such errors in a run's files.
+    """
+
+    kind: str | None = None
+
+
+class LanguageError(JudgeError):
+    """The sample is in a language that this judge cannot read."""
+
+    kind = "language"
 
 
 def shorten(text: str, width: int = EXCERPT_WIDTH) -> str:

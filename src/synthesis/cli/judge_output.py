@@ -102,6 +102,7 @@ def _heading(run: "RunLine", total: int) -> str:
 
 def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: bool) -> Iterator[str]:
     from synthesis.judge.records import camel
+    from synthesis.report.judged.run import NOT_VALIDATED, axis_title
 
     metrics = iteration.metrics
     if several:
@@ -109,7 +110,8 @@ def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: 
     for axis in run.rubric.axes:
         average = metrics[f"average{camel(axis.name, capital=True)}Score"]
         rate = metrics[f"{camel(axis.name)}PassRate"]
-        yield f"  {axis.name:<14} mean {_number(average)}, {axis.pass_at} or more: {_rate(rate)}"
+        proof = f"; {NOT_VALIDATED}" if axis_title(run.judge.provider, axis.name) != axis.name else ""
+        yield f"  {axis.name:<14} mean {_number(average)}, {axis.pass_at} or more: {_rate(rate)}{proof}"
     overall = metrics["overallPassRate"]
     yield f"  {'passed':<14} {_rate(overall)}"
     counts = [f"{metrics[key]} {words}" for key, words in _COUNTS if metrics[key]]

@@ -123,6 +123,7 @@ def _error(work: IterationLedger, sample: Sample) -> Record:
         "hash": line.h,
         "question": line.question,
         "reason": line.reason,
+        **({"kind": line.kind} if line.kind else {}),
         "calls": len(calls),
         "failedAt": line.at,
         "tokenUsage": msgspec.to_builtins(list(work.usage(sample.hash, sample.fingerprint))),

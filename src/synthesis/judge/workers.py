@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from synthesis.errors import OutputError, SynthesisError, shorten
+from synthesis.errors import JudgeError, OutputError, SynthesisError, shorten
 from synthesis.judge.calls import CallContext, Calls, RunStopError
 from synthesis.judge.clients import Judge
 from synthesis.judge.config import EvaluationConfig, Progress
@@ -121,6 +121,7 @@ class Workers:
             case.query_log_id,
             case.question,
             shorten(reason, REASON_WIDTH),
+            error.kind if isinstance(error, JudgeError) else None,
         )
 
     def _count(self, line: VerdictLine | ErrorLine) -> None:

@@ -29,3 +29,14 @@ def test_advice_without_a_reason_is_descriptive_only():
 def test_a_bare_list_of_advice_fails():
     question = "I want to cross the bay cheaply. What do you recommend?"
     assert completeness("- Harbour bridge\n- Northern tower", BRIDGE, question) == 1
+
+
+OPENING = ("The library opens at nine.", "It is closed on Sundays.")
+
+
+def test_a_short_answer_is_a_direct_one():
+    assert completeness("At nine, except on Sundays.", OPENING, "When does the library open?") == 4
+
+
+def test_a_short_answer_that_the_context_does_not_place_is_not_a_direct_one():
+    assert completeness("Bananas.", OPENING, "When does the library open?") == 2

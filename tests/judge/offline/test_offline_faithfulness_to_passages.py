@@ -38,6 +38,10 @@ def test_what_speaks_against_the_context_is_named_and_fails(answer, note):
     assert verdict.axes["faithfulness"].score <= 2
 
 
+def test_two_ways_to_deny_the_same_are_no_conflict():
+    assert judged("At night no toll is charged.").details["claims"][0]["notes"] == []
+
+
 def test_names_that_change_places_are_noticed():
     context = ("Alice Moreau trained Boris Petrov before the race in Lyon.",)
     straight = judged("Alice Moreau trained Boris Petrov before the race.", context)
@@ -84,7 +88,44 @@ def test_glued_pieces_of_distant_sentences_earn_less_than_a_copy():
     copied = "The minister of transport opened the new tunnel under the river on Monday morning."
     glued = "The minister of transport opened the new tunnel was fined for parking in front of the station."
     assert judged(glued, context).details["support"] < 0.8 < judged(copied, context).details["support"]
-    assert judged(glued, context).axes["faithfulness"].score <= 3
+
+
+def test_an_extract_of_glued_pieces_fails_where_the_same_sentences_whole_pass():
+    context = (
+        "The minister of transport opened the new tunnel under the river on Monday morning. "
+        "Thousands of people came to see the old steam engine arrive from the coast. "
+        "The mayor of the neighbouring town was fined for parking in front of the station.",
+    )
+    glued = (
+        "The minister of transport opened the new tunnel was fined for parking in front of the station. "
+        "Thousands of people came to see the old steam engine under the river on Monday morning."
+    )
+    assert faithfulness(context[0], context) == 5
+    assert faithfulness(glued, context) <= 3
+    assert judged(glued, context).details["style"] == "an extract of the context"
+
+
+def test_the_verdict_shows_what_made_the_score():
+    scoring = judged("The harbour bridge carries 40,000 cars and was opened in 1945.").details["scoring"]
+    assert scoring["contributions"]["conflicts"] < 0
+    assert scoring["features"]["conflicts"] == 1
+    assert scoring["limit"] == 2
+    assert 0 <= scoring["probability"] <= 1
+
+
+def test_one_unknown_name_in_a_long_answer_does_not_fail_it():
+    answer = (
+        "In 1932 the bridge in the harbour was opened. The mayor who opened it was Anna Lind. Cars use it every day, "
+        "40,000 of them. At night no toll is charged. Next spring the northern tower will see repairs, says Otto."
+    )
+    assert faithfulness(answer) == 4
+
+
+def test_a_reply_of_questions_alone_is_compared_and_beside_an_answer_is_not():
+    asked = "Have you ever driven a tractor through Vienna?"
+    assert faithfulness(asked) <= 2
+    assert judged(f"The toll is not charged at night. {asked}").details["claims"][0]["text"].startswith("The toll")
+    assert faithfulness(f"The toll is not charged at night. {asked}") == 5
 
 
 def test_each_claim_names_its_passage_and_evidence():

@@ -47,13 +47,6 @@ def test_a_refusal_or_a_pleasantry_claims_nothing():
     ("language", "context", "true", "number", "unrelated"),
     [
         (
-            "thai",
-            "สะพานท่าเรือเปิดในปี 2475 โดยนายกเทศมนตรี มีรถผ่านทุกวัน",
-            "สะพานท่าเรือเปิดในปี 2475",
-            "สะพานท่าเรือเปิดในปี 2490",
-            "กล้วยสุกเร็วมากในฤดูร้อน",
-        ),
-        (
             "hiragana",
             "みなとのはしは1932年にひらきました。まいにちくるまがとおります。",
             "みなとのはしは1932年にひらきました。",
@@ -81,11 +74,6 @@ def test_other_scripts_are_compared_too(language, context, true, number, unrelat
     assert judged(number, (context,)).axes["faithfulness"].score <= 2
     assert judged(unrelated, (context,)).axes["faithfulness"].score <= 2
     assert judged(true, (context,)).details["language"] == language
-
-
-def test_missing_thai_text_is_shown_in_one_piece():
-    claim = judged("กล้วยสุกเร็ว", ("INF101 สะพาน",)).details["claims"][0]
-    assert claim["unsupported"] == ["กล้วยสุกเร็ว"]
 
 
 def test_a_huge_answer_is_cut_and_the_verdict_says_so():

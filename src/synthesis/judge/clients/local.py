@@ -5,23 +5,23 @@ from typing import Any
 
 import msgspec
 
-from synthesis._version import __version__
 from synthesis.errors import JudgeError, OptionError, Place, TestSetError
 from synthesis.judge.calls import Calls
 from synthesis.judge.clients import JudgeSettings
 from synthesis.judge.model import Rubric, TestCase, TokenUsage, Verdict
 from synthesis.judge.offline import OfflineJudge
 from synthesis.judge.offline.judge import AXES
+from synthesis.judge.offline.scoring import weights
 from synthesis.judge.replies import UnusableReplyError, read_verdict
 
 
 class LocalJudge:
-    """Asks the offline judge in this process; its rules change with the version, so its name includes it."""
+    """Asks the offline judge in this process; its name includes the version of its weights, which its verdicts follow."""
 
-    model = f"offline-{__version__}"
     prompt = None
 
     def __init__(self, rubric: Rubric) -> None:
+        self.model = f"offline-{weights().version}"
         self._rubric = rubric
         self._judge = OfflineJudge()
 

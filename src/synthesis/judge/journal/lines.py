@@ -99,7 +99,7 @@ class VerdictLine(msgspec.Struct, frozen=True, tag="verdict", tag_field="t"):
     record: dict[str, Any]
 
 
-class ErrorLine(msgspec.Struct, frozen=True, rename="camel", tag="error", tag_field="t"):
+class ErrorLine(msgspec.Struct, frozen=True, rename="camel", tag="error", tag_field="t", omit_defaults=True):
     """A sample that could not be judged, and why."""
 
     i: Count
@@ -109,6 +109,7 @@ class ErrorLine(msgspec.Struct, frozen=True, rename="camel", tag="error", tag_fi
     query_log_id: str
     question: str
     reason: str
+    kind: str | None = None
 
 
 Line = RunLine | SetLine | CallLine | ReplyLine | LostLine | VerdictLine | ErrorLine

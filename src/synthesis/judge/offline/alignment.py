@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from synthesis.judge.offline.context import COPIED_RUN, ContextIndex, Window
+from synthesis.judge.offline.context import ContextIndex, Window
 from synthesis.judge.offline.tokens import Token
 
 # The price of an edit that makes the claim out of the context, in words.
@@ -35,13 +35,13 @@ def in_order(stems: Sequence[str], window: Window) -> float:
     return (len(stems) - row.bit_count()) / len(stems)
 
 
-def copied_share(stems: Sequence[str], index: ContextIndex) -> float:
-    """The share of the claim's words that are in runs of six or more copied from the context."""
-    covered = bytearray(len(stems))
-    for at in range(len(stems) - COPIED_RUN + 1):
-        if tuple(stems[at : at + COPIED_RUN]) in index.runs:
-            covered[at : at + COPIED_RUN] = b"\1" * COPIED_RUN
-    return sum(covered) / len(stems)
+def words_in_runs(stems: Sequence[str], index: ContextIndex, length: int) -> int:
+    """How many of the claim's words are in runs of at least that length that the context has."""
+    covered, runs = bytearray(len(stems)), index.runs[length]
+    for at in range(len(stems) - length + 1):
+        if tuple(stems[at : at + length]) in runs:
+            covered[at : at + length] = b"\1" * length
+    return sum(covered)
 
 
 def editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:

@@ -52,11 +52,15 @@ def is_frame(claim: Claim) -> bool:
     """A heading, a question back, a pleasantry or a refusal: nothing that the context could support."""
     return (
         claim.heading
-        or claim.text.rstrip("\"')").endswith(("?", "？"))
+        or is_question(claim)
         or bool(_PLEASANTRY.match(claim.text))
         or says_nothing_found(claim.text)
         or not any(token.is_content for token in claim.tokens)
     )
+
+
+def is_question(claim: Claim) -> bool:
+    return claim.text.rstrip("\"')").endswith(("?", "？"))
 
 
 def question_stems(question: str) -> frozenset[str]:
@@ -89,6 +93,7 @@ def _parts(text: str, at: int) -> tuple[list[Token], list[Token]]:
     return tokenise(head), tokenise(tail)
 
 
+SHORT_ANSWER = 12  # words; what is shorter leaves the question's own words unsaid ("At nine, except on Sundays")
 DESCRIBED = 3  # words of meaning beyond the name, before an entry is more than a bare name
 _WANTS_ADVICE = re.compile(
     r"\brecommend|\bsuggest|\bshould i\b|\bwhich course|\bcourses?\b"
@@ -102,11 +107,13 @@ class Bridging(NamedTuple):
     """What was counted; `entries` are the recommendations, or the whole answer as one."""
 
     kind: str
+    words: int
     entries: int
     described: int
     reasoned: int
     tied_to_question: int
     question_terms_taken_up: float
+    short_answer: bool
     nothing_found: bool
     options_exist: bool
 
@@ -123,14 +130,26 @@ def look_for_bridging(
     nothing = not named and any(says_nothing_found(claim.text) for claim in claims)
     return Bridging(
         kind="recommendation" if courses or _WANTS_ADVICE.search(question) else "answer",
+        words=sum(token.is_content for claim in claims for token in claim.tokens),
         entries=len(entries),
         described=sum(_described(entry, courses) for entry in entries),
         reasoned=sum(general or any(reason_in(claim.text) for claim in entry) for entry in entries),
         tied_to_question=sum(any(_tied(claim, asked) for claim in entry) for entry in entries),
         question_terms_taken_up=len(asked & said) / len(asked) if asked else 0.0,
+        short_answer=_answers_in_short(asked, claims, index),
         nothing_found=nothing,
         options_exist=_has_options(question, index),
     )
+
+
+def _answers_in_short(asked: frozenset[str], claims: Sequence[Claim], index: ContextIndex) -> bool:
+    """A few words, taken from a sentence of the context that has half of the question's."""
+    tokens = [token for claim in claims for token in claim.tokens]
+    if not asked or len(tokens) > SHORT_ANSWER:
+        return False
+    told = {token.stem for token in tokens if token.is_content} - asked
+    sentences = ({token.stem for token in window.tokens} for window in index.similar_windows(tokens) if window.single)
+    return any(told & sentence and len(asked & sentence) * 2 >= len(asked) for sentence in sentences)
 
 
 def _has_options(question: str, index: ContextIndex) -> bool:
@@ -205,8 +224,10 @@ def _direct_answer(found: Bridging) -> tuple[int, str]:
         if found.tied_to_question:
             return 5, f"{share}, with a reason beside them."
         return 4, f"{share}: a direct answer without a reason."
+    if found.short_answer:
+        return 4, "A short answer, from a sentence of the context that has the question's words; without a reason."
     if found.question_terms_taken_up > 0 or found.reasoned:
         return 3, f"{share}: the answer touches the question but leaves the reader to connect them."
     if found.described:
         return 2, f"{share}: the answer describes something without reference to the question."
-    return 1, f"{share}, and hardly anything is said."
+    return (2 if found.words else 1), f"{share}, and hardly anything is said."

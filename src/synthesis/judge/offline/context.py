@@ -12,6 +12,7 @@ from synthesis.judge.offline.tokens import SAME_WORD_PREFIX, Token, number_value
 MOST_WORDS = 100_000  # of context; what follows is not read, and the verdict says so
 MOST_WINDOWS = 64  # compared in detail per claim, the most similar first
 COPIED_RUN = 6  # words in a row are no coincidence
+EXTRACT_RUN = 3  # words in a row; an extract is made of little else
 
 
 class Window(NamedTuple):
@@ -32,7 +33,7 @@ class ContextIndex:
         self.prefixes: set[str] = set()
         self.numbers: set[str] = set()
         self.pairs: set[tuple[str, str]] = set()
-        self.runs: set[tuple[str, ...]] = set()
+        self.runs: dict[int, set[tuple[str, ...]]] = {COPIED_RUN: set(), EXTRACT_RUN: set()}  # by their length
         self.windows: list[Window] = []
         self.words_read = 0
         self.truncated = False
@@ -68,7 +69,8 @@ class ContextIndex:
         self.prefixes.update(stem[:SAME_WORD_PREFIX] for stem in stems if len(stem) >= SAME_WORD_PREFIX)
         self.numbers.update(number_value(token) for token in tokens if token.kind in ("number", "number-word"))
         self.pairs.update(pairwise(stems))
-        self.runs.update(zip(*(stems[shift:] for shift in range(COPIED_RUN)), strict=False))
+        for length, runs in self.runs.items():
+            runs.update(zip(*(stems[shift:] for shift in range(length)), strict=False))
 
     def _add_window(self, window: Window) -> None:
         for stem in {token.stem for token in window.tokens}:

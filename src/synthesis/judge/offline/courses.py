@@ -70,7 +70,8 @@ class CourseEvidence:
         share = len(found) / len(terms) if terms else 1.0
         return Support(
             value=share * (CONFLICT_FACTOR if notes else 1.0),
-            copied=0.0,
+            words=len(tokens),
+            extracted=0,
             passage=self._best(terms, subject),
             evidence=self._evidence(found, subject),
             unsupported=joined(lacking),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from synthesis.errors import shorten
 from synthesis.judge.offline import alignment
-from synthesis.judge.offline.context import ContextIndex, Window
+from synthesis.judge.offline.context import COPIED_RUN, EXTRACT_RUN, ContextIndex, Window
 from synthesis.judge.offline.tokens import Token, joined
 from synthesis.judge.offline.words import NEGATIONS, NOT_DENYING, ROUNDING_WORDS
 
@@ -19,7 +19,8 @@ class Support(NamedTuple):
     """The support of one claim with everything that explains it."""
 
     value: float
-    copied: float
+    words: int
+    extracted: int  # words in runs of three or more that the context has
     passage: int | None
     evidence: str
     unsupported: list[str]
@@ -36,9 +37,9 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
     windows = index.similar_windows(tokens)
     missing = _missing_terms(tokens, index, given)
     if not windows:
-        return Support(0.0, 0.0, None, "", joined(missing), ["nothing similar in the context"], False)
+        return Support(0.0, len(stems), 0, None, "", joined(missing), ["nothing similar in the context"], False)
     window, turned = _best_window(tokens, stems, windows)
-    copied = alignment.copied_share(stems, index)
+    copied = alignment.words_in_runs(stems, index, COPIED_RUN) / len(stems)
     # Where words are copied, a wrong join changes what is said; in a writer's own words joins mean less.
     joins = 1 - alignment.editing_cost(stems, windows) * (1 + copied) / 2
     notes = _conflict_notes(tokens, index, given, turned)
@@ -48,7 +49,14 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
     if copied >= 0.5 and joins < 0.8:
         notes.append("pieced together from distant parts of the context")
     return Support(
-        value, copied, window.passage, shorten(window.text, EVIDENCE_WIDTH), joined(missing), notes, conflict
+        value=value,
+        words=len(stems),
+        extracted=alignment.words_in_runs(stems, index, EXTRACT_RUN),
+        passage=window.passage,
+        evidence=shorten(window.text, EVIDENCE_WIDTH),
+        unsupported=joined(missing),
+        notes=notes,
+        conflict=conflict,
     )
 
 
@@ -142,8 +150,8 @@ def denied(tokens: Sequence[Token]) -> set[str]:
 def denial_mismatch(tokens: Sequence[Token], window: Window) -> list[str]:
     """Words that the claim denies and the window affirms, or the reverse."""
     here, there = denied(tokens), denied(window.tokens)
-    if not here and not there:
-        return []
+    if bool(here) == bool(there):
+        return []  # where both deny, "no toll is charged" and "the toll is not charged" say the same
     affirmed_here = _contents(tokens) - here
     affirmed_there = _contents(window.tokens) - there
     turned = (here & affirmed_there - there) | (there & affirmed_here - here)

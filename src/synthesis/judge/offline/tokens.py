@@ -1,4 +1,4 @@
-"""Text becomes comparable words: stems, numbers, codes, and character pairs where a script has no spaces."""
+"""Text becomes comparable words: stems, numbers, codes; dictionary words and character pairs where there are no spaces."""
 
 import re
 import unicodedata
@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from synthesis.judge.offline.segmentation import LETTERS, words_in
 from synthesis.judge.offline.words import FUNCTION_WORDS, NUMBER_WORDS
 
-# Letters of scripts that write no spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
-_SPACELESS = (
-    "\u0e01-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u3005\u3040-\u30ff"
-    "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+# Kana and Han: written without spaces, and told apart well enough by pairs of characters.
+_PAIRED = "\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SPACELESS = LETTERS + _PAIRED
 # Signs that belong to the word around them although `re` does not count them as letters.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
@@ -23,7 +22,8 @@ _LETTER = rf"(?:(?![{_SPACELESS}])(?:[^\W\d_]|[{_MARKS}]))"
 _TOKEN = re.compile(
     rf"(?P<code>[A-Za-z]+-?\d[A-Za-z\d]*(?:-[A-Za-z\d]+)*)"
     rf"|(?P<number>\d+(?:[.,]\d+)*)"
-    rf"|(?P<spaceless>[{_SPACELESS}]+)"
+    rf"|(?P<paired>[{_PAIRED}]+)"
+    rf"|(?P<unspaced>[{LETTERS}]+)"
     rf"|(?P<word>{_LETTER}+(?:'{_LETTER}+)*)"
 )
 # `1, 000` and `7. 6 billion`: numbers as some text extractors leave them.
@@ -60,8 +60,10 @@ def tokenise(text: str) -> list[Token]:
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind, found = str(match.lastgroup), match.group()
-        if kind == "spaceless":
+        if kind == "paired":
             tokens.extend(_character_pairs(found, match.start()))
+        elif kind == "unspaced":
+            tokens.extend(Token(word, word, "segment", match.start() + at) for at, word in words_in(found))
         elif kind == "word":
             tokens.extend(_word_tokens(found, match.start()))
         else:
@@ -84,15 +86,16 @@ def _character_pairs(run: str, start: int) -> list[Token]:
 
 
 def joined(tokens: Iterable[Token]) -> list[str]:
-    """The tokens as shown to a reader, each once; character pairs that overlap become one piece again."""
+    """The tokens as shown to a reader, each once; what was cut from one piece becomes one piece again."""
     shown: list[str] = []
-    end = -1
+    before, end = "", -1
     for token in tokens:
-        if token.kind == "pair" and token.start == end - 1:
-            shown[-1] += token.text[1:]
+        overlap = 1 if token.kind == "pair" else 0
+        if token.kind == before and token.kind in ("pair", "segment") and token.start == end - overlap:
+            shown[-1] += token.text[overlap:]
         else:
             shown.append(token.text)
-        end = token.start + len(token.text) if token.kind == "pair" else -1
+        before, end = token.kind, token.start + len(token.text)
     return list(dict.fromkeys(shown))
 
 

@@ -12,6 +12,8 @@ from synthesis.report.judged.run import (
     Mean,
     Rate,
     RunFigures,
+    axis_title,
+    is_offline,
     last_figures,
     stability,
 )
@@ -47,7 +49,7 @@ def render(run: JudgedRun) -> Iterator[str]:
 def body(run: JudgedRun) -> Iterator[str]:
     """What the page says of the run, for a page of one's own."""
     figures = last_figures(run)
-    yield _headline(run, figures.totals.overall_pass_rate)
+    yield _headline(run, figures)
     yield _figures(run, figures)
     yield f'<section class="limits"><h2>What a score does not mean</h2><p>{_LIMITS}</p></section>\n'
     yield f'<div class="charts">{"".join(_distribution(axis) for axis in figures.axes)}</div>\n'
@@ -55,22 +57,33 @@ def body(run: JudgedRun) -> Iterator[str]:
     yield from samples(run)
 
 
-def _headline(run: JudgedRun, rate: Rate) -> str:
+def _headline(run: JudgedRun, figures: RunFigures) -> str:
+    rate, verb = figures.totals.overall_pass_rate, "passed"
+    if leading := _leading(run, figures):
+        rate, verb = leading.rate, f"have {leading.name} of {leading.passes_at} or more"
     colour = "good" if rate.numerator == rate.denominator else "bad"
-    passed = f'<strong class="{colour}">{rate.numerator} of {rate.denominator} passed</strong>'
+    passed = f'<strong class="{colour}">{rate.numerator} of {rate.denominator} {shown(verb)}</strong>'
     words = f"judged by {shown(run.judge)}, rubric {shown(run.rubric)}, {count(len(run.iterations), 'iteration')}"
     return f'<p class="headline">{passed}</p><p class="quiet">{words}; the figures are those of the last one.</p>'
 
 
+def _leading(run: JudgedRun, figures: RunFigures) -> AxisFigures | None:
+    """The axis that the offline judge's page leads with: the only one that its agreement with people speaks for."""
+    found = (axis for axis in figures.axes if axis.name == "faithfulness" and is_offline(run.judge))
+    return next(found, None)
+
+
 def _figures(run: JudgedRun, figures: RunFigures) -> str:
     totals = figures.totals
-    cells = [(*_rate(totals.overall_pass_rate, "passed"), "pass")]
+    passed = (*_rate(totals.overall_pass_rate, "passed"), "pass")
+    cells = [] if _leading(run, figures) else [passed]
     for axis in figures.axes:
         cells += [
-            (*_mean(axis.mean, f"mean {axis.name}"), "label"),
-            (*_rate(axis.rate, f"with {axis.name} of {axis.passes_at} or more"), "pass"),
+            (*_mean(axis.mean, f"mean {axis.title}"), "label"),
+            (*_rate(axis.rate, f"with {axis.title} of {axis.passes_at} or more"), "pass"),
         ]
     cells += [
+        *([passed] if passed not in cells else []),
         (str(totals.errors), "could not be judged", "error" if totals.errors else ""),
         (str(totals.not_judged), "not yet judged", ""),
         (str(totals.stale), "stale: changed since", ""),
@@ -108,7 +121,7 @@ def _distribution(axis: AxisFigures) -> str:
         f"<span>{count(axis.count(score), 'sample')}</span></li>\n"
         for score in reversed(SCORES)
     )
-    return f'<section class="chart"><h2>{shown(axis.name.capitalize())}</h2><ul class="rules">{rows}</ul></section>\n'
+    return f'<section class="chart"><h2>{shown(axis.title.capitalize())}</h2><ul class="rules">{rows}</ul></section>\n'
 
 
 def _stability(run: JudgedRun) -> str:
@@ -146,7 +159,7 @@ def _analysis(figures: RunFigures) -> str:
 
 def _kinds(axis: AxisFigures) -> str:
     rows = "".join(f"<li>{kind.count}: {shown(kind.description)}</li>" for kind in axis.failures if kind.count)
-    return f"<h3>Low {shown(axis.name)}</h3><ul>{rows}</ul>" if rows else ""
+    return f"<h3>Low {shown(axis.title)}</h3><ul>{rows}</ul>" if rows else ""
 
 
 def _errors(run: JudgedRun) -> str:
@@ -164,12 +177,13 @@ def _matrix(run: JudgedRun) -> str:
     if len(run.axes) < 2:
         return ""
     (across, _), (down, _) = run.axes[:2]
+    vertical = axis_title(run.judge, down)
     verdicts = [sample.judge_verdict for sample in run.last.records]
     cells = Counter((said[down].score, said[across].score) for said in verdicts)
     heads = "".join(f'<th scope="col">{score}</th>' for score in SCORES)
     rows = "".join(_row(cells, score) for score in reversed(SCORES))
     return (
-        f'<section class="chart"><h2>{shown(down.capitalize())} against {shown(across)}</h2>'
+        f'<section class="chart"><h2>{shown(vertical.capitalize())} against {shown(across)}</h2>'
         f'<p class="quiet">Samples by their two scores: {shown(down)} from bottom to top, {shown(across)} from left to '
         f'right.</p><div class="matrix-part"><div class="scroll"><table class="matrix">'
         f"<thead><tr><td></td>{heads}</tr></thead>"

@@ -16,7 +16,7 @@ def render(run: JudgedRun) -> Iterator[str]:
     yield f"{_share(totals.overall_pass_rate)} passed. Judge: {words(run.judge)}, rubric {words(run.rubric)}.\n\n"
     yield "| axis | mean | passed |\n| --- | --- | --- |\n"
     for axis in figures.axes:
-        yield f"| {words(axis.name)} ({axis.passes_at} or more) | {_mean(axis.mean)} | {_share(axis.rate)} |\n"
+        yield f"| {words(axis.title)} ({axis.passes_at} or more) | {_mean(axis.mean)} | {_share(axis.rate)} |\n"
     yield f"\n{totals.errors} could not be judged, {totals.not_judged} not yet judged, "
     yield f"{totals.stale} stale. Cost: {cost(run)}.\n"
     lowest = run.failed()

@@ -57,6 +57,7 @@ class UnjudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     hash: str
     question: str | None = None
     reason: str
+    kind: str | None = None
     calls: int
     failed_at: str
     token_usage: list[Document] | msgspec.UnsetType = msgspec.UNSET
@@ -130,10 +131,27 @@ class FailureKind(msgspec.Struct, frozen=True):
     description: str
 
 
+OFFLINE, NOT_VALIDATED = "offline", "not validated"
+
+
+def axis_title(judge: str, axis: str) -> str:
+    """The axis as it is shown: completeness by the offline judge agrees with people no better than length does."""
+    return f"{axis} ({NOT_VALIDATED})" if is_offline(judge) and axis == "completeness" else axis
+
+
+def is_offline(judge: str) -> bool:
+    """Whether a judge, named by its provider or as `JudgedRun.judge` names it, is the offline one."""
+    return judge.partition(" ")[0] == OFFLINE
+
+
 class AxisFigures(msgspec.Struct, frozen=True):
-    """One axis: mean, pass rate, how often each score was given (`score1` to `score5`), and the kinds of failure."""
+    """One axis: mean, pass rate, how often each score was given (`score1` to `score5`), and the kinds of failure.
+
+    `title` is how the axis is shown.
+    """
 
     name: str
+    title: str
     passes_at: int
     mean: Mean
     rate: Rate
@@ -188,7 +206,7 @@ def last_figures(run: JudgedRun) -> RunFigures:
     """The figures of the last iteration."""
     return RunFigures(
         msgspec.convert(run.last.metrics, Totals),
-        tuple(_axis_figures(run.last, axis, passes_at) for axis, passes_at in run.axes),
+        tuple(_axis_figures(run, axis, passes_at) for axis, passes_at in run.axes),
         msgspec.convert(run.last.analysis["insights"], Insights),
     )
 
@@ -201,11 +219,12 @@ def stability(run: JudgedRun) -> tuple[Stability, dict[str, Agreement]] | None:
     return msgspec.convert(final["stability"], Stability), msgspec.convert(final["agreement"], dict[str, Agreement])
 
 
-def _axis_figures(iteration: Iteration, axis: str, passes_at: int) -> AxisFigures:
-    metrics, name = iteration.metrics, axis[0].upper() + axis[1:]
-    kinds = iteration.analysis.get(f"by{name}Reason", {})
+def _axis_figures(run: JudgedRun, axis: str, passes_at: int) -> AxisFigures:
+    metrics, name = run.last.metrics, axis[0].upper() + axis[1:]
+    kinds = run.last.analysis.get(f"by{name}Reason", {})
     return AxisFigures(
         axis,
+        axis_title(run.judge, axis),
         passes_at,
         msgspec.convert(metrics[f"average{name}Score"], Mean),
         msgspec.convert(metrics[f"{axis}PassRate"], Rate),
