@@ -11,6 +11,7 @@ from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_freq
 from synthesis.report.html.marks import SIGNS, SignalStyles
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
+from synthesis.report.html.timelines import drift_per_check
 from synthesis.report.plain import count
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.verdicts import MARKS, UNEXPECTED
@@ -52,7 +53,8 @@ def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glo
     yield f'<header class="top"><h1>Synthesis report</h1>\n{headline(report.summary)}</header>\n<main>\n'
     yield figures(report.summary)
     yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p></section>\n'
-    yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
+    yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}'
+    yield f"{drift_per_check(report.summary)}</div>\n"
     yield legend(styles, glossary)
     yield _notices(report, survey, glossary)
 
