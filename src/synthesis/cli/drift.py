@@ -1,6 +1,6 @@
 """Conversations on the console: a strip of turns for each, and what they say together about drift."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -9,7 +9,7 @@ from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
 from synthesis.model.timeline import LEAST_IN_HALF, Timeline
-from synthesis.report.drift import BETTER, WORSE
+from synthesis.report.drift import BETTER, NOT_SHOWN, TOO_FEW, WORSE, DriftChange
 from synthesis.report.plain import count
 from synthesis.report.verdicts import TURN_SIGNS
 
@@ -17,6 +17,7 @@ GROUP = 5  # turns without a space between them, so that they can be counted
 PER_LINE = 50
 MOST_TURNS = 200
 _COLOURS = {PASS: "green", FAIL: "red", ERROR: "magenta", NOT_APPLICABLE: None}
+_CHANGES = {WORSE: "more drift", BETTER: "less drift", NOT_SHOWN: "no difference shown", TOO_FEW: TOO_FEW}
 _VERDICT_COLOURS = {WORSE: "red", BETTER: "green"}
 
 
@@ -54,6 +55,23 @@ def drift_lines(summary: dict[str, Any]) -> list[str]:
         why = f"every conversation is too short (fewer than {LEAST_IN_HALF} assessed turns in each half)"
         lines.append(click.style(f"  {', '.join(short)}: {why}", dim=True))
     return lines
+
+
+def change_lines(changes: Sequence[DriftChange]) -> Iterator[str]:
+    """What became of drift from one report to another; nothing without conversations that are long enough in both."""
+    if not changes:
+        return
+    yield ""
+    yield "drift, from the first half of a conversation to the second:"
+    width = max(len(change.check) for change in changes)
+    for change in changes:
+        low, high = (100 * bound for bound in change.interval)
+        yield (
+            f"  {safe(change.check):<{width}}  {100 * change.before:+.1f} -> {100 * change.after:+.1f} points in "
+            f"{count(change.conversations, 'conversation')}"
+        )
+        verdict = click.style(_CHANGES[change.verdict], fg=_VERDICT_COLOURS.get(change.verdict), bold=True)
+        yield f"  {'':<{width}}  change {100 * change.change:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}: {verdict}"
 
 
 def _strip(outcomes: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ turns, are at most some thousand counts for each check. Counts of parts of a run
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ _SEED = 18
 _Z = 1.959963984540054  # the normal distribution's 97.5 % point
 _TAIL = 0.025
 Interval = tuple[float, float]
+Differences = Mapping[str, float]  # check -> second half less first half, of one conversation
 
 
 class CheckDrift(msgspec.Struct, frozen=True):
@@ -37,6 +38,18 @@ class CheckDrift(msgspec.Struct, frozen=True):
     difference: float | None = None
     interval: Interval | None = None  # 95 %
     verdict: str = TOO_FEW
+
+
+class DriftChange(msgspec.Struct, frozen=True):
+    """One check in two runs, over the conversations that are long enough in both; above 0: it drifts more now."""
+
+    check: str
+    conversations: int
+    before: float  # mean difference between the halves
+    after: float
+    change: float
+    interval: Interval
+    verdict: str
 
 
 class DriftCounts:
@@ -109,6 +122,29 @@ def drift_of(summary: Mapping[str, Any], check: str) -> dict[str, Any]:
     """What a report's summary says about the drift of one check; nothing is usable where it says nothing."""
     found: dict[str, Any] | None = summary.get("drift", {}).get("by_check", {}).get(check)
     return found or msgspec.to_builtins(CheckDrift(0, 0))
+
+
+def drift_changes(pairs: Iterable[tuple[Differences, Differences]]) -> list[DriftChange]:
+    """What became of the drift of each check, from the differences of conversations before and after."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for before, after in pairs:
+        for name in before.keys() & after.keys():
+            found.setdefault(name, []).append((before[name], after[name]))
+    return [_change(name, both) for name, both in sorted(found.items())]
+
+
+def _change(name: str, both: Sequence[tuple[float, float]]) -> DriftChange:
+    changes = Counter(after - before for before, after in both)
+    interval = mean_interval(changes)
+    return DriftChange(
+        check=name,
+        conversations=len(both),
+        before=round(mean(Counter(before for before, _ in both)), 6),
+        after=round(mean(Counter(after for _, after in both)), 6),
+        change=round(mean(changes), 6),
+        interval=interval,
+        verdict=verdict_on(len(both), interval),
+    )
 
 
 def verdict_on(conversations: int, interval: Interval) -> str:

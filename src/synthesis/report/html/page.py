@@ -53,8 +53,8 @@ def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glo
     yield f'<header class="top"><h1>Synthesis report</h1>\n{headline(report.summary)}</header>\n<main>\n'
     yield figures(report.summary)
     yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p></section>\n'
-    yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}'
-    yield f"{drift_per_check(report.summary)}</div>\n"
+    yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
+    yield drift_per_check(report.summary)
     yield legend(styles, glossary)
     yield _notices(report, survey, glossary)
 

@@ -3,7 +3,7 @@
 Every turn has its sign, its number and a name for screen readers; colour only repeats what they say.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -20,27 +20,39 @@ MOST_TURNS = 200  # of one strip
 _TONES = {WORSE: "unexpected", BETTER: "pass"}
 
 
+def turn_by_turn(result: CaseResult, turn_address: str) -> str:
+    """The strips of a conversation and what else the checks say about it; nothing for a single exchange."""
+    timelines = list(result.timelines.values())
+    if not timelines:
+        return ""
+    calm = _calm([line for line in timelines if not _is_eventful(line)])
+    return f'<div class="timelines"><h4>Turn by turn</h4>\n{strips(result, turn_address)}{calm}</div>\n'
+
+
 def strips(result: CaseResult, turn_address: str) -> str:
     """A strip for each check that failed or has no verdict in some turn; nothing for a single exchange.
 
     `turn_address` is where turns are, without their number; empty where there is nothing to open.
     """
-    timelines = result.timelines
+    return "".join(_strip(line, turn_address) for line in result.timelines.values() if _is_eventful(line))
+
+
+def _is_eventful(timeline: Timeline) -> bool:
+    return not {PASS, NOT_APPLICABLE}.issuperset(timeline.outcomes)
+
+
+def _calm(calm: Sequence[Timeline]) -> str:
+    """Checks that never failed need no strip; those that never applied are not shown as good."""
+    passed = [line for line in calm if PASS in line.outcomes]
+    idle = [line for line in calm if PASS not in line.outcomes]
+    return _named("Passed wherever it applied", passed) + _named("Applied to no turn", idle)
+
+
+def _named(what: str, timelines: Sequence[Timeline]) -> str:
     if not timelines:
         return ""
-    eventful = {name: line for name, line in timelines.items() if not {PASS, NOT_APPLICABLE}.issuperset(line.outcomes)}
-    drawn = "".join(_strip(line, turn_address) for line in eventful.values())
-    return f'<div class="timelines"><h4>Turn by turn</h4>\n{drawn}{_calm(timelines.values(), eventful)}</div>\n'
-
-
-def _calm(timelines: Iterable[Timeline], eventful: Mapping[str, Timeline]) -> str:
-    """Checks that never failed need no strip."""
-    calm = [line for line in timelines if line.check not in eventful]
-    if not calm:
-        return ""
-    turns = len(calm[0].outcomes)
-    names = ", ".join(f"<code>{shown(line.check)}</code>" for line in calm)
-    return f'<p class="quiet">Never failed in {count(turns, "turn")}: {names}</p>\n'
+    names = ", ".join(f"<code>{shown(line.check)}</code>" for line in timelines)
+    return f'<p class="quiet">{what}: {names}</p>\n'
 
 
 def _strip(timeline: Timeline, turn_address: str) -> str:
@@ -96,7 +108,7 @@ def drift_per_check(summary: Mapping[str, Any]) -> str:
         '<section class="chart" aria-label="Drift over the conversation"><h2>Over the conversation</h2>'
         f'<p class="quiet">How often replies fail in the first and in the second half of '
         f"{count(drift['conversations'], 'conversation')} of several turns; a half has at least {LEAST_IN_HALF} "
-        f"assessed turns. 95 % intervals.</p>\n{rows}</section>\n"
+        f'assessed turns. 95 % intervals.</p>\n<div class="charts">{rows}</div></section>\n'
     )
 
 

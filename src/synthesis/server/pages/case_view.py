@@ -14,6 +14,7 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.html.case import check_list
 from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.page import legend
+from synthesis.report.html.timelines import turn_by_turn
 from synthesis.report.reading import Record
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
@@ -23,6 +24,7 @@ RULE_PAGES = "/rules"
 class CaseView(NamedTuple):
     """The parts of one case, ready for a template."""
 
+    strips: Markup
     conversation: Markup
     notes: Markup
     check_list: Markup
@@ -35,6 +37,7 @@ def case_view(result: CaseResult, glossary: Glossary, anchor: str, styles: Signa
     styles = styles or SignalStyles.of(result.findings)
     marks = Marks(result, styles, glossary, anchor, rule_pages=RULE_PAGES)
     return CaseView(
+        Markup(turn_by_turn(result, f"#{anchor}turn" if result.has_texts else "")),
         Markup(marks.conversation()),
         Markup(marks.notes()),
         Markup(check_list(result, glossary)),

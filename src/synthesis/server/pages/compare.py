@@ -195,8 +195,8 @@ def _side(server: ServerState, history: "History", run: SavedRun, name: str, anc
     view = case_view(result, server.glossary, anchor)
     kind = kind_of(result)
     if not run.with_text:
-        return Side(kind, KINDS[kind], view.check_list, "")
-    return Side(kind, KINDS[kind], view.check_list + view.conversation, view.content_warning)
+        return Side(kind, KINDS[kind], view.strips + view.check_list, "")
+    return Side(kind, KINDS[kind], view.strips + view.check_list + view.conversation, view.content_warning)
 
 
 def _judged_side(sample: JudgedSample | None) -> Side | None:
