@@ -117,8 +117,8 @@ def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
-    condition that was asked for does not hold, 3 a case ended in error, too few conversations to tell about drift, or the
-    run could not be saved, 130 interrupted.
+    condition that was asked for does not hold, 3 a case ended in error, too few conversations to tell about drift, or
+    the run could not be saved, 130 interrupted.
     """
     from synthesis.cli.interruption import Interruption
 

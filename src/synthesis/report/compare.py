@@ -13,7 +13,7 @@ import msgspec
 from synthesis.errors import InputError
 from synthesis.model import CaseResult
 from synthesis.model.result import PASS
-from synthesis.report.drift import DriftChange, Differences, drift_changes
+from synthesis.report.drift import Differences, DriftChange, drift_changes
 from synthesis.report.paired import CONFIDENCE, Difference, difference
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.verdicts import EXPECTED, MISSED, UNEXPECTED, kind_of

@@ -104,7 +104,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
             get_check(name)
             if name in WITHOUT_DRIFT:
                 raise OptionError(
-                    f"{name} is left out of drift: every turn after a cue is judged by it, so late turns fail more often",
+                    f"{name} is left out of drift: every turn after a cue is judged by it, so late turns fail more",
                     hint="Name another check.",
                 )
             if not -1 <= most <= 1:  # which NaN is not either

@@ -56,9 +56,7 @@ def _named(what: str, timelines: Sequence[Timeline]) -> str:
 
 
 def _strip(timeline: Timeline, turn_address: str) -> str:
-    turns = "".join(
-        _turn(turn, outcome, turn_address) for turn, outcome in enumerate(timeline.outcomes[:MOST_TURNS])
-    )
+    turns = "".join(_turn(turn, outcome, turn_address) for turn, outcome in enumerate(timeline.outcomes[:MOST_TURNS]))
     left_out = len(timeline.outcomes) - MOST_TURNS
     more = f'<p class="quiet">… and {count(left_out, "more turn")}</p>' if left_out > 0 else ""
     name = shown(timeline.check)
