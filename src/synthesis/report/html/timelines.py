@@ -13,7 +13,7 @@ from synthesis.model.timeline import LEAST_IN_HALF, Timeline
 from synthesis.report.drift import BETTER, WORSE
 from synthesis.report.html.charts import key, stack
 from synthesis.report.html.spans import shown
-from synthesis.report.plain import count
+from synthesis.report.plain import count, visible
 from synthesis.report.verdicts import TURN_SIGNS, TURN_WORDS, UNEXPECTED
 
 MOST_TURNS = 200  # of one strip
@@ -59,10 +59,9 @@ def _strip(timeline: Timeline, turn_address: str) -> str:
     turns = "".join(_turn(turn, outcome, turn_address) for turn, outcome in enumerate(timeline.outcomes[:MOST_TURNS]))
     left_out = len(timeline.outcomes) - MOST_TURNS
     more = f'<p class="quiet">… and {count(left_out, "more turn")}</p>' if left_out > 0 else ""
-    name = shown(timeline.check)
     return (
-        f'<p class="strip-name"><code>{name}</code> <span class="quiet">{_told(timeline)}</span></p>\n'
-        f'<ol class="strip" aria-label="{name}, turn by turn">{turns}</ol>{more}\n'
+        f'<p class="strip-name"><code>{shown(timeline.check)}</code> <span class="quiet">{_told(timeline)}</span></p>\n'
+        f'<ol class="strip" aria-label="{escape(visible(timeline.check))}, turn by turn">{turns}</ol>{more}\n'
     )
 
 
