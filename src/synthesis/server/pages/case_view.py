@@ -32,12 +32,22 @@ class CaseView(NamedTuple):
     content_warning: str
 
 
-def case_view(result: CaseResult, glossary: Glossary, anchor: str, styles: SignalStyles | None = None) -> CaseView:
-    """Draw one result; `anchor` keeps the links of several cases on one page apart."""
+def case_view(
+    result: CaseResult,
+    glossary: Glossary,
+    anchor: str,
+    styles: SignalStyles | None = None,
+    *,
+    with_text: bool = True,
+) -> CaseView:
+    """Draw one result; `anchor` keeps the links of several cases on one page apart.
+
+    Without text its page does not show the conversation, so that strips of turns have nowhere to lead.
+    """
     styles = styles or SignalStyles.of(result.findings)
     marks = Marks(result, styles, glossary, anchor, rule_pages=RULE_PAGES)
     return CaseView(
-        Markup(turn_by_turn(result, f"#{anchor}turn" if result.has_texts else "")),
+        Markup(turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else "")),
         Markup(marks.conversation()),
         Markup(marks.notes()),
         Markup(check_list(result, glossary)),

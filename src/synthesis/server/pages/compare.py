@@ -192,7 +192,7 @@ def _side(server: ServerState, history: "History", run: SavedRun, name: str, anc
         result = history.case(run.id, name).result
     except NotInHistoryError:
         return None
-    view = case_view(result, server.glossary, anchor)
+    view = case_view(result, server.glossary, anchor, with_text=run.with_text)
     kind = kind_of(result)
     if not run.with_text:
         return Side(kind, KINDS[kind], view.strips + view.check_list, "")

@@ -114,7 +114,7 @@ async def case(request: Request, run_id: str, position: str) -> Response:
         case=found,
         kind_words=KINDS[found.kind],
         has_texts=one.with_text and found.result.has_texts,
-        view=case_view(found.result, server.glossary, CASE),
+        view=case_view(found.result, server.glossary, CASE, with_text=one.with_text),
         total=total,
     )
 
