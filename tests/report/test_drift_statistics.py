@@ -156,7 +156,7 @@ def test_the_interval_is_always_the_same_and_holds_the_mean(values: dict[float, 
 
 
 def test_drawing_and_the_normal_interval_agree_where_one_takes_over_from_the_other() -> None:
-    drawn = Counter({-0.25: 100, 0.0: 600, 0.25: 200, 0.5: MOST_DRAWN - 900})
+    drawn = Counter({-0.25: 50, 0.0: 300, 0.25: 100, 0.5: MOST_DRAWN - 450})
     normal = drawn + Counter({0.0: 1})
     assert mean_interval(drawn) == pytest.approx(mean_interval(normal), abs=0.002)
 
