@@ -128,6 +128,13 @@ def test_the_name_of_a_conversation_is_its_id() -> None:
         parse_map("conversation=chat,id=number")
 
 
+def test_rows_may_all_have_the_name_of_their_conversation_as_id(tmp_path: Path) -> None:
+    rows = [{"id": "CHAT-7", "user": SAID, "assistant": GOOD}] * 3
+    (case,) = read(write_jsonl(tmp_path / "log.jsonl", rows), "conversation=id")
+    assert isinstance(case, Case)
+    assert (case.id, len(case.exchanges)) == ("CHAT-7", 3)
+
+
 def test_a_column_called_conversation_means_nothing_unless_the_map_names_it(tmp_path: Path) -> None:
     rows = [{"conversation": "a", "user": SAID, "assistant": GOOD}] * 2
     log = write_jsonl(tmp_path / "log.jsonl", rows)

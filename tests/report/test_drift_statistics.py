@@ -113,6 +113,13 @@ def test_a_verdict_needs_enough_conversations(pattern: str, verdict: str) -> Non
     assert few.check("flattery").verdict == TOO_FEW
 
 
+def test_a_difference_that_may_be_chance_is_not_called_one() -> None:
+    found = counts(*["ppppfppp"] * 12, *["pppfpppp"] * 10).check("flattery")
+    assert found.difference is not None
+    assert found.difference > 0
+    assert found.verdict == NOT_SHOWN
+
+
 def test_a_run_without_conversations_says_nothing_about_drift() -> None:
     empty = DriftCounts()
     empty.add({})

@@ -22,6 +22,7 @@ from synthesis.errors import MissingExtraError, OptionError
 from synthesis.model import CaseResult, Finding
 from synthesis.model.timeline import Timeline
 
+TABLE_VERSION = 2  # 1 had no timelines; parts of two versions do not go into one table
 SCORE = ("agency_language", "score")
 SIMILARITY = ("topic_pivot", "anchor_similarity")
 

@@ -25,7 +25,9 @@ def cases_of(
     column = options.columns.get(CONVERSATION)
     if column is None:
         return (row if isinstance(row, Problem) else converter.case(row) for row in rows)
-    return _joined(rows, converter, column, file)
+    # The id of a conversation is its name. Its rows may all have it in their own id, which is then no mistake.
+    of_turns = Converter(msgspec.structs.replace(options, any_id=True), file)
+    return _joined(rows, converter, of_turns, column, file)
 
 
 def too_many_rows(name: object, file: str) -> InputError:
@@ -66,7 +68,9 @@ class _Conversation:
         yield from self.unplaced
 
 
-def _joined(rows: Iterable[LogRow | Problem], converter: Converter, column: str, file: str) -> Iterator[Case | Problem]:
+def _joined(
+    rows: Iterable[LogRow | Problem], converter: Converter, of_turns: Converter, column: str, file: str
+) -> Iterator[Case | Problem]:
     current: _Conversation | None = None
     for row in rows:
         if isinstance(row, Problem):
@@ -81,7 +85,7 @@ def _joined(rows: Iterable[LogRow | Problem], converter: Converter, column: str,
             current = None
         if name is not None:
             current = current or _Conversation(name, row.line)
-            current.add(converter.case(row))
+            current.add(of_turns.case(row))
             if current.rows > MOST_ROWS:
                 raise too_many_rows(name, file)
         else:
