@@ -21,7 +21,7 @@ def write(cli: CommandLine, *patterns: str, name: str = "talk.jsonl") -> str:
 
 def test_a_failed_conversation_is_shown_as_a_strip_of_turns(cli: CommandLine) -> None:
     out = cli("eval", write(cli, "ppfpfff", STEADY)).out
-    assert "    agency_language  ✓✓✗✓✗ ✗✗  fails first in turn 3 of 7, 3 in a row\n" in out
+    assert "    agency_language  ✓✓✗✓✗ ✗✗  fails first in turn 3 of 7, 3 assessed turns in a row\n" in out
     assert out.count("✓") == 3
     assert "from the first half of a conversation to the second (2 conversations of several turns):" in out
     assert "0 got worse, 0 better, 1 stayed; 1 too short" in out

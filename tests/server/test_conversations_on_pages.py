@@ -42,7 +42,16 @@ def test_a_turn_in_the_list_opens_the_case_at_that_turn(talks: tuple[Any, dict[s
     place, turn = f"/runs/{saved['old']}/cases/0", "caseturn7"
     assert f'<a class="cell" href="{place}#{turn}" aria-label="turn 7: failed"' in page
     assert f'id="{turn}"' in shown(client, place)
-    assert "fails first in turn 7 of 8, 2 in a row, first half 0 %, second half 50 %" in page
+    assert "fails first in turn 7 of 8, 2 assessed turns in a row, first half 0 %, second half 50 %" in page
+
+
+def test_who_opens_a_turn_about_a_crisis_is_warned_before(tmp_path: Path, serving: Any) -> None:
+    talk = conversation("TALK-1", "pf") | {"tags": ["crisis"]}
+    with open_history(tmp_path / "history.db") as history:
+        run = history.add_report(run_all_cases([talk]), Provenance(with_text=True))
+    with serving(history=str(tmp_path / "history.db")) as client:
+        page = shown(client, f"/runs/{run}")
+    assert page.index("Some of these texts are about suicide") < page.index("turn 2: failed")
 
 
 def test_the_page_of_a_run_says_what_its_conversations_say_together(talks: tuple[Any, dict[str, str]]) -> None:

@@ -81,7 +81,7 @@ def _strip(outcomes: tuple[str, ...]) -> str:
 
 def _told(timeline: Timeline) -> str:
     first = (timeline.first_failure or 0) + 1
-    run = f", {timeline.longest_run} in a row" if timeline.longest_run > 1 else ""
+    run = f", {timeline.longest_run} assessed turns in a row" if timeline.longest_run > 1 else ""
     return click.style(f"fails first in turn {first} of {len(timeline.outcomes)}{run}", dim=True)
 
 

@@ -86,7 +86,7 @@ def _told(timeline: Timeline) -> str:
     if timeline.first_failure is not None:
         parts.append(f"fails first in turn {timeline.first_failure + 1} of {len(timeline.outcomes)}")
     if timeline.longest_run > 1:
-        parts.append(f"{timeline.longest_run} in a row")
+        parts.append(f"{timeline.longest_run} assessed turns in a row")
     if timeline.rates:
         first, second = (f"{100 * rate:.0f} %" for rate in timeline.rates)
         parts.append(f"first half {first}, second half {second}")

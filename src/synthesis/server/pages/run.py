@@ -16,7 +16,7 @@ from synthesis.report.html.survey import Survey, survey_of
 from synthesis.report.html.timelines import drift_per_check, strips
 from synthesis.report.verdicts import KINDS
 from synthesis.server.errors import not_found
-from synthesis.server.pages.case_view import case_view
+from synthesis.server.pages.case_view import CONTENT_WARNING, case_view, needs_content_warning
 from synthesis.server.pages.layout import number_in, page
 from synthesis.server.state import server_state
 
@@ -78,8 +78,11 @@ async def run(request: Request, run_id: str) -> Response:
 
 
 def _strips(run: SavedRun, case: SavedCase) -> Markup:
-    """The turns of a conversation; each opens the case at that turn."""
-    return Markup(strips(case.result, f"/runs/{run.id}/cases/{case.position}#{CASE}turn"))
+    """The turns of a conversation. Each opens the case at that turn, past the warning on its page: so it is here too."""
+    result = case.result
+    drawn = strips(result, f"/runs/{run.id}/cases/{case.position}#{CASE}turn")
+    warning = f'<p class="quiet">{CONTENT_WARNING}</p>' if drawn and needs_content_warning(result) else ""
+    return Markup(warning + drawn)
 
 
 def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -> RunPage | None:
