@@ -78,7 +78,7 @@ async def run(request: Request, run_id: str) -> Response:
 
 
 def _strips(run: SavedRun, case: SavedCase) -> Markup:
-    """The turns of a conversation. Each opens the case at that turn, past the warning on its page: so it is here too."""
+    """The turns of a conversation. Each opens its case at that turn, past the warning there, so the warning is here."""
     result = case.result
     drawn = strips(result, f"/runs/{run.id}/cases/{case.position}#{CASE}turn")
     warning = f'<p class="quiet">{CONTENT_WARNING}</p>' if drawn and needs_content_warning(result) else ""
