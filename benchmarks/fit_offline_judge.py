@@ -118,7 +118,9 @@ def family(row: Row) -> str:
 def extracts(folder: Path) -> Iterator[tuple[float, bool]]:
     """Support of made-up extracts: sentences of the passages, shortened, and not faithful where one is joined."""
     chance = random.Random(SEED)
-    contexts = {group_of(row): row["context"] for name in FITTED for row, _, _ in chosen(folder / f"{name}.jsonl", READ)}
+    contexts = {
+        group_of(row): row["context"] for name in FITTED for row, _, _ in chosen(folder / f"{name}.jsonl", READ)
+    }
     for _, passages in sorted(contexts.items()):
         found = [one.text for passage in passages for one in split_passage(passage) if len(one.tokens) in SENTENCE]
         sentences = [text for text in found if text[-1] in ".!?"]

@@ -355,7 +355,9 @@ def _others() -> list[Record]:
         },
         tags=["pivot-fail"],
     )
+    timeline = {"outcomes": ["fail", "fail"], "first_failure": 0, "longest_run": 2}
     conversation |= {
+        "timelines": {"agency_language": timeline | dict.fromkeys(("first_half", "second_half", "difference"))},
         "messages": talk,
         "findings": [
             found(talk[1]["content"], "cat died", "pivot.vulnerability.loss"),

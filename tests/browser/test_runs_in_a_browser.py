@@ -9,10 +9,12 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
+from conversation_samples import conversation
 from saved_samples import COLD, SAMPLES, cases, fill
 from serving import serving
 
-from synthesis.api import load_cases
+from synthesis.api import load_cases, run_all_cases
+from synthesis.history import Provenance, open_history
 from synthesis.judge import load_labels
 
 pytestmark = pytest.mark.browser
@@ -111,6 +113,34 @@ def test_two_ticked_runs_are_compared_the_older_one_first(page: Any, ids: dict[s
     page.click("text=Compare two")
     assert page.locator("h2", has_text="Newly failing: 1").count() == 1
     assert page.input_value("#before") == ids["old"]
+
+
+@pytest.fixture(scope="module")
+def talk(place: Path, ids: dict[str, str]) -> str:
+    """A run of one conversation of many turns."""
+    assert ids
+    with open_history(place) as history:
+        known = Provenance("2026-08-01T08:00:00.000Z", with_text=True, name="talk")
+        return history.add_report(run_all_cases([conversation("TALK-1", "ppppppff" * 5)]), known)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_turn_of_a_conversation_is_opened_by_its_place_in_the_strip(
+    page: Any, talk: str, scheme: str, weak_contrasts: Any
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(f"/runs/{talk}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert weak_contrasts(page) == []
+    turn = page.get_by_role("link", name="turn 31: failed")
+    assert min(turn.bounding_box()[side] for side in ("width", "height")) >= 24  # what a finger can hit
+    turn.click()
+    page.wait_for_url("**/cases/0#caseturn31")
+    reply = page.locator("#caseturn31")
+    assert "Assistant · turn 31" in reply.inner_text()
+    assert 0 <= reply.bounding_box()["y"] < page.viewport_size["height"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert weak_contrasts(page) == []
 
 
 def test_a_set_is_judged_and_followed_live(desktop: Any, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Local, Ray and Spark give the same bytes for the same input."""
 
 import pytest
+from conversation_samples import exchanges
 from engine_runs import Run, write_cases
-from table_samples import MAP, content_of, read_verdicts, write_lake
+from table_samples import MAP, content_of, read_verdicts, write_lake, write_parquet
 
 pytest.importorskip("ray", reason="Ray is not installed (make test-engines installs it)")
 pytest.importorskip("pyspark", reason="Spark is not installed (make test-engines installs it)")
@@ -83,3 +84,20 @@ def test_a_cluster_that_is_not_there_is_told(run: Run, options: tuple[str, ...],
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_conversations_are_whole_on_every_engine(run: Run) -> None:
+    rows = [row for number in range(30) for row in exchanges(f"c-{number}", "ppppffff"[: 3 + number % 6])]
+    write_parquet(run.folder / "log.parquet", rows, group=7)  # no row group ends with a conversation
+    options = ("--cases", "log.parquet", "--map", "conversation=chat", "--checks", "agency_language", "--out-table")
+    found = {}
+    for engine in ("local", *ENGINES):
+        done = run(engine, *options, engine)
+        assert done.returncode == 0, done.stderr
+        report = (run.folder / "out/report.json").read_text().replace(f"../{engine}", "../table")
+        found[engine] = (content_of(run.folder / engine), report)
+    assert found["ray"] == found["local"]
+    assert found["spark"] == found["local"]
+    verdicts = read_verdicts(run.folder / "spark")
+    assert [row["id"] for row in verdicts] == [f"c-{number}" for number in range(30)]
+    assert [len(row["timelines"][0]["outcomes"]) for row in verdicts] == [3 + number % 6 for number in range(30)]

@@ -190,7 +190,10 @@ def test_a_conversation_is_shown_turn_by_turn() -> None:
     one["messages"] = [{"role": role, "content": content} for role, content in talk]
     one["findings"] = [found("You should", "You should", "agency.negative.you-should", turn=1)]
     parsed = page(report(one))
-    assert [data for tag, data in parsed.texts if tag == "h4"][:4] == ["User", "Assistant", "User", "Assistant"]
+    assert [data for tag, data in parsed.texts if tag == "h4"][:4] == [
+        *("User", "Assistant · turn 1"),
+        *("User", "Assistant · turn 2"),
+    ]
     assert len(parsed.all("mark")) == 2  # one in the legend
 
 

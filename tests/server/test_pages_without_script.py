@@ -67,7 +67,7 @@ def test_where_it_does_not_apply_no_line_is_marked(client: Any) -> None:
 def test_a_pasted_chat_is_judged_turn_by_turn(client: Any) -> None:
     chat = "User: My dog died.\nAssistant: I'm so sorry. How are you?\nUser: Bad.\nAssistant: I promise it will pass."
     text = client.post("/", data={"chat": chat}).text
-    assert text.count('<div class="turn assistant">') == 2
+    assert text.count('<div class="turn assistant"') == 2
     assert "I promise" in text
     refused = client.post("/", data={"chat": "just words"})
     assert refused.status_code == 200

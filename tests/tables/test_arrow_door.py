@@ -18,7 +18,7 @@ TALK = {"user": "I lost my job and I feel awful.", "assistant": "You should just
 COLUMNS = [
     *("id", "outcome"),
     *("agency_language", "clinical_scope", "crisis_response", "engagement_pressure", "identity_claim"),
-    *("topic_pivot", "unverifiable_reassurance", "score", "similarity", "language", "error", "findings"),
+    *("topic_pivot", "unverifiable_reassurance", "score", "similarity", "language", "error", "timelines", "findings"),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import exits
+from synthesis.cli.drift import change_lines
 from synthesis.cli.judge_output import SHOWN, compare_judged, names
 from synthesis.cli.terminal import safe
 
@@ -58,6 +59,7 @@ def _lines(comparison: "Comparison") -> Iterator[str]:
     yield from names("only in the new report", comparison.only_after)
     yield ""
     yield from _rate(comparison.pass_rate)
+    yield from change_lines(comparison.drift)
 
 
 def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from synthesis.checks.measured import measured_languages
+from synthesis.cli.drift import drift_lines, strip_lines
 from synthesis.cli.terminal import safe
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
@@ -32,6 +33,7 @@ def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules
         "",
         *_by_check(summary),
         *_labels(summary),
+        *drift_lines(summary),
     ]
     lines += _details([example for example in examples if example.outcome == FAIL], summary["failed"], rules)
     lines += _errors([example for example in examples if example.outcome == ERROR], summary["errors"])
@@ -116,7 +118,7 @@ def _details(failures: Sequence[CaseResult], total: int, rules: RuleSet) -> list
     for result in failures[:SHOWN_FAILURES]:
         kind = _yellow("expected  ") if result.is_negative_example else _red("unexpected")
         lines.append(f"{kind} {safe(result.id)}: {', '.join(map(safe, result.failed_checks))}{_dim(_language(result))}")
-        lines += [f"    {line}" for line in _remarks(result, glossary)]
+        lines += [f"    {line}" for line in (*strip_lines(result), *_remarks(result, glossary))]
     if total > SHOWN_FAILURES:
         lines.append(_dim(f"... and {total - SHOWN_FAILURES} more in the report"))
     return lines

@@ -99,6 +99,13 @@ if TYPE_CHECKING:
     help="Exit with 2 if fewer labels than this are matched.",
 )
 @click.option(
+    "--fail-on-drift",
+    multiple=True,
+    metavar="CHECK=X",
+    help="Exit with 2 if the second halves of conversations fail this check more often than the first, by surely more "
+    "than X (0.1: ten points); with 3 if too few conversations are long enough to tell. Repeatable.",
+)
+@click.option(
     "--strict",
     is_flag=True,
     help="Exit with 2 if a label is missed, a case was not assessed, or a negative example is not caught by the check "
@@ -110,7 +117,8 @@ def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
     Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
-    condition that was asked for does not hold, 3 a case ended in error or the run could not be saved, 130 interrupted.
+    condition that was asked for does not hold, 3 a case ended in error, too few conversations to tell about drift, or
+    the run could not be saved, 130 interrupted.
     """
     from synthesis.cli.interruption import Interruption
 

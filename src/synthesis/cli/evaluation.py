@@ -108,8 +108,31 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
         address=_address(options),
         workers=options["workers"] or available_cores(),
         fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
+        fail_on_drift=_drift(options["fail_on_drift"]),
         settings=settings.files,
     )
+
+
+def _drift(given: Sequence[str]) -> dict[str, float]:
+    """`flattery=0.1` as check -> number, each check once."""
+    limits: dict[str, float] = {}
+    for text in given:
+        name, equals, number = (part.strip() for part in text.partition("="))
+        if not (name and equals):
+            raise OptionError(f"--fail-on-drift cannot read '{text}'", hint="Write it as --fail-on-drift CHECK=0.1.")
+        if get_check(name).name in limits:
+            raise OptionError(f"--fail-on-drift names '{name}' twice", hint="Name each check once.")
+        limits[name] = _number(number, text)
+    return limits
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(
+            f"--fail-on-drift {whole}: '{text}' is not a number", hint="0.1 allows ten points, 0 no drift at all."
+        ) from None
 
 
 def _profile(name: str | None) -> str | None:

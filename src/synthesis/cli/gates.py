@@ -18,7 +18,9 @@ from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
 from synthesis.model.result import FAIL, NOT_APPLICABLE
+from synthesis.model.timeline import LEAST_IN_HALF
 from synthesis.report.compare import Failing, newly_failing, unexpected_failures
+from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
 from synthesis.report.reading import Record, StoredReport, open_report
 from synthesis.report.verdicts import MISSED, kind_of
 from synthesis.runner.spec import RunSpec
@@ -58,10 +60,13 @@ class Conclusion(msgspec.Struct, frozen=True):
             rules = rules_in_force(spec.rules, spec.disabled)
             write_outputs(self.outputs, report, glossary_of(rules), to_stderr=as_artifact)
         unmet = self.gates.unmet(report, {check.tag: check.name for check in checks().values()})
+        undecided = list(self.gates.undecided(report.summary))
         if not quiet:
             for message in unmet:
                 click.echo(click.style(f"not met: {safe(message)}", fg="red"), file=sys.stderr)
-        return exit_code(report.summary, unmet=bool(unmet))
+            for message in undecided:
+                click.echo(click.style(f"too few to tell: {safe(message)}", fg="yellow"), file=sys.stderr)
+        return exit_code(report.summary, unmet=bool(unmet), undecided=bool(undecided))
 
 
 class Gates(msgspec.Struct, frozen=True):
@@ -71,6 +76,7 @@ class Gates(msgspec.Struct, frozen=True):
     known: Failing | None = None  # the unexpected failures of the baseline
     least_accuracy: float | None = None
     strict: bool = False
+    drift: dict[str, float] = {}  # check -> the most that its mean difference may surely be
 
     @classmethod
     def of(cls, options: Mapping[str, Any], spec: RunSpec, out: Path) -> "Gates":
@@ -80,12 +86,32 @@ class Gates(msgspec.Struct, frozen=True):
         if least is not None and least != least:  # NaN, which every range lets through
             raise OptionError("--min-label-accuracy must be a number from 0 to 100", hint="For example 95.")
         known = _baseline(options["baseline"], out, spec.profile)
-        return cls(spec.fail_on, known, options["min_label_accuracy"], options["strict"])
+        return cls(spec.fail_on, known, options["min_label_accuracy"], options["strict"], spec.fail_on_drift)
 
     def unmet(self, report: StoredReport, tags: Mapping[str, str]) -> list[str]:
         """Every condition that does not hold, in words; `tags` are the tag words of the checks."""
-        messages = [*self._failures(report), *self._accuracy(report.summary)]
+        messages = [*self._failures(report), *self._accuracy(report.summary), *self._drifted(report.summary)]
         return messages + (list(_strict(report, tags)) if self.strict else [])
+
+    def undecided(self, summary: Record) -> Iterator[str]:
+        """Every condition on drift about which so few conversations say nothing, in words."""
+        for name in self.drift:
+            usable = drift_of(summary, name)["usable"]
+            if usable < LEAST_CONVERSATIONS:
+                yield (
+                    f"drift of {name}: {usable} of at least {LEAST_CONVERSATIONS} conversations have "
+                    f"{LEAST_IN_HALF} or more assessed turns in each half"
+                )
+
+    def _drifted(self, summary: Record) -> Iterator[str]:
+        for name, most in self.drift.items():
+            found = drift_of(summary, name)
+            if found["usable"] >= LEAST_CONVERSATIONS and found["interval"][0] > most:
+                low, high = found["interval"]
+                yield (
+                    f"drift of {name}: {found['difference']:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}, "
+                    f"allowed: {most:+g}"
+                )
 
     def _failures(self, report: StoredReport) -> Iterator[str]:
         if self.known is None:

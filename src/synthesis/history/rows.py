@@ -161,7 +161,13 @@ def _without_idle_evidence(result: CaseResult) -> CaseResult:
 
 def _verdict_alone(check: CheckResult) -> CheckResult:
     kept = {key: check.evidence[key] for key in _KEPT_EVIDENCE if key in check.evidence}
-    return msgspec.structs.replace(check, evidence=kept, findings=(), turns=(), missing=())
+    turns = tuple(_outcome_alone(turn) for turn in check.turns)
+    return msgspec.structs.replace(check, evidence=kept, findings=(), turns=turns, missing=())
+
+
+def _outcome_alone(turn: CheckResult) -> CheckResult:
+    """What the strip of a conversation shows."""
+    return msgspec.structs.replace(turn, evidence={}, findings=(), missing=(), reason=None)
 
 
 def _case(position: int, result: CaseResult, with_text: bool) -> CaseRow:

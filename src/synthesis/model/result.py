@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from synthesis.model.case import Case, Source, Turn
+from synthesis.model.timeline import Timeline
 
 PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
 EXPLICIT_CUE, SOFT_CUE, NO_CUE = "explicit", "soft", "none"  # the evidence `cue`
@@ -56,8 +57,12 @@ class CheckResult(msgspec.Struct, frozen=True):
     @classmethod
     def from_dict(cls, check: str, fields: dict[str, Any], findings: Sequence[Finding] = ()) -> "CheckResult":
         """The verdict that `to_dict` wrote, with the findings of its case that it counted."""
+        turns = tuple(
+            cls.from_dict(check, turn, [finding for finding in findings if finding.turn == number])
+            for number, turn in enumerate(fields.get("turns", ()))
+        )
         if fields["pass"] is None:
-            return cls(check, passed=False, error=fields.get("error") or "no verdict")
+            return cls(check, passed=False, error=fields.get("error") or "no verdict", turns=turns)
         applies = fields.get("applicable") is not False
         own = {"pass", "missing", "turns"} if applies else {"pass", "missing", "turns", "applicable", "reason"}
         return cls(
@@ -67,10 +72,7 @@ class CheckResult(msgspec.Struct, frozen=True):
             tuple(findings),
             applies,
             None if applies else fields.get("reason"),
-            turns=tuple(
-                cls.from_dict(check, turn, [finding for finding in findings if finding.turn == number])
-                for number, turn in enumerate(fields.get("turns", ()))
-            ),
+            turns=turns,
             missing=tuple(fields.get("missing", ())),
         )
 
@@ -101,7 +103,8 @@ class CheckResult(msgspec.Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """The fields of the report: `pass`, then the evidence."""
         if self.error is not None:
-            return {"pass": None, "error": self.error}
+            turns = {"turns": [turn.to_dict() for turn in self.turns]} if self.turns else {}
+            return {"pass": None, "error": self.error, **turns}
         fields: dict[str, Any] = {"pass": self.passed}
         if not self.applicable:
             fields |= {"applicable": False, "reason": self.reason}
@@ -153,6 +156,7 @@ class CaseResult(msgspec.Struct, frozen=True):
             for name, check in rest.pop("checks").items()
         }
         del rest["pass"]
+        rest.pop("timelines", None)  # the checks' turns say the same
         return cls(
             rest.pop("id"),
             rest.pop("outcome"),
@@ -195,6 +199,15 @@ class CaseResult(msgspec.Struct, frozen=True):
     def failed_checks(self) -> list[str]:
         return [name for name, result in self.checks.items() if result.outcome == FAIL]
 
+    @property
+    def timelines(self) -> dict[str, Timeline]:
+        """By check, the outcomes of a conversation of several turns; empty for a single exchange."""
+        return {
+            name: Timeline(name, tuple(turn.outcome for turn in check.turns))
+            for name, check in self.checks.items()
+            if len(check.turns) > 1
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """The fields of the report's `results`."""
         fields: dict[str, Any] = {
@@ -206,6 +219,8 @@ class CaseResult(msgspec.Struct, frozen=True):
             **({} if self.alert is None else {"alert": _alert_fields(self.alert)}),
             "checks": {name: result.to_dict() for name, result in self.checks.items()},
         }
+        if timelines := self.timelines:
+            fields["timelines"] = {name: timeline.to_dict() for name, timeline in timelines.items()}
         if self.label_comparison:
             fields["label_comparison"] = msgspec.to_builtins(self.label_comparison)
         fields["findings"] = msgspec.to_builtins(self.findings)

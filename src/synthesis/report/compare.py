@@ -13,6 +13,7 @@ import msgspec
 from synthesis.errors import InputError
 from synthesis.model import CaseResult
 from synthesis.model.result import PASS
+from synthesis.report.drift import Differences, DriftChange, drift_changes
 from synthesis.report.paired import CONFIDENCE, Difference, difference
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.verdicts import EXPECTED, MISSED, UNEXPECTED, kind_of
@@ -25,16 +26,18 @@ _CONDITIONS = {
     "profile": ("profile",),
     "input": ("input", "sha256"),
 }
+_NONE: Differences = {}  # one for all the cases that are no conversations
 Failing = Mapping[str, frozenset[str]]  # case -> checks that fail unexpectedly
 
 
 class ComparedCase(NamedTuple):
-    """What is remembered of a case: its kind, its failed checks, and what its evidence and its texts hash to."""
+    """What is remembered of a case: its kind, its failed checks, what its evidence and texts hash to, its drift."""
 
     kind: str
     failed: frozenset[str]
     evidence: bytes
     texts: bytes
+    differences: Differences  # between the halves of a conversation that is long enough
 
 
 Index = Mapping[str, ComparedCase]
@@ -78,6 +81,7 @@ class Comparison(msgspec.Struct, frozen=True):
     only_after: list[str]
     in_both: int
     pass_rate: PassRate | None  # None where no case was assessed by both
+    drift: list[DriftChange] = []  # of conversations that are long enough in both
 
 
 def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
@@ -101,6 +105,7 @@ def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
         only_after=[name for name in new if name not in old],
         in_both=len(both),
         pass_rate=_pass_rate(Counter((old[name].kind, new[name].kind) for name in both)),
+        drift=drift_changes((old[name].differences, new[name].differences) for name in both),
     )
 
 
@@ -147,7 +152,13 @@ def _compared(result: CaseResult) -> ComparedCase:
     # Of a finding only what every format version records: other evidence is other words, not a richer record of them.
     found = [(one.rule, one.where, one.turn, one.start, one.end, one.text) for one in result.findings]
     evidence = _digest([[check.evidence for check in result.checks.values()], found])
-    return ComparedCase(kind_of(result), frozenset(result.failed_checks), evidence, _digest(texts) if texts else b"")
+    failed, said = frozenset(result.failed_checks), _digest(texts) if texts else b""
+    return ComparedCase(kind_of(result), failed, evidence, said, _differences(result))
+
+
+def _differences(result: CaseResult) -> Differences:
+    found = {name: timeline.difference for name, timeline in result.timelines.items()}
+    return {name: difference for name, difference in found.items() if difference is not None} or _NONE
 
 
 def _digest(value: Any) -> bytes:

@@ -33,6 +33,7 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
         "",
         *_by_check(report.summary),
         *_labels(report.summary),
+        *_drift(report.summary),
     ]
     details = _details(report, glossary, MOST_CHARACTERS - _FOR_THE_REST - len("\n".join(head)))
     yield "\n".join([*head, *details, "", *_foot(report)]) + "\n"
@@ -87,6 +88,24 @@ def _labels(summary: Record) -> list[str]:
         return []
     matched = f"{accuracy['matched']:,} of {accuracy['total']:,}"
     return ["", f"Label accuracy: {accuracy['accuracy']} % ({matched})"]
+
+
+def _drift(summary: Record) -> list[str]:
+    """Whether replies get worse in the course of conversations, for the checks that can tell."""
+    found = summary.get("drift", {}).get("by_check", {})
+    usable = {name: check for name, check in found.items() if check["usable"]}
+    if not usable:
+        return []
+    lines = ["", "| over the conversation | first half | second half | difference, 95 % | worse, better, stayed | |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: | --- |")
+    for name, check in usable.items():
+        rates = [f"{100 * check[half]:.1f} %" for half in ("first_half", "second_half")]
+        low, high = (f"{100 * bound:+.1f}" for bound in check["interval"])
+        change = f"{100 * check['difference']:+.1f} ({low} to {high})"
+        counts = f"{check['worse']:,}, {check['better']:,}, {check['same']:,}"
+        cells = [_code(name).replace("|", "\\|"), *rates, change, counts, check["verdict"]]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def _details(report: StoredReport, glossary: Glossary, room: int) -> list[str]:

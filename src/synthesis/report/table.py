@@ -10,6 +10,8 @@ score         int64     of agency_language
 similarity    double    of topic_pivot: user message and reply
 language      string    of the reply
 error         string    why a row or a check could not be assessed
+timelines     list      of structs, for conversations of several turns: check, outcomes (a list), first_failure,
+                        longest_run, first_half, second_half, difference
 findings      list      of structs: rule, signal, where, turn, start, end, text, severity, role, counted, checks
 """
 
@@ -18,7 +20,9 @@ from typing import Any
 
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.model import CaseResult, Finding
+from synthesis.model.timeline import Timeline
 
+TABLE_VERSION = 2  # 1 had no timelines; parts of two versions do not go into one table
 SCORE = ("agency_language", "score")
 SIMILARITY = ("topic_pivot", "anchor_similarity")
 
@@ -46,6 +50,7 @@ def verdict_schema(checks: Iterable[str], kept: Iterable[Any] = (), *, placed: b
         pa.field("similarity", pa.float64()),
         pa.field("language", pa.string()),
         pa.field("error", pa.string()),
+        pa.field("timelines", pa.list_(_timeline_type())),
         pa.field("findings", pa.list_(_finding_type())),
     ]
     _require_distinct([field.name for field in fields])
@@ -64,6 +69,7 @@ def verdict_batch(results: Sequence[CaseResult], schema: Any, ids: Sequence[str 
         "similarity": [_evidence(result, *SIMILARITY) for result in results],
         "language": [result.language for result in results],
         "error": [_error(result) for result in results],
+        "timelines": [[_timeline(timeline) for timeline in result.timelines.values()] for result in results],
         "findings": [[_finding(finding) for finding in result.findings] for result in results],
     }
     arrays = [
@@ -78,6 +84,18 @@ def verdict_batch(results: Sequence[CaseResult], schema: Any, ids: Sequence[str 
 def _plain(field: Any) -> Any:
     """A field of the input, without the remarks that some writer left on it."""
     return field.remove_metadata().with_nullable(True)
+
+
+def _timeline_type() -> Any:
+    pa = arrow()
+    fields = {"check": pa.string(), "outcomes": pa.list_(pa.string())}
+    fields |= dict.fromkeys(("first_failure", "longest_run"), pa.int64())
+    fields |= dict.fromkeys(("first_half", "second_half", "difference"), pa.float64())
+    return pa.struct(list(fields.items()))
+
+
+def _timeline(timeline: Timeline) -> Mapping[str, Any]:
+    return {"check": timeline.check, **timeline.to_dict()}
 
 
 def _finding_type() -> Any:

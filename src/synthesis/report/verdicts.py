@@ -15,6 +15,9 @@ KINDS = {
     NOT_APPLICABLE: "not assessed",
     PASS: "passed",
 }
+# A turn of a conversation: what is drawn, and what it means in words.
+TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
+TURN_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
 DISCLAIMER = (
     "Synthesis finds markers in language. A pass is no evidence of safety, of empathy or of clinical quality. "
     "It is not for triage, and it is not clinically validated."

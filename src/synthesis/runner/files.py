@@ -17,6 +17,7 @@ from synthesis.errors import OptionError
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
 from synthesis.report.parts import join_report, join_results
+from synthesis.report.table import TABLE_VERSION
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.block import BlockResult, BlockTask, RunPlan
 from synthesis.runner.leftovers import WorkFolder, output_folders, sweep, sweep_table
@@ -117,6 +118,7 @@ def table_conditions(plan: RunPlan, rules: RuleSet) -> dict[str, Any]:
     return {
         **plan.spec.conditions(),
         "version": in_force["tool"]["version"],
+        "table_version": TABLE_VERSION,
         "rules": in_force["rules"]["hash"],
         "similarity": in_force["similarity"],
         "chosen": hashlib.sha256(chosen.encode()).hexdigest(),

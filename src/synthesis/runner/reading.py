@@ -10,9 +10,11 @@ import msgspec
 
 from synthesis.cases.blocks import CHUNK, Block, Seen, blocks, input_size
 from synthesis.cases.jsonl import parse_block
+from synthesis.cases.logs.borders import whole_conversations
 from synthesis.cases.logs.conversion import Converter
 from synthesis.cases.logs.formats import CASES, PARQUET, format_of, read_rows
-from synthesis.cases.logs.options import ERROR, STOP, LogOptions
+from synthesis.cases.logs.joining import cases_of
+from synthesis.cases.logs.options import CONVERSATION, ERROR, STOP, LogOptions
 from synthesis.cases.logs.parquet import RowRange, batch_rows, read_range, row_ranges
 from synthesis.errors import InputError, OptionError, Place, Problem
 from synthesis.model import Case, Source
@@ -77,7 +79,10 @@ class Reader:
             yield self._block(unit)
             return
         line = unit.first_line
-        for batch in read_range(unit, self.options, self._keep):
+        batches = read_range(unit, self.options, self._keep)
+        if CONVERSATION in self.options.columns:
+            batches = whole_conversations(batches, self.options.columns[CONVERSATION], unit.file)
+        for batch in batches:
             yield self.batch(batch, line, unit.file)
             line += batch.num_rows
 
@@ -85,7 +90,7 @@ class Reader:
         """The cases of an Arrow record batch."""
         converter = Converter(self.options, file)
         found = batch_rows(batch, first_line, self.options.most_line)
-        rows = [row if isinstance(row, Problem) else converter.case(row) for row in found]
+        rows = list(cases_of(found, converter, self.options, file))
         problems = [row for row in rows if isinstance(row, Problem)]
         if self._on_bad_row == STOP:
             return Reading([row for row in rows if isinstance(row, Case)], problems, batch, first_line)

@@ -22,6 +22,7 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR as ENDED_IN_ERROR
 from synthesis.model.result import FAIL
+from synthesis.model.timeline import WITHOUT_DRIFT
 from synthesis.report.parts import results_suffix
 from synthesis.rules.language import primary
 from synthesis.rules.ruleset import bundled_languages
@@ -78,6 +79,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     address: Annotated[str | None, NO_EFFECT] = None  # of a cluster; None: one on this machine
     workers: Annotated[int, NO_EFFECT] = 1
     fail_on: Annotated[int, NO_EFFECT] = 0
+    fail_on_drift: Annotated[dict[str, float], NO_EFFECT] = {}  # check -> the most that its mean difference may be
     settings: Annotated[tuple[str, ...], NO_EFFECT] = ()  # files that options were read from
 
     def __post_init__(self) -> None:
@@ -93,8 +95,21 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         if self.fail_on < 0:
             message = f"fail-on must not be negative, but is {self.fail_on}"
             raise OptionError(message, hint="0 allows no unexpected failure.")
+        self._require_checks_that_drift()
         self._require_known_language()
         self._require_outputs_that_agree()
+
+    def _require_checks_that_drift(self) -> None:
+        for name, most in self.fail_on_drift.items():
+            get_check(name)
+            if name in WITHOUT_DRIFT:
+                raise OptionError(
+                    f"{name} is left out of drift: every turn after a cue is judged by it, so late turns fail more",
+                    hint="Name another check.",
+                )
+            if not -1 <= most <= 1:  # which NaN is not either
+                message = f"fail-on-drift of {name} must be a difference of rates, from -1 to 1, not {most}"
+                raise OptionError(message, hint=f"{name}=0.1 allows ten points.")
 
     def _require_known_language(self) -> None:
         """A language without rules is a mistake, not a silent pass."""
@@ -147,9 +162,11 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         filters = {"tags": self.tags, "ids": self.ids, "checks": self.only, "instead": self.checks}
         chosen = {"sample": self.sample, "seed": self.seed, "limit": self.limit}
         rows = {"map": self.columns, "checks": self.checks, "on_bad_row": self.on_bad_row, "keep": self.keep}
+        drift = {"fail_on_drift": self.fail_on_drift}
         return {
             "schema": shown_path(self.schema),
             "fail_on": self.fail_on,
+            **_given(drift),
             "filters": _given({**filters, **chosen}),
             "language": self.language or "auto",
             "failures_only": self.failures_only,

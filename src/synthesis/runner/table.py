@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from synthesis.checks.registry import checks
 from synthesis.errors import OutputError, Place
 from synthesis.locks import held, host
-from synthesis.model import CaseResult
+from synthesis.model import CaseResult, CheckResult
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.block import BlockResult, BlockTask, ReportWorker, RunPlan, Worker
@@ -75,8 +75,11 @@ class TableWorker:
 
 def _without_evidence(result: CaseResult) -> CaseResult:
     """An example as the console shows it: no text that the evidence quotes is kept beside the table."""
-    bare = {name: replace(check, evidence={}, turns=()) for name, check in result.checks.items()}
-    return replace(result, checks=bare)
+    return replace(result, checks={name: _bare(check) for name, check in result.checks.items()})
+
+
+def _bare(check: CheckResult) -> CheckResult:
+    return replace(check, evidence={}, turns=tuple(map(_bare, check.turns)))
 
 
 def to_batch(

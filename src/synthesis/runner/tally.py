@@ -6,6 +6,7 @@ from typing import Any
 from synthesis.model import CaseResult
 from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.report.drift import DriftCounts
 
 _KEYS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not_applicable", ERROR: "errors"}
 
@@ -17,6 +18,7 @@ class Tally:
         self._cases: Counter[str] = Counter()
         self._checks: Counter[tuple[str, str]] = Counter()
         self._labels: Counter[tuple[str, bool]] = Counter()
+        self._drift = DriftCounts()
 
     def add(self, result: CaseResult) -> None:
         self._cases[result.outcome] += 1
@@ -30,11 +32,13 @@ class Tally:
             self._checks[name, check.outcome] += 1
         for name, comparison in result.label_comparison.items():
             self._labels[name, comparison.match] += 1
+        self._drift.add(result.timelines)
 
     def merge(self, other: "Tally") -> None:
         self._cases.update(other._cases)
         self._checks.update(other._checks)
         self._labels.update(other._labels)
+        self._drift.merge(other._drift)
 
     def counts(self) -> dict[str, Any]:
         """Everything that was counted, in a form that can be written; `add_counts` takes it back."""
@@ -42,12 +46,14 @@ class Tally:
             "cases": {name: number for name, number in sorted(self._cases.items()) if number},
             "checks": [[*key, count] for key, count in sorted(self._checks.items())],
             "labels": [[*key, count] for key, count in sorted(self._labels.items())],
+            "drift": self._drift.counts(),
         }
 
     def add_counts(self, counts: dict[str, Any]) -> None:
         self._cases.update(counts["cases"])
         self._checks.update({(name, outcome): count for name, outcome, count in counts["checks"]})
         self._labels.update({(name, match): count for name, match, count in counts["labels"]})
+        self._drift.add_counts(counts["drift"])
 
     @property
     def cases(self) -> int:
@@ -73,6 +79,8 @@ class Tally:
             names = sorted({name for name, _ in self._labels})
             summary["label_accuracy"] = self._accuracy(*names)
             summary["label_accuracy_by_check"] = {name: self._accuracy(name) for name in names}
+        if drift := self._drift.to_dict():
+            summary["drift"] = drift
         return summary
 
     def _check(self, name: str) -> dict[str, int]:

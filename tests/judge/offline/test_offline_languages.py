@@ -104,7 +104,12 @@ def test_an_answer_in_another_script_than_its_context_cannot_be_compared(answer,
 
 def test_chinese_and_japanese_are_not_constant():
     context = ("港口大桥于1932年通车。每天有四万辆汽车通过。维修计划在明年春天进行。",)
-    answers = ("港口大桥于1932年通车。", "大桥每天通过四万辆汽车，明年春天维修。", "大桥由铁路公司在河边建造。", "香蕉含有丰富的钾。")
+    answers = (
+        "港口大桥于1932年通车。",
+        "大桥每天通过四万辆汽车，明年春天维修。",
+        "大桥由铁路公司在河边建造。",
+        "香蕉含有丰富的钾。",
+    )
     supports = [judged(answer, context).details["support"] for answer in answers]
     assert supports == sorted(supports, reverse=True)
     assert len(set(supports)) == 4

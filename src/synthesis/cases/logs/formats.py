@@ -13,6 +13,7 @@ from typing import Any
 from synthesis.cases.blocks import MOST_LINE, Block, blocks
 from synthesis.cases.decoding import BYTE_ORDER_MARK, decode_line
 from synthesis.cases.logs.conversion import CASE_ID, Converter, LogRow
+from synthesis.cases.logs.joining import cases_of
 from synthesis.cases.logs.options import LogOptions
 from synthesis.errors import InputError, Place, Problem
 from synthesis.model import Case
@@ -51,11 +52,11 @@ def read_rows(path: Path, options: LogOptions, shown: str | None = None) -> Iter
 
     `shown` is what the cases call their file, where its path says more about a machine than about the file.
     """
-    converter = Converter(options, shown or str(path))
+    name = shown or str(path)
     empty = True
-    for row in _rows(path, options):
+    for case in cases_of(_rows(path, options), Converter(options, name), options, name):
         empty = False
-        yield row if isinstance(row, Problem) else converter.case(row)
+        yield case
     if empty:
         raise InputError("holds no rows", place=Place(str(path)), hint="A log has one conversation per row.")
 

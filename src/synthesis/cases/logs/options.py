@@ -10,6 +10,9 @@ from synthesis.errors import OptionError, did_you_mean
 STOP, ERROR = "stop", "error"
 FIELDS = ("assistant", "checks", "expected", "id", "lang", "messages", "notes", "tags", "user")
 
+# Only where the map names it: many logs call a list of messages so.
+CONVERSATION = "conversation"
+
 
 class LogOptions(msgspec.Struct, frozen=True):
     """What to make of a log: the schema for its cases, the checks for rows that name none, the names of fields."""
@@ -28,11 +31,15 @@ def parse_map(text: str) -> dict[str, str]:
         field, equals, name = (part.strip() for part in pair.partition("="))
         if not (field and equals and name):
             raise OptionError(f"--map cannot read '{pair}'", hint="Write it as --map user=prompt,assistant=completion.")
-        if field not in FIELDS:
-            raise OptionError(f"--map: a case has no field '{field}'", hint=did_you_mean(field, FIELDS))
+        if field not in (*FIELDS, CONVERSATION):
+            hint = did_you_mean(field, (*FIELDS, CONVERSATION))
+            raise OptionError(f"--map: a case has no field '{field}'", hint=hint)
         if field in columns:
             raise OptionError(f"--map names '{field}' twice", hint="Name each field once.")
         columns[field] = name
     if "messages" in columns and ("user" in columns or "assistant" in columns):
         raise OptionError("--map names 'messages' together with 'user' or 'assistant'", hint="Choose one of the two.")
+    if "id" in columns and CONVERSATION in columns:
+        hint = "The name of the conversation is its id: leave out 'id'."
+        raise OptionError("--map names 'conversation' together with 'id'", hint=hint)
     return columns

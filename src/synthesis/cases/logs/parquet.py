@@ -10,7 +10,7 @@ import msgspec
 
 from synthesis.cases.blocks import CHUNK, Seen
 from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.options import FIELDS, LogOptions
+from synthesis.cases.logs.options import CONVERSATION, FIELDS, LogOptions
 from synthesis.cases.logs.tables import require_columns
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
 
@@ -23,7 +23,7 @@ _UNREADABLE = (ValueError, ArithmeticError, LookupError)
 
 
 class RowRange(msgspec.Struct, frozen=True):
-    """Rows of one row group of a Parquet file."""
+    """Rows of a Parquet file that follow each other: of one row group, and of the next to the end of a conversation."""
 
     file: str  # what the cases call it
     path: str
@@ -33,6 +33,7 @@ class RowRange(msgspec.Struct, frozen=True):
     first_line: int  # number of the first row, in the whole file
     size: int  # bytes, for the progress
     state: str  # hash of what tells the file from a changed one: size, time, footer
+    groups: int = 1  # row groups that it reaches into, where a conversation does not end with its row group
 
 
 def row_ranges(path: Path, shown: str, options: LogOptions, keep: Iterable[str], seen: Seen) -> Iterator[RowRange]:
@@ -46,16 +47,48 @@ def row_ranges(path: Path, shown: str, options: LogOptions, keep: Iterable[str],
         seen(footer)
         status = path.stat()
         state = hashlib.sha256(f"{status.st_size} {status.st_mtime_ns} ".encode() + footer).hexdigest()
-        line = 1
         for group in range(file.metadata.num_row_groups):
-            content = file.metadata.row_group(group)
             _batch_size(file, group, columns, options.most_line, path)
-            size = sum(content.column(number).total_compressed_size for number in range(content.num_columns))
-            for skip in range(0, content.num_rows, MOST_ROWS):
-                rows = min(MOST_ROWS, content.num_rows - skip)
-                share = size * rows // content.num_rows
-                yield RowRange(shown, str(path.absolute()), group, skip, rows, line, share, state)
-                line += rows
+        found = _stretches(file, shown, str(path.absolute()), state)
+        yield from _whole(found, file, options.columns[CONVERSATION]) if CONVERSATION in options.columns else found
+
+
+def _stretches(file: Any, shown: str, path: str, state: str) -> Iterator[RowRange]:
+    line = 1
+    for group in range(file.metadata.num_row_groups):
+        content = file.metadata.row_group(group)
+        size = sum(content.column(number).total_compressed_size for number in range(content.num_columns))
+        for skip in range(0, content.num_rows, MOST_ROWS):
+            rows = min(MOST_ROWS, content.num_rows - skip)
+            yield RowRange(shown, path, group, skip, rows, line, size * rows // content.num_rows, state)
+            line += rows
+
+
+def _whole(stretches: Iterable[RowRange], file: Any, column: str) -> Iterator[RowRange]:
+    """The stretches, each to the end of its last conversation. Of the file, only the column that names them is read."""
+    from synthesis.cases.logs.borders import BorderFinder, require_names
+
+    current: RowRange | None = None
+    names: Any = None
+    for stretch in stretches:
+        if current is None:
+            require_names(file.schema_arrow, column, stretch.path)
+            finder = BorderFinder(stretch.file)
+        if stretch.skip == 0:
+            names = file.read_row_group(stretch.group, columns=[column]).column(0)
+        borders = finder.borders(names.slice(stretch.skip, stretch.rows))
+        more = borders[0] if borders else stretch.rows
+        if current is not None:
+            groups = stretch.group - current.group + 1 if more else current.groups
+            current = msgspec.structs.replace(current, rows=current.rows + more, groups=groups)
+        if borders:
+            if current is not None:
+                yield current
+            current = msgspec.structs.replace(
+                stretch, skip=stretch.skip + more, rows=stretch.rows - more, first_line=stretch.first_line + more
+            )
+    if current is not None:
+        yield current
 
 
 def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) -> Iterator[Any]:
@@ -63,14 +96,15 @@ def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) ->
     with _opened(Path(part.path)) as file:
         columns = needed_columns(file.schema_arrow.names, options, keep)
         begin, end, position = part.skip, part.skip + part.rows, 0
-        rows = _batch_size(file, part.group, columns, options.most_line, part.path)
-        for batch in file.iter_batches(batch_size=rows, row_groups=[part.group], columns=columns):
-            first, last = max(begin - position, 0), min(end - position, batch.num_rows)
-            if first < last:
-                yield batch.slice(first, last - first)
-            position += batch.num_rows
-            if position >= end:
-                return
+        for group in range(part.group, part.group + part.groups):
+            rows = _batch_size(file, group, columns, options.most_line, part.path)
+            for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=columns):
+                first, last = max(begin - position, 0), min(end - position, batch.num_rows)
+                if first < last:
+                    yield batch.slice(first, last - first)
+                position += batch.num_rows
+                if position >= end:
+                    return
 
 
 def parquet_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
@@ -119,6 +153,7 @@ def batch_rows(batch: Any, first: int, most_line: int) -> Iterator[LogRow | Prob
 def needed_columns(present: Iterable[str], options: LogOptions, keep: Iterable[str] = ()) -> list[str]:
     """The columns that a case can be made of, and those to be kept, in the order of the file."""
     wanted = {options.columns.get(field, field) for field in FIELDS} | {"conversations"} | set(keep)
+    wanted |= {options.columns[CONVERSATION]} if CONVERSATION in options.columns else set()
     return [name for name in present if name in wanted]
 
 

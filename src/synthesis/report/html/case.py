@@ -9,6 +9,7 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import CaseFilters
+from synthesis.report.html.timelines import turn_by_turn
 from synthesis.report.remarks import Remark, remarks_on_check
 from synthesis.report.verdicts import EXPECTED, KINDS, UNEXPECTED, check_kind, kind_of
 
@@ -39,6 +40,7 @@ class CaseView:
             f'<header><h3 id="{name}">{shown(result.id)}</h3> '
             f'<span class="badge {kind}">{KINDS[kind]}</span>{_meta(result)}</header>\n',
             alert_box(result, self._glossary),
+            turn_by_turn(result, f"#{name}turn" if result.has_texts else ""),
             marks.conversation(),
             marks.notes(),
             check_list(result, self._glossary),

@@ -55,19 +55,24 @@ def _counts(counts: Record, unexpected: int) -> dict[str, int]:
 
 def _check(name: str, counts: dict[str, int], glossary: Glossary) -> str:
     present = [(kind, number) for kind, number in counts.items() if number]
-    words = " · ".join(
-        f'<span class="key"><svg width="14" height="14" aria-hidden="true"><rect width="14" height="14" '
-        f'fill="url(#fill-{kind})"/></svg> {number:,} {_WORDS[kind]}</span>'
-        for kind, number in present
-    )
+    words = " · ".join(key(kind, number, _WORDS[kind]) for kind, number in present)
     title = glossary.checks.get(name, "")
     return (
         f'<div class="bar"><p><code>{shown(name)}</code> <span class="quiet">{shown(title)}</span></p>'
-        f"{_stack(present)}<p>{words}</p></div>\n"
+        f"{stack(present)}<p>{words}</p></div>\n"
     )
 
 
-def _stack(parts: Sequence[tuple[str, int]]) -> str:
+def key(kind: str, number: int, words: str) -> str:
+    """What one part of a bar stands for."""
+    return (
+        f'<span class="key"><svg width="14" height="14" aria-hidden="true"><rect width="14" height="14" '
+        f'fill="url(#fill-{kind})"/></svg> {number:,} {words}</span>'
+    )
+
+
+def stack(parts: Sequence[tuple[str, int]]) -> str:
+    """A bar cut into shares."""
     total = sum(number for _, number in parts) or 1
     start, bars = 0.0, []
     for kind, number in parts:

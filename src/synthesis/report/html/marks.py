@@ -95,8 +95,12 @@ class Marks:
         window = f' tabindex="0" role="group" aria-label="{where}: a long text"' if len(text) > LONG else ""
         size = f' <span class="quiet">{len(text.split()):,} words</span>' if window else ""
         kind = "text long" if window else "text"
+        # A reply is the turn that was judged; strips of turns lead to it.
+        several = where == "assistant" and len(self._result.exchanges) > 1
+        anchor = f' id="{self._name}turn{turn + 1}"' if several else ""
+        number = f" · turn {turn + 1}" if several else ""
         return (
-            f'<div class="turn {where}"><h4>{where.capitalize()}{size}</h4>'
+            f'<div class="turn {where}"{anchor}><h4>{where.capitalize()}{number}{size}</h4>'
             f'<div class="{kind}" dir="auto"{language}{window}>{marked}</div></div>\n'
         )
 

@@ -12,6 +12,7 @@ from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_freq
 from synthesis.report.html.marks import SIGNS, SignalStyles
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
+from synthesis.report.html.timelines import drift_per_check
 from synthesis.report.plain import count
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.verdicts import MARKS, UNEXPECTED, evidence_sentence
@@ -54,6 +55,7 @@ def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glo
     yield figures(report.summary)
     yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p>{_evidence(report)}</section>\n'
     yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
+    yield drift_per_check(report.summary)
     yield legend(styles, glossary)
     yield _notices(report, survey, glossary)
 

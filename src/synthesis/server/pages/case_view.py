@@ -16,6 +16,7 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.html.case import alert_box, check_list
 from synthesis.report.html.marks import Marks, SignalStyles
 from synthesis.report.html.page import legend
+from synthesis.report.html.timelines import turn_by_turn
 from synthesis.report.reading import Record
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
@@ -26,6 +27,7 @@ RULE_PAGES = "/rules"
 class CaseView(NamedTuple):
     """The parts of one case, ready for a template."""
 
+    strips: Markup
     conversation: Markup
     notes: Markup
     check_list: Markup
@@ -34,12 +36,23 @@ class CaseView(NamedTuple):
     alert: Markup
 
 
-def case_view(result: CaseResult, glossary: Glossary, anchor: str, styles: SignalStyles | None = None) -> CaseView:
-    """Draw one result; `anchor` keeps the links of several cases on one page apart."""
+def case_view(
+    result: CaseResult,
+    glossary: Glossary,
+    anchor: str,
+    styles: SignalStyles | None = None,
+    *,
+    with_text: bool = True,
+) -> CaseView:
+    """Draw one result; `anchor` keeps the links of several cases on one page apart.
+
+    Without text its page does not show the conversation, so that strips of turns have nowhere to lead.
+    """
     drawn = with_alert_findings(result)
     styles = styles or SignalStyles.of(drawn.findings)
     marks = Marks(drawn, styles, glossary, anchor, rule_pages=RULE_PAGES)
     return CaseView(
+        Markup(turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else "")),
         Markup(marks.conversation()),
         Markup(marks.notes()),
         Markup(check_list(result, glossary)),

@@ -192,11 +192,11 @@ def _side(server: ServerState, history: "History", run: SavedRun, name: str, anc
         result = history.case(run.id, name).result
     except NotInHistoryError:
         return None
-    view = case_view(result, server.glossary, anchor)
+    view = case_view(result, server.glossary, anchor, with_text=run.with_text)
     kind = kind_of(result)
     if not run.with_text:
-        return Side(kind, KINDS[kind], view.check_list, "")
-    return Side(kind, KINDS[kind], view.check_list + view.conversation, view.content_warning)
+        return Side(kind, KINDS[kind], view.strips + view.check_list, "")
+    return Side(kind, KINDS[kind], view.strips + view.check_list + view.conversation, view.content_warning)
 
 
 def _judged_side(sample: JudgedSample | None) -> Side | None:

@@ -13,9 +13,10 @@ from synthesis.history.model import CHECKS
 from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
 from synthesis.report.html.page import LIMITS, figures, headline
 from synthesis.report.html.survey import Survey, survey_of
+from synthesis.report.html.timelines import drift_per_check, strips
 from synthesis.report.verdicts import KINDS, evidence_sentence
 from synthesis.server.errors import not_found
-from synthesis.server.pages.case_view import case_view
+from synthesis.server.pages.case_view import CONTENT_WARNING, case_view, needs_content_warning
 from synthesis.server.pages.layout import number_in, page
 from synthesis.server.state import server_state
 
@@ -27,6 +28,7 @@ PER_PAGE = 50
 MOST_WORDS = 200
 MOST_RULES = 8  # in the chart; the filter offers all
 SURVEYS = 32  # runs whose charts are kept in memory
+CASE = "case"  # begins the anchors on the page of a case
 OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "did not apply", "error": "ended in error"}
 
 
@@ -60,11 +62,12 @@ async def run(request: Request, run_id: str) -> Response:
         charts=Markup(
             PATTERNS
             + f'<div class="charts">{outcomes_per_check(one.summary, survey, server.glossary)}'
-            + f"{rule_frequency(survey, MOST_RULES)}</div>"
+            + f"{rule_frequency(survey, MOST_RULES)}</div>{drift_per_check(one.summary)}"
         ),
         limits=Markup(LIMITS),
         evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
         cases=cases,
+        strips={case.position: _strips(one, case) for case in cases.items},
         wanted=wanted,
         kinds={kind: words for kind, words in KINDS.items() if survey.kinds[kind]},
         all_kinds=KINDS,
@@ -74,6 +77,14 @@ async def run(request: Request, run_id: str) -> Response:
         earlier=earlier,
         alerts=survey.alerts,
     )
+
+
+def _strips(run: SavedRun, case: SavedCase) -> Markup:
+    """The turns of a conversation. Each opens its case at that turn, past the warning there, so the warning is here."""
+    result = case.result
+    drawn = strips(result, f"/runs/{run.id}/cases/{case.position}#{CASE}turn")
+    warning = f'<p class="quiet">{CONTENT_WARNING}</p>' if drawn and needs_content_warning(result) else ""
+    return Markup(warning + drawn)
 
 
 def _run(history: "History", run_id: str, wanted: dict[str, str], number: int) -> RunPage | None:
@@ -108,7 +119,7 @@ async def case(request: Request, run_id: str, position: str) -> Response:
         case=found,
         kind_words=KINDS[found.kind],
         has_texts=one.with_text and found.result.has_texts,
-        view=case_view(found.result, server.glossary, "case"),
+        view=case_view(found.result, server.glossary, CASE, with_text=one.with_text),
         total=total,
     )
 

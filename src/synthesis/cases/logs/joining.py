@@ -1,0 +1,127 @@
+"""Rows that name the conversation they belong to (`--map conversation=NAME`) become one case for each conversation.
+
+Rows of one conversation are neighbours in their file, in the order in which things were said: a log is read as a
+stream, so that rows can be joined only while they pass.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from synthesis.cases.logs.conversion import Converter, LogRow
+from synthesis.cases.logs.options import CONVERSATION, LogOptions
+from synthesis.errors import InputError, Place, Problem, shorten
+from synthesis.model import Case, Turn
+
+# Whoever names the wrong column joins a whole file to one conversation, which no memory would hold.
+MOST_ROWS = 10_000
+
+
+def cases_of(
+    rows: Iterable[LogRow | Problem], converter: Converter, options: LogOptions, file: str
+) -> Iterator[Case | Problem]:
+    """A case for each row, or for each conversation where the map names the field that tells them apart."""
+    column = options.columns.get(CONVERSATION)
+    if column is None:
+        return (row if isinstance(row, Problem) else converter.case(row) for row in rows)
+    # The id of a conversation is its name. Its rows may all have it in their own id, which is then no mistake.
+    of_turns = Converter(msgspec.structs.replace(options, any_id=True), file)
+    return _joined(rows, converter, of_turns, column, file)
+
+
+def too_many_rows(name: object, file: str) -> InputError:
+    return InputError(
+        f"the conversation {shorten(repr(name), 40)} has more than {MOST_ROWS:,} rows",
+        place=Place(file),
+        hint="Does --map conversation=NAME name the right column?",
+    )
+
+
+class _Conversation:
+    """The rows of one conversation so far."""
+
+    def __init__(self, name: str, line: int) -> None:
+        self.name = name
+        self._line = line
+        self._cases: list[Case] = []
+        self._problem: Problem | None = None
+        self.rows = 0
+        self.unplaced: list[Problem] = []  # rows after it that nobody could read: of this conversation, or of none
+
+    def add(self, found: Case | Problem) -> None:
+        self.rows += 1
+        for problem in (*self.unplaced, found):
+            if isinstance(problem, Problem) and self._problem is None:
+                self._problem = problem
+        self.unplaced = []
+        if isinstance(found, Case):
+            self._cases.append(found)
+
+    def finish(self) -> Iterator[Case | Problem]:
+        """The conversation as a case; a turn that cannot be read makes it a problem, since the others depend on it."""
+        if self._problem is not None:
+            message = f"the row at line {self._problem.line} {self._problem.message}"
+            yield Problem(self._line, self._problem.kind, message, self.name)
+        else:
+            yield _as_one(self._cases, self.name)
+        yield from self.unplaced
+
+
+def _joined(
+    rows: Iterable[LogRow | Problem], converter: Converter, of_turns: Converter, column: str, file: str
+) -> Iterator[Case | Problem]:
+    current: _Conversation | None = None
+    for row in rows:
+        if isinstance(row, Problem):
+            if current:
+                current.unplaced.append(row)
+            else:
+                yield row
+            continue
+        name = _name(row.fields.get(column))
+        if current and current.name != name:
+            yield from current.finish()
+            current = None
+        if name is not None:
+            current = current or _Conversation(name, row.line)
+            current.add(of_turns.case(row))
+            if current.rows > MOST_ROWS:
+                raise too_many_rows(name, file)
+        else:
+            yield _alone(row, converter, column)
+    if current:
+        yield from current.finish()
+
+
+def _name(value: Any) -> str | None:
+    """What a row calls its conversation; None where it belongs to none."""
+    return None if value is None or value == "" else str(value)
+
+
+def _alone(row: LogRow, converter: Converter, column: str) -> Case | Problem:
+    if column not in row.fields:
+        return Problem(row.line, "unusable row", f"has no '{column}' (--map conversation={column} names it)")
+    return converter.case(row)
+
+
+def _as_one(cases: list[Case], name: str) -> Case:
+    """All that was said, turn after turn. A label holds for the conversation if it holds for each of its rows."""
+    first = cases[0]
+    labels: dict[str, bool] = {}
+    for case in cases:
+        for check, expected in (case.expected or {}).items():
+            labels[check] = labels.get(check, True) and expected
+    return msgspec.structs.replace(
+        first,
+        id=name,
+        user="",
+        assistant="",
+        messages=tuple(turn for case in cases for turn in _turns(case)),
+        tags=tuple(dict.fromkeys(tag for case in cases for tag in case.tags)),
+        expected=labels or None,
+    )
+
+
+def _turns(case: Case) -> tuple[Turn, ...]:
+    return case.messages or (Turn("user", case.user), Turn("assistant", case.assistant))

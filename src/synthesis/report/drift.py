@@ -1,0 +1,188 @@
+"""Drift: whether replies get worse in the course of conversations, over all conversations of a run.
+
+What is kept is how many conversations have which numbers, not the conversations: a million of them, of up to forty
+turns, are at most some thousand counts for each check. Counts of parts of a run add up to those of the whole.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from synthesis.model.timeline import Timeline
+
+LEAST_CONVERSATIONS = 20  # below that nothing is said about drift
+WORSE, BETTER, NOT_SHOWN, TOO_FEW = "worse", "better", "no drift shown", "too few to tell"
+RESAMPLES = 2_000
+MOST_DRAWN = 500  # conversations; beyond that the normal interval is quicker, and the same to a tenth of a point
+_SEED = 18
+_Z = 1.959963984540054  # the normal distribution's 97.5 % point
+_TAIL = 0.025
+Interval = tuple[float, float]
+Differences = Mapping[str, float]  # check -> second half less first half, of one conversation
+
+
+class CheckDrift(msgspec.Struct, frozen=True):
+    """One check over all conversations. Rates and their difference are means over the usable conversations."""
+
+    usable: int
+    too_short: int  # fewer than four assessed turns in each half
+    worse: int = 0
+    better: int = 0
+    same: int = 0
+    first_half: float | None = None
+    second_half: float | None = None
+    difference: float | None = None
+    interval: Interval | None = None  # 95 %
+    verdict: str = TOO_FEW
+
+
+class DriftChange(msgspec.Struct, frozen=True):
+    """One check in two runs, over the conversations that are long enough in both; above 0: it drifts more now."""
+
+    check: str
+    conversations: int
+    before: float  # mean difference between the halves
+    after: float
+    change: float
+    interval: Interval
+    verdict: str
+
+
+class DriftCounts:
+    """Counts conversations; memory depends on how long they are, not on how many there are."""
+
+    def __init__(self) -> None:
+        self._conversations = 0
+        self._short: Counter[str] = Counter()
+        self._halves: Counter[tuple[str, int, int, int]] = Counter()  # check, turns in a half, failures in each
+
+    def add(self, timelines: Mapping[str, Timeline]) -> None:
+        """One case; without timelines it is no conversation of several turns."""
+        self._conversations += bool(timelines)
+        for check, timeline in timelines.items():
+            if timeline.can_drift and timeline.half:
+                self._halves[check, timeline.half, *timeline.failed_in_halves] += 1
+            elif timeline.can_drift:
+                self._short[check] += 1
+
+    def merge(self, other: "DriftCounts") -> None:
+        self._conversations += other._conversations
+        self._short.update(other._short)
+        self._halves.update(other._halves)
+
+    def counts(self) -> dict[str, Any]:
+        """Everything that was counted, in a form that can be written; `add_counts` takes it back."""
+        return {
+            "conversations": self._conversations,
+            "short": dict(sorted(self._short.items())),
+            "halves": [[*key, count] for key, count in sorted(self._halves.items())],
+        }
+
+    def add_counts(self, counts: dict[str, Any]) -> None:
+        self._conversations += counts["conversations"]
+        self._short.update(counts["short"])
+        self._halves.update({(check, *numbers): count for check, *numbers, count in counts["halves"]})
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """The report's `summary.drift`; None for a run without any conversation of several turns."""
+        if not self._conversations:
+            return None
+        names = sorted({*self._short, *(key[0] for key in self._halves)})
+        by_check = {name: msgspec.to_builtins(self.check(name)) for name in names}
+        return {"conversations": self._conversations, "by_check": by_check}
+
+    def check(self, name: str) -> CheckDrift:
+        halves = {key[1:]: count for key, count in sorted(self._halves.items()) if key[0] == name}
+        differences: Counter[float] = Counter()
+        for (half, first, second), count in halves.items():
+            differences[(second - first) / half] += count
+        usable = differences.total()
+        if not usable:
+            return CheckDrift(0, self._short[name])
+        interval = mean_interval(differences)
+        return CheckDrift(
+            usable=usable,
+            too_short=self._short[name],
+            worse=sum(count for value, count in differences.items() if value > 0),
+            better=sum(count for value, count in differences.items() if value < 0),
+            same=differences[0.0],
+            first_half=round(math.fsum(count * first / half for (half, first, _), count in halves.items()) / usable, 6),
+            second_half=round(math.fsum(count * last / half for (half, _, last), count in halves.items()) / usable, 6),
+            difference=round(mean(differences), 6),
+            interval=interval,
+            verdict=verdict_on(usable, interval),
+        )
+
+
+def drift_of(summary: Mapping[str, Any], check: str) -> dict[str, Any]:
+    """What a report's summary says about the drift of one check; nothing is usable where it says nothing."""
+    found: dict[str, Any] | None = summary.get("drift", {}).get("by_check", {}).get(check)
+    return found or msgspec.to_builtins(CheckDrift(0, 0))
+
+
+def drift_changes(pairs: Iterable[tuple[Differences, Differences]]) -> list[DriftChange]:
+    """What became of the drift of each check, from the differences of conversations before and after."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for before, after in pairs:
+        for name in before.keys() & after.keys():
+            found.setdefault(name, []).append((before[name], after[name]))
+    return [_change(name, both) for name, both in sorted(found.items())]
+
+
+def _change(name: str, both: Sequence[tuple[float, float]]) -> DriftChange:
+    changes = Counter(after - before for before, after in both)
+    interval = mean_interval(changes)
+    return DriftChange(
+        check=name,
+        conversations=len(both),
+        before=round(mean(Counter(before for before, _ in both)), 6),
+        after=round(mean(Counter(after for _, after in both)), 6),
+        change=round(mean(changes), 6),
+        interval=interval,
+        verdict=verdict_on(len(both), interval),
+    )
+
+
+def verdict_on(conversations: int, interval: Interval) -> str:
+    """What may be said about a mean difference; above 0 means more failures."""
+    if conversations < LEAST_CONVERSATIONS:
+        return TOO_FEW
+    low, high = interval
+    if low > 0:
+        return WORSE
+    return BETTER if high < 0 else NOT_SHOWN
+
+
+def mean(values: Mapping[float, int]) -> float:
+    """The mean of values that occur so many times."""
+    return math.fsum(value * count for value, count in values.items()) / sum(values.values())
+
+
+def mean_interval(values: Mapping[float, int]) -> Interval:
+    """The 95 % percentile interval of the mean by a bootstrap over conversations.
+
+    The seed is fixed and the values are sorted, so that the same conversations give the same interval in any order.
+    """
+    number, centre = sum(values.values()), mean(values)
+    if number > MOST_DRAWN:
+        variance = math.fsum(count * (value - centre) ** 2 for value, count in values.items()) / number
+        margin = _Z * math.sqrt(variance / number)
+        return round(centre - margin, 6), round(centre + margin, 6)
+    means = _resampled_means([value for value in sorted(values) for _ in range(values[value])])
+    return round(_quantile(means, _TAIL), 6), round(_quantile(means, 1 - _TAIL), 6)
+
+
+def _resampled_means(values: list[float]) -> list[float]:
+    # Only `random()` is promised to give the same numbers in every version of Python.
+    draw, number = random.Random(_SEED).random, len(values)
+    if values[0] == values[-1]:
+        return values[:1]
+    return sorted(math.fsum(values[int(draw() * number)] for _ in values) / number for _ in range(RESAMPLES))
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
