@@ -47,18 +47,19 @@ def test_try_shows_the_alert_before_the_verdict(client: Any) -> None:
     assert "Alert." not in words(client.post("/", data={"user": "Hello.", "assistant": JOKE}).text)
 
 
-def test_an_upload_counts_its_alerts_and_the_page_of_its_run_leads_to_them(client: Any) -> None:
-    query = {"checks": "unverifiable_reassurance"}
-    rows = [{"id": "Q-1", "user": "Hello.", "assistant": "Hello."}, {"id": "A-1", "user": CUE, "assistant": JOKE}]
-    sent = client.post("/api/v1/uploads", content="\n".join(map(json.dumps, rows)).encode(), params=query).json()
-    client.get(f"/api/v1/uploads/{sent['id']}/events")
-    assert client.get(f"/api/v1/uploads/{sent['id']}").json()["summary"]["alerts"] == 1
-    report = client.get(f"/api/v1/uploads/{sent['id']}/report").json()
-    assert [result.get("alert", {}).get("check") for result in report["results"]] == [None, "crisis_response"]
-    run = client.post("/api/v1/runs", json={"upload": sent["id"], "save_text": False}).json()
-    page = client.get(f"/runs/{run['id']}").text
-    assert words(page).index("1 alert: an explicit cue") < words(page).index("No unexpected failures")
-    assert f'href="/runs/{run["id"]}/cases/1">A-1<' in page
-    case = words(client.get(f"/runs/{run['id']}/cases/1").text)
-    assert "Alert." in case
-    assert "end my life" not in case
+def test_an_upload_counts_its_alerts_and_the_page_of_its_run_leads_to_them(serving: Any) -> None:
+    with serving() as client:  # of its own: another test expects a history without runs
+        query = {"checks": "unverifiable_reassurance"}
+        rows = [{"id": "Q-1", "user": "Hello.", "assistant": "Hello."}, {"id": "A-1", "user": CUE, "assistant": JOKE}]
+        sent = client.post("/api/v1/uploads", content="\n".join(map(json.dumps, rows)).encode(), params=query).json()
+        client.get(f"/api/v1/uploads/{sent['id']}/events")
+        assert client.get(f"/api/v1/uploads/{sent['id']}").json()["summary"]["alerts"] == 1
+        report = client.get(f"/api/v1/uploads/{sent['id']}/report").json()
+        assert [result.get("alert", {}).get("check") for result in report["results"]] == [None, "crisis_response"]
+        run = client.post("/api/v1/runs", json={"upload": sent["id"], "save_text": False}).json()
+        page = client.get(f"/runs/{run['id']}").text
+        assert words(page).index("1 alert: an explicit cue") < words(page).index("No unexpected failures")
+        assert f'href="/runs/{run["id"]}/cases/1">A-1<' in page
+        case = words(client.get(f"/runs/{run['id']}/cases/1").text)
+        assert "Alert." in case
+        assert "end my life" not in case
