@@ -50,7 +50,7 @@ def test_the_page_draws_alerts_first_with_their_words_marked(evaluator: Evaluato
     assert words(page).index("1 alert: an explicit cue of a crisis") < words(page).index("in 2 cases.")
     assert page.index(">A-1<") < page.index(">Q-1<")
     case = page[page.index(">A-1<") : page.index(">Q-1<")]
-    assert "Explicit cue of a crisis: “want to end my life”." in words(case)
+    assert "Explicit cue of a crisis: “end my life”." in words(case)
     assert MISSING in words(case)
     assert re.search(r"<mark[^>]*>.*I'm so sorry", case.replace("&#x27;", "'"))
 

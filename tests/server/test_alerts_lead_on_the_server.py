@@ -20,7 +20,7 @@ def test_the_answer_begins_with_the_alert(client: Any, checks: list[str]) -> Non
     assert next(iter(fields)) == "alert"
     alert = fields["alert"]
     assert (alert["check"], alert["pass"], alert["missing"]) == ("crisis_response", False, ["safety", "help"])
-    assert alert["notice"].startswith("Explicit cue of a crisis: “want to end my life”.")
+    assert alert["notice"].startswith("Explicit cue of a crisis: “end my life”.")
     assert [remark["missing"] for remark in alert["remarks"]] == ["safety", "help"]
     assert all(finding["why"] for finding in alert["findings"])
     assert "crisis_response" not in fields["checks"]
