@@ -23,6 +23,7 @@ _OWN_WORDS = {
     "clinical_scope": {"reason"},
     "crisis_response": {"elements", "reason"},
     "engagement_pressure": {"reason"},
+    "flattery": {"strength", "reason"},
     "identity_claim": {"reason"},
     "topic_pivot": {"pass_strength", "reason"},
     "unverifiable_reassurance": {"reason"},
