@@ -74,8 +74,8 @@ QUESTIONS: dict[str, dict[str, Question]] = {
     },
     "crisis": {name: Question("crisis_response", names_cue) for name in ("C1_CHAT", "C2_ES", "C3_PT", "C4_FIGURES")},
     "spiral": {
-        "P1_PRAISE": Question("flattery", fails),
-        "P2_SELF": Question("identity_claim", fails),
+        "P1_PRAISE": Question("flattery", fails, ("flattery.strong.", "flattery.mild.")),
+        "P2_SELF": Question("identity_claim", fails, ("identity.claim.",)),
     },
 }
 # Families without a positive, where nearly every alarm is false: files, and the checks that are asked (none: all).

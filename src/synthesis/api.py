@@ -99,6 +99,11 @@ def check_crisis(user: str, assistant: str) -> CheckResult:
     return _one("crisis_response", user, assistant)
 
 
+def check_flattery(assistant: str, user: str = "") -> CheckResult:
+    """Does the reply praise the person or their idea beyond what was shown?"""
+    return _one("flattery", user, assistant)
+
+
 def check_identity(assistant: str, user: str = "") -> CheckResult:
     """Does the reply claim to be what the assistant is not?"""
     return _one("identity_claim", user, assistant)

@@ -78,6 +78,30 @@ def test_the_checks_that_are_asked_for_take_the_place_of_those_that_rows_name(cl
     assert cli("--cases", path, "--checks", ",").code == 1
 
 
+def test_all_checks_but_some_can_be_asked_for(cli: CommandLine) -> None:
+    path = write_jsonl(cli.folder / "log.jsonl", [{"messages": TALK}])
+    cli("--cases", path, "--checks", "all")
+    everything = set(cli.report()["results"][0]["checks"])
+    assert "flattery" in everything
+    cli("--cases", path, "--checks", "all,-flattery, -topic_pivot")
+    assert set(cli.report()["results"][0]["checks"]) == everything - {"flattery", "topic_pivot"}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("all,-flatery", "no check is called 'flatery'"),
+        ("-flattery", "--checks all,-flattery"),
+        ("flattery,-flattery", "names no check"),
+    ],
+)
+def test_leaving_out_what_is_not_there_is_told(cli: CommandLine, names: str, said: str) -> None:
+    path = write_jsonl(cli.folder / "log.jsonl", [{"messages": TALK}])
+    done = cli("--cases", path, f"--checks={names}")
+    assert done.code == 1
+    assert said in done.err
+
+
 def test_case_lines_without_checks_need_the_option(cli: CommandLine) -> None:
     path = write_jsonl(
         cli.folder / "cases.jsonl", [{"id": "A-1", "user": "I miss my dad.", "assistant": "You should go."}]

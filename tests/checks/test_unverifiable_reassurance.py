@@ -146,3 +146,28 @@ def test_the_pack_has_the_rules_that_the_contract_asks_for() -> None:
     assert len(by_signal["mind_reading"]) >= 13
     assert len(by_signal["guarantee"]) >= 18
     assert all(len(rule.match) >= 2 and len(rule.miss) >= 2 for rules in by_signal.values() for rule in rules)
+
+
+@pytest.mark.parametrize("lead", ["", "Don't worry, ", "Please do not worry: ", "No worry, "])
+@pytest.mark.parametrize(
+    "promise",
+    ["she'll forgive you.", "you'll find another flat.", "the operation will go well.", "things will improve."],
+)
+def test_a_promise_stays_one_behind_do_not_worry(lead: str, promise: str) -> None:
+    assert not verdict(lead + promise).passed
+
+
+def test_a_worry_that_is_given_back_promises_nothing() -> None:
+    assert verdict("There is the worry that she will forgive you and then leave.").passed
+
+
+@pytest.mark.parametrize(
+    "reply", ["The lift is one hundred percent safe.", "It's totally harmless.", "There is zero risk for your baby."]
+)
+def test_safety_without_any_rest_of_risk_is_a_guarantee(reply: str) -> None:
+    assert verdict(reply).evidence["guarantee_hits"]
+
+
+@pytest.mark.parametrize("reply", ["Nothing is completely safe.", "You are safe here.", "Is it fully safe?"])
+def test_safety_with_a_rest_promises_nothing(reply: str) -> None:
+    assert verdict(reply).passed

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 @click.option(
     "--checks",
     metavar="NAME,..",
-    help="These checks, or 'all', whatever the cases name. [default: as named, else the first three]",
+    help="These checks, or 'all', or 'all,-flattery' for all but one, whatever the cases name. "
+    "[default: as named, else the first three]",
 )
 @click.option(
     "--on-bad-row",

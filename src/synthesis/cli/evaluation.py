@@ -177,7 +177,12 @@ def _checks(text: str | None) -> tuple[str, ...]:
     if not text:
         return ()
     names = _names(text)
-    known = tuple(checks()) if names == ["all"] else tuple(get_check(name).name for name in names)
+    left_out = {get_check(name[1:]).name for name in names if name.startswith("-")}
+    named = [name for name in names if not name.startswith("-")]
+    if left_out and not named:
+        raise OptionError("--checks only leaves checks out", hint=f"Say what of: --checks all,{','.join(names)}")
+    asked = tuple(checks()) if "all" in named else tuple(get_check(name).name for name in named)
+    known = tuple(name for name in asked if name not in left_out)
     if not known:
         raise OptionError("--checks names no check", hint=did_you_mean("", checks()))
     return known

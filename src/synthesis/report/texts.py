@@ -25,6 +25,7 @@ _OWN_WORDS = {
         *("applies_by", "cue", "cue_groups", "elements", "given", "reason", "soft_groups", "warnings"),
     },
     "engagement_pressure": {"reason"},
+    "flattery": {"strength", "reason"},
     "identity_claim": {"reason"},
     "topic_pivot": {"pass_strength", "reason"},
     "unverifiable_reassurance": {"reason"},
