@@ -10,7 +10,7 @@ from typing import Any
 
 from synthesis.judge.config import EvaluationConfig, EvaluationResult
 from synthesis.judge.model import TestCase
-from synthesis.judge.replies import Patience
+from synthesis.judge.asking import Patience
 from synthesis.judge.run import run_evaluation
 
 KEY = "sk-a-key-that-must-never-be-written-down"

@@ -61,11 +61,10 @@ def test_scores_off_the_scale_are_refused(score):
         reply(5, 5) + "\n" + reply(1, 1),
         reply(5, 5).replace('"completeness"', '"faithfulness"'),
         reply(5, 5).replace('"score": 5', '"score": 5, "score": 1'),
-        reply(5, 5, " "),
         "{" * 5000,
         '{"a":' * 5000,
     ],
-    ids=["two verdicts", "axis twice", "score twice", "no reasoning", "braces", "deep"],
+    ids=["two verdicts", "axis twice", "score twice", "braces", "deep"],
 )
 def test_doubtful_replies_are_refused(text):
     with pytest.raises(UnusableReplyError):

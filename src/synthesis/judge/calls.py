@@ -8,14 +8,17 @@ from typing import Any
 
 from synthesis.errors import JudgeError
 from synthesis.judge.journal.base import Journal, Work
-from synthesis.judge.journal.lines import LostLine, ReplyLine, now
+from synthesis.judge.journal.lines import NOT_SENT, LostLine, ReplyLine, now
 from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
 from synthesis.judge.records import storable
 
 
 class CallFailedError(JudgeError):
-    """One call got no reply. `answered`: it was refused or never sent, so it cost nothing."""
+    """One call got no reply. `answered`: it was refused or never sent, so it cost nothing.
+
+    `rejected`: the endpoint may not understand the schema that was sent along. `garbled`: what came is no reply.
+    """
 
     def __init__(
         self,
@@ -25,12 +28,16 @@ class CallFailedError(JudgeError):
         retry: bool = True,
         retry_after: float | None = None,
         overloaded: bool = False,
+        rejected: bool = False,
+        garbled: bool = False,
     ) -> None:
         super().__init__(message)
         self.answered = answered
         self.retry = retry
         self.retry_after = retry_after
         self.overloaded = overloaded
+        self.rejected = rejected
+        self.garbled = garbled
 
 
 class RunStopError(JudgeError):
@@ -189,7 +196,7 @@ class PaidCall:
         return number
 
     async def _withdraw(self, number: int, why: str) -> None:
-        await self._context.journal.note(ReplyLine(number, now(), (), f"not sent: {why}"))
+        await self._context.journal.note(ReplyLine(number, now(), (), f"{NOT_SENT}{why}"))
 
     async def _note(self, number: int, error: BaseException | None, lost: bool) -> None:
         if error is None:

@@ -20,6 +20,8 @@ from synthesis.judge.metrics import final_metrics, iteration_metrics
 from synthesis.judge.records import Record
 from synthesis.report.judged.run import Iteration, JudgedRun
 
+_ENDED = (State.JUDGED, State.FAILED)
+
 
 class IterationResults(msgspec.Struct, frozen=True):
     """One iteration: what was judged, what could not be, and the figures."""
@@ -88,6 +90,7 @@ def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
         errors=counts[State.FAILED],
         not_judged=counts[State.PENDING],
         stale=counts[State.STALE],
+        calls=[work.answered_calls(sample) for sample in ledger.samples if work.state(sample) in _ENDED],
     )
     return IterationResults(
         number,
