@@ -22,7 +22,7 @@ from pathlib import Path
 
 from synthesis.judge import prompt as prompts
 from synthesis.judge.clients import JudgeSettings
-from synthesis.judge.clients.chat import openai_judge
+from synthesis.judge.clients.vendors import openai_judge
 from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.model import TestCase
 from synthesis.judge.replies import read_reply

@@ -95,7 +95,10 @@ def test_answers_without_context_are_named(capsys, here):
         ),
         (["--judge-provider", "openai", "--judge-model", "mine", "--max-cost", "1"], "price of 'mine'"),
         (["--judge-provider", "replay"], "needs a recording"),
-        (["--judge-provider", "openai", "--base-url", "localhost:8000/v1"], "Write --base-url http://localhost:8000/v1"),
+        (
+            ["--judge-provider", "openai", "--base-url", "localhost:8000/v1"],
+            "Write --base-url http://localhost:8000/v1",
+        ),
         (["--judge-provider", "openai", "--base-url", "gateway.example"], "Write --base-url https://gateway.example"),
         (["--judge-provider", "openai", "--base-url", "ftp://x/v1"], "Write --base-url https://x/v1"),
         (["--header", "no colon"], "--header 'Name: value'"),

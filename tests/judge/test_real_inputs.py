@@ -1,4 +1,4 @@
-"""Sets as people have them: gaps are counted, other names and formats understood, single samples refused, never sets."""
+"""Sets as people have them: gaps are counted, other names and formats understood, samples refused, not sets."""
 
 import csv
 import json

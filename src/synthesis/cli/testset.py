@@ -61,8 +61,8 @@ def list_logs(source: str, table: str | None, columns: str, max_line: int, **cho
     selection = _selection(**chosen)
     mapping = logs.parse_mapping(columns)
     unusable = library.Problems(source, hint="")
-    options = {"table": table, "mapping": mapping, "most_line": max_line, "unusable": unusable}
-    rows = logs.pick(logs.read_log(source, selection.wants, **options), selection)
+    found = logs.read_log(source, selection.wants, table=table, mapping=mapping, most_line=max_line, unusable=unusable)
+    rows = logs.pick(found, selection)
     if unusable.total:
         click.echo(f"note: rows that cannot be read: {unusable.total} ({safe(unusable.first)})", err=True)
     if not rows:

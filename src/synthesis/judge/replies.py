@@ -137,6 +137,8 @@ class _Planted:
 
 
 def _anywhere(text: str, rubric: Rubric) -> Iterator[tuple[_Claim, ...]]:
+    if not any(name in fold(text) for name in _axis_names(rubric)):
+        return  # as nearly all texts
     scanner = Scanner(text)
     for mark in re.finditer(r"[{\[]", text):
         with contextlib.suppress(UnusableReplyError):

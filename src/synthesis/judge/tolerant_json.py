@@ -6,7 +6,7 @@ Every valid JSON array or object is read as `json` reads it. What is not certain
 import re
 from typing import Any
 
-MOST_NESTED = 20  # a verdict has three levels; the bound keeps the work linear on any text
+MOST_NESTED = 12  # a verdict has three levels; the bound keeps the work linear on any text
 _SPACE = re.compile(r"\s*")
 _BARE_KEY = re.compile(r"[A-Za-z_]\w*(?=\s*:)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?![\w.])")
@@ -26,7 +26,7 @@ class Scanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._allowance = 20 * len(text) + 1_000
+        self._allowance = 4 * len(text) + 1_000
 
     def read(self, start: int) -> tuple[Any, int] | None:
         """The array or object that begins at `start`, and where it ends; None where its meaning is not certain."""

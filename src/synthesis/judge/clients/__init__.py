@@ -65,10 +65,10 @@ class Judge(Protocol):
 GROUP = "synthesis.judges"
 _HERE = "synthesis.judge.clients"
 BUILT_IN = (
-    EntryPoint("anthropic", f"{_HERE}.chat:anthropic_judge", GROUP),
+    EntryPoint("anthropic", f"{_HERE}.vendors:anthropic_judge", GROUP),
     EntryPoint("offline", f"{_HERE}.local:offline_judge", GROUP),
-    EntryPoint("openai", f"{_HERE}.chat:openai_judge", GROUP),
-    EntryPoint("openrouter", f"{_HERE}.chat:openrouter_judge", GROUP),
+    EntryPoint("openai", f"{_HERE}.vendors:openai_judge", GROUP),
+    EntryPoint("openrouter", f"{_HERE}.vendors:openrouter_judge", GROUP),
     EntryPoint("replay", f"{_HERE}.local:replay_judge", GROUP),
 )
 
