@@ -109,7 +109,7 @@ async def bare_loop(url: str, samples: list[TestCase]) -> float:
     async def ask(case: TestCase) -> None:
         # Below `send`, which records each call in a journal: this loop has none.
         messages = judge._messages(prompts.material_text(judge.prompt_texts, case), None)
-        response = await judge._model.request(messages, judge._settings, judge._parameters)
+        response = await judge._model.request(messages, judge._settings, judge._parameters[True])
         read_reply(response.text or "", rubric)
 
     try:

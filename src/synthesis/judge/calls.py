@@ -8,7 +8,7 @@ from typing import Any
 
 from synthesis.errors import JudgeError
 from synthesis.judge.journal.base import Journal, Work
-from synthesis.judge.journal.lines import NOT_SENT, LostLine, ReplyLine, now
+from synthesis.judge.journal.lines import LostLine, ReplyLine, now
 from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
 from synthesis.judge.records import storable
@@ -196,7 +196,7 @@ class PaidCall:
         return number
 
     async def _withdraw(self, number: int, why: str) -> None:
-        await self._context.journal.note(ReplyLine(number, now(), (), f"{NOT_SENT}{why}"))
+        await self._context.journal.note(ReplyLine(number, now(), (), f"not sent: {why}"))
 
     async def _note(self, number: int, error: BaseException | None, lost: bool) -> None:
         if error is None:

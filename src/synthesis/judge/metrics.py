@@ -41,7 +41,7 @@ def iteration_metrics(
 ) -> dict[str, Any]:
     """The metrics file of one iteration; `total` counts all samples of the set, judged or not.
 
-    `calls` are those that were answered for each sample that ended with a verdict or an error.
+    `calls` are those that were paid for each sample that ended with a verdict or an error.
     """
     metrics: dict[str, Any] = {"iteration": iteration, "timestamp": timestamp, "sampleCount": total}
     for axis in rubric.axes:
@@ -68,7 +68,7 @@ def _calls(calls: Sequence[int]) -> dict[str, Any]:
         "value": mean_of_counts(Counter(calls)),
         "numerator": sum(calls),
         "denominator": len(calls),
-        "description": "Mean number of answered calls, refused ones included, over the judged and failed samples",
+        "description": "Mean number of calls with a reply, over the judged and failed samples",
         "distribution": {str(count): calls.count(count) for count in sorted(set(calls))},
     }
 

@@ -7,7 +7,6 @@ from enum import StrEnum
 import msgspec
 
 from synthesis.judge.journal.lines import (
-    NOT_SENT,
     CallLine,
     ErrorLine,
     Identity,
@@ -43,13 +42,12 @@ class Sample(msgspec.Struct, frozen=True):
 class Call:
     """One call to a judge: begun, and answered unless it was lost."""
 
-    __slots__ = ("begun", "lost", "usage", "withdrawn")
+    __slots__ = ("begun", "lost", "usage")
 
     def __init__(self, begun: CallLine) -> None:
         self.begun = begun
         self.usage: tuple[TokenUsage, ...] | None = None
         self.lost: str | None = None
-        self.withdrawn = False
 
 
 class IterationLedger:
@@ -84,11 +82,6 @@ class IterationLedger:
         noted = tuple(usage for call in calls if call.begun.f == fingerprint for usage in call.usage or ())
         verdict = self.verdicts.get(hash_, {}).get(fingerprint)
         return noted if verdict is None or verdict.n is not None else (*noted, *usage_in(verdict))
-
-    def answered_calls(self, sample: Sample) -> int:
-        """How many calls for the present text were answered, refusals included."""
-        calls = self.calls_of.get(sample.hash, ())
-        return sum(c.begun.f == sample.fingerprint and c.usage is not None and not c.withdrawn for c in calls)
 
     def unaccounted(self) -> Iterator[Call]:
         """Calls that were begun and never answered."""
@@ -146,9 +139,7 @@ class Ledger:
             case CallLine():
                 self._begin(line)
             case ReplyLine():
-                call = self._open.pop(line.n).calls[line.n]
-                call.usage = line.usage
-                call.withdrawn = line.reason.startswith(NOT_SENT)
+                self._open.pop(line.n).calls[line.n].usage = line.usage
             case LostLine():
                 self._open.pop(line.n).calls[line.n].lost = line.reason
             case VerdictLine():

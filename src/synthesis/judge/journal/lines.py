@@ -120,7 +120,6 @@ Line = RunLine | SetLine | CallLine | ReplyLine | LostLine | VerdictLine | Error
 _DECODER = msgspec.json.Decoder(Line)
 _ENCODER = msgspec.json.Encoder()
 Raw = bytes | memoryview
-NOT_SENT = "not sent: "  # begins the reason of a reply line for a call that was withdrawn
 
 
 def encode(line: Line) -> bytes:
