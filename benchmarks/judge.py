@@ -22,7 +22,7 @@ from pathlib import Path
 
 from synthesis.judge import prompt as prompts
 from synthesis.judge.clients import JudgeSettings
-from synthesis.judge.clients.chat import openai_judge
+from synthesis.judge.clients.vendors import openai_judge
 from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.model import TestCase
 from synthesis.judge.replies import read_reply
@@ -109,7 +109,7 @@ async def bare_loop(url: str, samples: list[TestCase]) -> float:
     async def ask(case: TestCase) -> None:
         # Below `send`, which records each call in a journal: this loop has none.
         messages = judge._messages(prompts.material_text(judge.prompt_texts, case), None)
-        response = await judge._model.request(messages, judge._settings, judge._parameters)
+        response = await judge._model.request(messages, judge._settings, judge._parameters[True])
         read_reply(response.text or "", rubric)
 
     try:

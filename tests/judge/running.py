@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from synthesis.judge.asking import Patience
 from synthesis.judge.config import EvaluationConfig, EvaluationResult
 from synthesis.judge.model import TestCase
-from synthesis.judge.replies import Patience
 from synthesis.judge.run import run_evaluation
 
 KEY = "sk-a-key-that-must-never-be-written-down"

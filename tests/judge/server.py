@@ -67,6 +67,7 @@ class JudgeServer:
         self.calls: list[str] = []
         self.answered: list[str] = []
         self.bodies: list[dict[str, Any]] = []
+        self.heads: list[str] = []
         self.keys: set[str] = set()
         self.in_flight = 0
         self.most_in_flight = 0
@@ -116,6 +117,7 @@ class JudgeServer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = int(re.search(r"content-length: (\d+)", head, re.IGNORECASE)[1])  # type: ignore[index]
         body = json.loads(await reader.readexactly(length))
+        self.heads.append(head)
         self.keys.update(re.findall(r"authorization: Bearer (.+)\r", head, re.IGNORECASE))
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)

@@ -19,6 +19,7 @@ def test_the_file_has_the_keys_of_the_contract():
         "byFaithfulnessReason",
         "byCompletenessReason",
         "insights",
+        "emptyAnswers",
     ]
     assert list(analysis["byFaithfulnessReason"]) == ["completelyFalse", "mostlyFalse", "mixed"]
     assert list(analysis["byCompletenessReason"]) == ["fail", "weak", "descriptiveOnly"]

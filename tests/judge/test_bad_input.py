@@ -40,12 +40,11 @@ CASE = {"queryLogId": "a", "question": "q", "answer": "a", "context": ["c"]}
         ("{}", "set.json"),
         ("[]", "empty"),
         ("[7]", "case 1"),
-        (json.dumps([{**CASE, "answer": ""}]), "the answer is empty"),
         (json.dumps([{**CASE, "question": "  "}]), "the question is empty"),
-        (json.dumps([{**CASE, "answer": 7}]), "must be a text"),
-        (json.dumps([{**CASE, "context": "c"}]), "context"),
+        (json.dumps([{**CASE, "answer": ["a"]}]), "must be a text"),
+        (json.dumps([{**CASE, "context": 7}]), "context"),
         (json.dumps([{key: value for key, value in CASE.items() if key != "context"}]), "has no context"),
-        (json.dumps([CASE, CASE]), "the same queryLogId appears at case 1"),
+        (json.dumps([{"prompt": "q", "reply": "a"}]), "--map question=NAME"),
     ],
 )
 def test_a_wrong_test_set(capsys, here, content, message):
@@ -96,6 +95,21 @@ def test_answers_without_context_are_named(capsys, here):
         ),
         (["--judge-provider", "openai", "--judge-model", "mine", "--max-cost", "1"], "price of 'mine'"),
         (["--judge-provider", "replay"], "needs a recording"),
+        (
+            ["--judge-provider", "openai", "--base-url", "localhost:8000/v1"],
+            "Write --base-url http://localhost:8000/v1",
+        ),
+        (["--judge-provider", "openai", "--base-url", "gateway.example"], "Write --base-url https://gateway.example"),
+        (["--judge-provider", "openai", "--base-url", "ftp://x/v1"], "Write --base-url https://x/v1"),
+        (["--header", "no colon"], "--header 'Name: value'"),
+        (["--header", "X-A: a\nX-B: b"], "--header 'Name: value'"),
+        (["--extra-body", "{"], "--extra-body is not valid JSON"),
+        (["--extra-body", "[1]"], "--extra-body must be a JSON object"),
+        (["--extra-body", "@none.json"], "none.json"),
+        (["--extra-body", '{"messages": []}'], "--extra-body cannot set 'messages'"),
+        (["--map", "question"], "maps nothing"),
+        (["--ids", "log-1,log-9"], "no sample 'log-9'"),
+        (["--system-prompt-version", "none.yaml", "--judge-provider", "openai"], "none.yaml"),
     ],
 )
 def test_wrong_options(capsys, here, args, message):
@@ -107,7 +121,8 @@ def test_wrong_options(capsys, here, args, message):
     ("provider", "options", "variable"),
     [
         ("openai", [], "OPENAI_API_KEY"),
-        ("openai", ["--base-url", "http://127.0.0.1:9/v1"], "OPENAI_API_KEY"),
+        ("openai", ["--base-url", "https://gateway.example/v1"], "OPENAI_API_KEY"),
+        ("openai", ["--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "MY_OWN_KEY"], "MY_OWN_KEY"),
         ("openrouter", [], "OPENROUTER_API_KEY"),
         ("openai", ["--api-key-env", "MY_OWN_KEY"], "MY_OWN_KEY"),
     ],
@@ -150,7 +165,7 @@ def test_a_folder_that_may_not_be_written(capsys, here):
 
 
 def test_control_characters_of_a_set_do_not_reach_the_terminal(capsys, here):
-    (here / "set.json").write_text(json.dumps([{**CASE, "queryLogId": "a\x1b[31m", "answer": ""}]))
+    (here / "set.json").write_text(json.dumps([{**CASE, "queryLogId": "a\x1b[31m", "answer": []}]))
     assert "\x1b[31m" not in refused(capsys, here, "judge", "run", "set.json")
 
 

@@ -11,7 +11,7 @@ from run_processes import wait_until
 from running import command, config_for, environment, judge, read, sample_cases, synthesis, write_set
 from server import JudgeServer
 
-from synthesis.judge.replies import Patience
+from synthesis.judge.asking import Patience
 
 
 class FullServer:

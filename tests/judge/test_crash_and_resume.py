@@ -160,14 +160,14 @@ def test_a_complete_run_is_returned_without_a_call_and_without_a_changed_byte(tm
 
 
 def test_files_can_be_derived_again_from_the_journal_alone(tmp_path):
-    with JudgeServer({"sample-1": [status(400)]}) as server:
+    with JudgeServer({"sample-1": [status(413)]}) as server:
         config = config_for(server, tmp_path)
         judge(sample_cases(5), config)
         folder = tmp_path / "run"
         files = {path: path.read_bytes() for path in folder.rglob("*.json")}
         for path in files:
             path.unlink()
-        server.script["sample-1"] = [status(400), status(400)]
+        server.script["sample-1"] = [status(413), status(413)]
         judge(sample_cases(5), config)
     assert set(folder.rglob("*.json")) == set(files)
     records = folder / "records" / "records-iteration-1.json"

@@ -7,7 +7,7 @@ import pytest
 from running import config_for, judge, sample_case, sample_cases
 from server import JudgeServer, cut_body, drop, good_content, says, scores_of, slow, status
 
-from synthesis.judge.replies import Patience
+from synthesis.judge.asking import Patience
 
 GOOD = good_content("sample-0")
 NONSENSE = [
@@ -17,7 +17,6 @@ NONSENSE = [
     GOOD.replace('"score": 1', '"score": 6'),
     GOOD.replace('"score": 1', '"score": 3.5'),
     json.dumps({"faithfulness": {"reasoning": "x", "score": 4}}),
-    json.dumps({"faithfulness": {"score": 4}, "completeness": {"reasoning": "x", "score": 4}}),
 ]
 
 
@@ -103,8 +102,9 @@ def test_what_cannot_be_judged_is_an_error_and_the_run_goes_on(tmp_path):
     iteration = result.results.iterations[0]
     [error] = iteration.errors
     assert error["queryLogId"] == "log-1"
-    assert "no verdict after 5 calls" in error["reason"]
-    assert len(error["tokenUsage"]) == 5
+    assert "no verdict after 2 calls" in error["reason"]
+    assert error["reason"].endswith("It begins: 'never'")
+    assert len(error["tokenUsage"]) == 2
     assert [record["queryLogId"] for record in iteration.records] == ["log-0", "log-2"]
     assert iteration.metrics["errors"] == 1
     assert iteration.metrics["overallPassRate"]["denominator"] == 3
@@ -113,13 +113,13 @@ def test_what_cannot_be_judged_is_an_error_and_the_run_goes_on(tmp_path):
 
 
 def test_a_failed_sample_is_tried_again_by_the_next_run_and_its_tokens_stay_on_the_bill(tmp_path):
-    with JudgeServer({"sample-0": [says("never")] * 5}) as server:
+    with JudgeServer({"sample-0": [says("never")] * 2}) as server:
         config = config_for(server, tmp_path)
         assert len(judge([sample_case(0)], config).results.iterations[0].errors) == 1
         again = judge([sample_case(0)], config)
     assert again.complete
     assert not again.results.iterations[0].errors
-    assert again.results.iterations[0].cost["totalTokens"]["input"] == 6 * 400
+    assert again.results.iterations[0].cost["totalTokens"]["input"] == 3 * 400
 
 
 def test_tokens_of_rejected_replies_are_billed(tmp_path):
@@ -147,10 +147,16 @@ def test_after_a_stop_not_even_a_retry_is_sent(tmp_path):
     assert (result.metrics[0]["errors"], result.metrics[0]["notJudged"]) == (1, 1)
 
 
-def test_a_refused_request_is_not_sent_again(tmp_path):
-    result, server = judged(tmp_path, {"sample-0": [status(400)]})
+def test_a_refused_request_is_sent_once_more_without_a_schema_and_then_no_more(tmp_path):
+    result, server = judged(tmp_path, {"sample-0": [status(400)] * 9})
     assert result.results.iterations[0].errors[0]["reason"] == "HTTP 400: no"
-    assert len(server.calls) == 1
+    assert ["response_format" in body for body in server.bodies] == [True, False]
+
+
+def test_once_a_schema_was_accepted_a_refused_request_is_not_sent_again(tmp_path):
+    result, server = judged(tmp_path, {"sample-1": [status(400)] * 9}, count=2, concurrency=1)
+    assert result.results.iterations[0].errors[0]["reason"] == "HTTP 400: no"
+    assert server.calls == ["sample-0", "sample-1"]
 
 
 def test_a_server_that_is_not_there_is_an_error_for_every_sample(tmp_path):
@@ -165,8 +171,9 @@ def test_a_server_that_is_not_there_is_an_error_for_every_sample(tmp_path):
 
 def test_a_truncated_reply_says_that_the_output_limit_was_reached(tmp_path):
     cut = says(GOOD[:50], finish_reason="length")
-    result, _ = judged(tmp_path, {"sample-0": [cut] * 5}, max_output_tokens=64)
-    assert "cut off at 64 output tokens" in result.results.iterations[0].errors[0]["reason"]
+    result, server = judged(tmp_path, {"sample-0": [cut] * 5}, max_output_tokens=64)
+    assert "cut off at 256 output tokens" in result.results.iterations[0].errors[0]["reason"]
+    assert [body["max_tokens"] for body in server.bodies] == [64, 256]
 
 
 def test_the_sdk_does_not_retry_behind_our_back(tmp_path):

@@ -133,6 +133,7 @@ def test_nothing_found_is_an_error_that_says_why(tmp_path):
         built(tmp_path, [nested("q-1", answer="")])
 
 
-def test_the_same_id_twice_names_both_lines(tmp_path):
-    with pytest.raises(TestSetError, match=r"line 2 \(q-1\): the same queryLogId appears at line 1"):
-        built(tmp_path, [nested("q-1"), nested("q-1")])
+def test_the_same_id_twice_is_judged_under_a_name_of_its_own(tmp_path):
+    twice = built(tmp_path, [nested("q-1"), nested("q-1", answer="Take Painting.")])
+    assert [case.query_log_id for case in twice.cases] == ["q-1", "q-1#2"]
+    assert any("whose id was taken" in note for note in twice.notes)

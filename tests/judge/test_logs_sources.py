@@ -137,13 +137,30 @@ def test_all_bad_lines_are_told_together(tmp_path):
     message = refusal(str(path))
     assert "5 problems" in message
     for told in (
-        "line 3: not valid JSON",
-        "line 4: must be an object, not an array",
+        "line 3: is not valid JSON",
+        "line 4: expected a JSON object",
         "line 5: has no id; its columns: no.",
         "line 6: the context looks like JSON but is not valid",
-        "line 7: not UTF-8",
+        "line 7: is not UTF-8",
     ):
         assert told in message
+
+
+def test_bad_lines_do_not_keep_the_others_from_becoming_a_set(tmp_path):
+    path = tmp_path / "l.jsonl"
+    path.write_text(json.dumps(nested("q-1")) + "\n{broken\n" + json.dumps(nested("q-2")) + "\n")
+    made = build_test_set(str(path), Selection())
+    assert [case.query_log_id for case in made.cases] == ["q-1", "q-2"]
+    assert any("rows that cannot be read, left out: 1 (line 2" in note for note in made.notes)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_row_longer_than_allowed_is_never_held_and_the_others_are_read(tmp_path, kind):
+    rows = [flat("q-1"), flat("q-2") | {"answer": "x" * 4_000_000}, flat("q-3")]
+    source, _ = stored(kind, tmp_path, rows)
+    made = build_test_set(source, Selection(), most_line=100_000)
+    assert [case.query_log_id for case in made.cases] == ["q-1", "q-3"]
+    assert any("is longer than 100,000 bytes" in note for note in made.notes)
 
 
 def test_the_contents_of_rows_that_are_not_wanted_are_not_looked_at(tmp_path):
@@ -160,7 +177,7 @@ def test_an_answer_that_is_no_text_is_told(tmp_path):
     ("name", "content", "told"),
     [
         ("l.csv", b"", "has no header line"),
-        ("l.csv", b"id,question\n1,a,b\n2\n", "2 problems"),
+        ("l.csv", b"id,question\n1,a,b\n2\n", "has 3 cells"),
         ("l.csv", b'id,question\n1,"open\n', "not valid CSV"),
         ("l.csv", b"id,question\n1,\xff\n", "not UTF-8"),
         ("l.parquet", b"no parquet", "not readable as Parquet"),
@@ -223,7 +240,8 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, source, extra):
         every_row(source, table="logs" if extra == "sql" else None)
 
 
-def test_courses_without_the_needed_fields_are_told_by_line(tmp_path):
-    rows = [nested("q-1"), {"id": "q-2", "question": "q", "answer": "a", "context": [{"subjectCode": "A"}]}]
-    with pytest.raises(TestSetError, match=r"line 2 \(q-2\): course 1 has no subjectName"):
-        build_test_set(write_jsonl(tmp_path / "l.jsonl", rows), Selection())
+def test_a_context_that_cannot_be_read_is_told_by_line(tmp_path):
+    rows = [nested("q-1"), {"id": "q-2", "question": "q", "answer": "a", "context": [{"title": "A"}]}]
+    made = build_test_set(write_jsonl(tmp_path / "l.jsonl", rows), Selection())
+    assert [bool(case.problem) for case in made.cases] == [False, True]
+    assert any("line 2 (q-2): passage 1 must be a text" in note for note in made.notes)

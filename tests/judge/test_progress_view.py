@@ -11,7 +11,7 @@ from synthesis.judge.rubric import load_rubric
 
 
 def test_its_shape_follows_the_contract(tmp_path):
-    with JudgeServer({"sample-1": [status(400)]}) as server:
+    with JudgeServer({"sample-1": [status(413)]}) as server:
         judge(sample_cases(4), config_for(server, tmp_path))
     progress = read(tmp_path / "run" / "iteration-1" / ".progress.json")
     assert list(progress)[:5] == ["testSetName", "iterationNumber", "lastUpdated", "statistics", "entries"]

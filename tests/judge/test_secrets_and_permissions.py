@@ -40,7 +40,7 @@ def test_the_key_is_used_and_never_written_down_even_if_the_server_repeats_it(tm
 def test_all_files_are_readable_by_their_owner_alone(tmp_path):
     before = os.umask(0)
     try:
-        with JudgeServer({"sample-1": [status(400)]}) as server:
+        with JudgeServer({"sample-1": [status(413)]}) as server:
             judge(sample_cases(2), config_for(server, tmp_path / "new" / "root"))
     finally:
         os.umask(before)

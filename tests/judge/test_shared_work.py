@@ -119,7 +119,7 @@ def test_an_interrupted_process_gives_back_what_it_holds_at_once(processes):
 
 
 def test_what_fails_is_an_error_everywhere_and_is_tried_again_next_time(processes):
-    with JudgeServer({"sample-2": [status(400)]}) as server:
+    with JudgeServer({"sample-2": [status(413)]}) as server:
         crowd = [processes.start(server.url, 5, concurrency=2) for _ in range(2)]
         ends = [member.outcome() for member in crowd]
         if not any(end["complete"] for end in ends):  # a process that came late has tried it again already

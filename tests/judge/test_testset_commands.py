@@ -117,7 +117,7 @@ def test_an_existing_file_is_not_replaced_without_force(log, tmp_path, capsys):
         (["build", "{dir}", "--out", "{dir}/x"], "unknown kind of log"),
         (["list", "{log}", "--map", "nonsense=x"], "there is no field 'nonsense'"),
         (["list", "sqlite:///{dir}/absent.db", "--table", "t"], "no such file"),
-        (["join", "--answers", "{log}", "--contexts", "{log}", "--out", "{dir}/x"], "not valid JSON"),
+        (["join", "--answers", "{log}", "--contexts", "{log}", "--out", "{dir}/x"], "has no answer"),
         (["frobnicate"], "No such command"),
     ],
 )

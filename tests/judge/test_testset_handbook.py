@@ -9,7 +9,7 @@ import pytest
 from synthesis.judge import calibration, logs, testset
 
 PAGE = Path(__file__).parents[2] / "docs" / "testsets.md"
-EXAMPLES = re.findall(r"^```json (\w+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+EXAMPLES = re.findall(r"^```json ([\w-]+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 
 
 def stored(tmp_path, kind):
@@ -24,6 +24,13 @@ def test_test_sets_load(tmp_path):
     courses, passages = (testset.load_test_set(path) for path in stored(tmp_path, "testset"))
     assert courses[0].context[0].skills[0].skill == "clock repair"
     assert passages[0].context[1] == "It is closed on Sundays."
+
+
+def test_the_lines_of_another_tool_load(tmp_path):
+    (text,) = (text for name, text in EXAMPLES if name == "testset-lines")
+    (tmp_path / "set.jsonl").write_text(text, encoding="utf-8")
+    first, second = testset.load_test_set(tmp_path / "set.jsonl")
+    assert (first.answer, second.answer, second.context) == ("At nine.", "", ("It is closed on Sundays.",))
 
 
 def test_answers_and_contexts_join(tmp_path):

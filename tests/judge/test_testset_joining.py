@@ -56,10 +56,33 @@ def test_passages_and_a_question_may_stand_in_the_context_file(tmp_path):
     assert (case.question, case.context) == ("q", ("p",))
 
 
-def test_answers_without_a_context_are_named(tmp_path):
-    message = refusal(tmp_path, [answer("q-1"), answer("q-2"), answer("q-3")], [context("q-2")])
-    assert "2 of 3 answers have no context" in message
+def test_answers_without_a_context_are_named_and_stay_as_samples_that_cannot_be_judged(tmp_path):
+    result = joined(tmp_path, [answer("q-1"), answer("q-2"), answer("q-3")], [context("q-2")])
+    assert [case.query_log_id for case in result.cases if case.problem] == ["q-1", "q-3"]
+    assert "2 of 3 samples cannot be judged" in result.notes[-1]
+    assert "case 1 (q-1): has no context" in result.notes[-1]
+
+
+def test_two_files_without_a_common_id_are_refused(tmp_path):
+    message = refusal(tmp_path, [answer("q-1"), answer("q-3")], [context("q-2")])
+    assert "2 of 2 answers have no context" in message
     assert "q-1, q-3" in message
+
+
+def test_entries_that_cannot_be_used_are_left_out_and_noted(tmp_path):
+    answers = [answer("q-1"), answer("q-1", answer="another"), "text", {"answer": "without id"}]
+    result = joined(tmp_path, answers, [context("q-1"), {"queryLogId": "q-2"}])
+    assert [case.answer for case in result.cases] == ["answer q-1"]
+    assert "left out: 3 (entry 2 (q-1): the same queryLogId appears before" in result.notes[0]
+    assert "left out: 1 (entry 2 (q-2): has no context)" in result.notes[1]
+
+
+def test_files_in_other_formats_with_other_names_are_joined(tmp_path):
+    (tmp_path / "a.csv").write_text("key,reply,prompt\n7,Nine.,When?\n")
+    (tmp_path / "c.jsonl").write_text(json.dumps({"key": 7, "chunks": [{"page_content": "It opens at nine."}]}))
+    mapping = {"id": "key", "answer": "reply", "question": "prompt", "context": "chunks"}
+    (case,) = testset.join(tmp_path / "a.csv", tmp_path / "c.jsonl", mapping=mapping).cases
+    assert (case.query_log_id, case.answer, case.context) == ("7", "Nine.", ("It opens at nine.",))
 
 
 def test_contexts_without_an_answer_are_left_out_and_noted(tmp_path, caplog):
@@ -81,22 +104,15 @@ def test_a_context_beside_another_question_is_noted(tmp_path):
         ([], [context("q-1")], "a.json", "the set is empty"),
         ([answer("q-1")], [], "c.json", "the set is empty"),
         (
-            [answer("q-1"), answer("q-1")],
-            [context("q-1")],
-            "a.json",
-            "entry 2 (q-1): the same queryLogId appears at entry 1",
-        ),
-        ([answer("q-1")], [context("q-1"), context("q-1")], "c.json", "appears at entry 1"),
-        (
             [answer("q-1")],
             [{"queryLogId": "q-1"}],
             "c.json",
-            "entry 1 (q-1): has no rankedCourses or context",
+            "entry 1 (q-1): has no context",
         ),
         ([{"queryLogId": "q-1"}], [context("q-1")], "a.json", "entry 1 (q-1): has no answer"),
         ([answer("q-1")], ["q-1"], "c.json", "entry 1: must be an object"),
-        ([answer("q-1", answer=" ")], [context("q-1")], "a.json", "case 1 (q-1): the answer is empty"),
-        ([answer("q-1")], [context("q-1", rankedCourses=3)], "c.json", "the context must be an array"),
+        ([answer("q-1", question=" ")], [context("q-1")], "a.json", "case 1 (q-1): the question is empty"),
+        ([answer("q-1")], [context("q-1", rankedCourses=3)], "c.json", "the context must be courses"),
     ],
 )
 def test_what_cannot_be_joined_is_told_with_its_file(tmp_path, answers, contexts, file, told):

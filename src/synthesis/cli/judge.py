@@ -76,6 +76,7 @@ def estimate(**options: Any) -> int:
     from synthesis.judge.estimate import estimate_evaluation
 
     inputs = read_inputs(**options)
+    _print(inputs.notes, err=True)
     _print(estimate_lines(asyncio.run(estimate_evaluation(inputs.cases, inputs.config))))
     return exits.OK
 
@@ -118,6 +119,16 @@ def _draw(ledger: "Ledger", form: str, path: Path) -> None:
     run = judged_run(ledger)
     write_pieces(html.render(run) if form == "html" else markdown.render(run), path)
     click.echo(f"Written: {safe(str(path))}")
+
+
+@judge.command("prompt")
+@click.argument("name", required=False, default="v1")
+def show_prompt(name: str) -> int:
+    """Print a bundled prompt, to begin one of your own for --system-prompt-version FILE."""
+    from synthesis.judge.prompt import prompt_source
+
+    click.echo(prompt_source(name), nl=False)
+    return exits.OK
 
 
 @judge.command()

@@ -117,14 +117,23 @@ def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: 
     counts = [f"{metrics[key]} {words}" for key, words in _COUNTS if metrics[key]]
     if counts:
         yield f"  {'beside':<14} {', '.join(counts)}; of the judged alone {_rate(overall['judgedOnly'])}"
+    if metrics["callsPerSample"]["numerator"]:
+        yield f"  {'calls':<14} {_calls(metrics['callsPerSample'])}"
     yield f"  {'cost':<14} {cost_line(iteration.cost)}"
     yield from _failure_lines(run, iteration)
+
+
+def _calls(figure: Figures) -> str:
+    """`28 for 26 samples: 24 took 1, 2 took 2`."""
+    spread = ", ".join(f"{samples} took {calls}" for calls, samples in figure["distribution"].items())
+    return f"{figure['numerator']} for {figure['denominator']} samples: {spread}"
 
 
 _COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
 
 
 _FLAGS = (
+    ("empty answer", "answers are empty: 1 on every axis, no judge was asked"),
     ("imitates-instructions", "answers talk to the judge"),
     ("repaired", "verdicts held text that cannot be stored; U+FFFD is in its place"),
 )

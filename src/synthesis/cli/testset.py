@@ -16,6 +16,15 @@ LISTED = 20
 HEADER = ("ID", "CREATED", "STATUS", "MODEL", "ANSWER", "CONTEXT", "QUESTION")
 
 
+_MAX_LINE = click.option(
+    "--max-line",
+    type=click.IntRange(min=1000),
+    default=16 << 20,
+    metavar="BYTES",
+    help="A longer row is an error, skipped unread. [default: 16 MB]",
+)
+
+
 @click.group()
 def testset() -> None:
     """Build test sets for the judge from query logs.
@@ -31,6 +40,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         click.argument("source"),
         click.option("--table", help="Table of the logs, with a database URL (NAME or SCHEMA.NAME)."),
         click.option("--map", "columns", default="", help="Names of columns: question=prompt,answer=steps.x.text"),
+        _MAX_LINE,
         click.option("--id", "ids", multiple=True, help="Only this row; may be repeated."),
         click.option("--status", "statuses", multiple=True, help="Only rows of this status; may be repeated."),
         click.option("--since", metavar="DATE", help="Only rows from this date or time on (UTC)."),
@@ -46,11 +56,15 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 @testset.command("list")
 @_selecting
 @click.option("--limit", type=click.IntRange(min=1), default=LISTED, show_default=True, help="Newest rows only.")
-def list_logs(source: str, table: str | None, columns: str, **chosen: Any) -> int:
+def list_logs(source: str, table: str | None, columns: str, max_line: int, **chosen: Any) -> int:
     """List recent query logs, newest first, with a short excerpt of each question."""
     selection = _selection(**chosen)
-    found = logs.read_log(source, selection.wants, table=table, mapping=logs.parse_mapping(columns))
+    mapping = logs.parse_mapping(columns)
+    unusable = library.Problems(source, hint="")
+    found = logs.read_log(source, selection.wants, table=table, mapping=mapping, most_line=max_line, unusable=unusable)
     rows = logs.pick(found, selection)
+    if unusable.total:
+        click.echo(f"note: rows that cannot be read: {unusable.total} ({safe(unusable.first)})", err=True)
     if not rows:
         click.echo("No row matches.", err=True)
         return exits.OK
@@ -63,23 +77,25 @@ def list_logs(source: str, table: str | None, columns: str, **chosen: Any) -> in
 @click.option("--limit", type=click.IntRange(min=1), help="Only the newest of the rows (before sampling).")
 @click.option("--out", type=click.Path(), required=True, help="The test set to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def build(source: str, table: str | None, columns: str, out: str, force: bool, **chosen: Any) -> int:
+def build(source: str, table: str | None, columns: str, max_line: int, out: str, force: bool, **chosen: Any) -> int:
     """Write the chosen query logs as a test set."""
     library.check_target(out, force=force)
     mapping = logs.parse_mapping(columns)
-    built = logs.build_test_set(source, _selection(**chosen), table=table, mapping=mapping)
+    built = logs.build_test_set(source, _selection(**chosen), table=table, mapping=mapping, most_line=max_line)
     return _write(built.objects, built.notes, out, force)
 
 
 @testset.command()
 @click.option("--answers", type=click.Path(), required=True, help="Answers by queryLogId.")
 @click.option("--contexts", type=click.Path(), required=True, help="Contexts (rankedCourses) by queryLogId.")
+@click.option("--map", "columns", default="", help="Names of fields: id=key,answer=text,context=chunks")
+@_MAX_LINE
 @click.option("--out", type=click.Path(), required=True, help="The test set to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def join(answers: str, contexts: str, out: str, force: bool) -> int:
+def join(answers: str, contexts: str, columns: str, max_line: int, out: str, force: bool) -> int:
     """Put an answer set and a context set together into one test set."""
     library.check_target(out, force=force)
-    joined = library.join(answers, contexts)
+    joined = library.join(answers, contexts, mapping=library.parse_mapping(columns), most_line=max_line)
     return _write(joined.objects, joined.notes, out, force)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from synthesis.judge.model import Axis, Level, Rubric
-from synthesis.judge.records import SCORES, all_passed, camel, reasoning_of, score_of
+from synthesis.judge.records import EMPTY, SCORES, all_passed, camel, reasoning_of, score_of
 from synthesis.judge.statistics import share
 
 GOOD_SHARE = 0.8  # of all records passed: a strength
@@ -27,6 +27,8 @@ GENERAL_ADVICE = (
     "read these records and sharpen the prompt",
 )
 
+EMPTY_ADVICE = "find out why the system said nothing before judging what it says"
+
 
 class Category(msgspec.Struct, frozen=True):
     """How many failed records have one failing score on one axis."""
@@ -39,11 +41,12 @@ class Category(msgspec.Struct, frozen=True):
         return f"{self.axis.name} {self.level.score} ({self.level.label})"
 
 
-def insights(axes: Sequence[Sequence[Category]], failed: int, total: int) -> dict[str, Any]:
-    """Strengths, weaknesses and recommendations: as one text each, and as lists."""
+def insights(axes: Sequence[Sequence[Category]], failed: int, total: int, empty: int = 0) -> dict[str, Any]:
+    """Strengths, weaknesses and recommendations: as one text each, and as lists. `empty` answers are apart."""
+    said_nothing = [f"{_counted(empty, failed, total)} an empty answer"] if empty else []
     strengths = _strengths(axes, failed, total)
-    weaknesses = _weaknesses(axes, failed, total)
-    recommendations = _recommendations(axes, failed, total)
+    weaknesses = [*_weaknesses(axes, failed, total), *(f"{words}." for words in said_nothing)]
+    recommendations = [*_recommendations(axes, failed, total), *(f"{words}: {EMPTY_ADVICE}." for words in said_nothing)]
     base = f"{failed} of {total} records failed"
     return {
         "systemStrength": " ".join(strengths) or f"No strength stands out: {base}.",
@@ -113,21 +116,27 @@ Record = Mapping[str, Any]
 
 
 def failure_analysis(records: Sequence[Record], rubric: Rubric) -> dict[str, Any]:
-    """The low-faithfulness file: the records that did not pass, sorted by what each axis says of them."""
+    """The low-faithfulness file: the records that did not pass, sorted by what each axis says of them.
+
+    An empty answer contradicts nothing and explains nothing, so it is in no category of an axis but in its own.
+    """
     failed = [record for record in records if not all_passed(record, rubric)]
     analysis: dict[str, Any] = {
         "totalLowQuality": len(failed),
         "totalSamples": len(records),
         "lowQualityRate": share(len(failed), len(records)),
     }
+    empty = [record for record in failed if EMPTY in record.get("flags", ())]
+    spoken = [record for record in failed if EMPTY not in record.get("flags", ())]
     categories: list[list[Category]] = []
     for axis in rubric.axes:
-        found = {level: _of_level(failed, axis, level) for level in _failing_levels(axis)}
+        found = {level: _of_level(spoken, axis, level) for level in _failing_levels(axis)}
         categories.append([Category(axis, level, len(members)) for level, members in found.items()])
         analysis[f"by{camel(axis.name, capital=True)}Reason"] = {
             _key(level): _category(members, axis, level, len(failed)) for level, members in found.items()
         }
-    analysis["insights"] = insights([kinds for kinds in categories if kinds], len(failed), len(records))
+    analysis["insights"] = insights([kinds for kinds in categories if kinds], len(failed), len(records), len(empty))
+    analysis["emptyAnswers"] = _kind(empty, rubric.axes[0], "The answer is empty: nothing was judged", len(failed))
     return analysis
 
 
@@ -150,10 +159,14 @@ def _of_level(failed: Sequence[Record], axis: Axis, level: Level) -> list[Record
 
 
 def _category(members: Sequence[Record], axis: Axis, level: Level, failed: int) -> dict[str, Any]:
+    return _kind(members, axis, f"{level.label}: {level.meaning}", failed)
+
+
+def _kind(members: Sequence[Record], axis: Axis, description: str, failed: int) -> dict[str, Any]:
     return {
         "count": len(members),
         "percentage": len(members) / failed if failed else 0.0,
-        "description": f"{level.label}: {level.meaning}",
+        "description": description,
         "examples": [_example(record, axis) for record in members[:SHOWN_EXAMPLES]],
     }
 

@@ -15,7 +15,10 @@ from synthesis.judge.records import storable
 
 
 class CallFailedError(JudgeError):
-    """One call got no reply. `answered`: it was refused or never sent, so it cost nothing."""
+    """One call got no reply. `answered`: it was refused or never sent, so it cost nothing.
+
+    `rejected`: the endpoint may not understand the schema that was sent along. `garbled`: what came is no reply.
+    """
 
     def __init__(
         self,
@@ -25,12 +28,16 @@ class CallFailedError(JudgeError):
         retry: bool = True,
         retry_after: float | None = None,
         overloaded: bool = False,
+        rejected: bool = False,
+        garbled: bool = False,
     ) -> None:
         super().__init__(message)
         self.answered = answered
         self.retry = retry
         self.retry_after = retry_after
         self.overloaded = overloaded
+        self.rejected = rejected
+        self.garbled = garbled
 
 
 class RunStopError(JudgeError):

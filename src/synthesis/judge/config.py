@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import OptionError
+from synthesis.judge.asking import Patience
+from synthesis.judge.clients.endpoint import check_body, check_url
 from synthesis.judge.journal.lines import RunLine
 from synthesis.judge.journal.opening import OnChange
 from synthesis.judge.journal.shared.connection import SharedPlace
 from synthesis.judge.model import Rubric
 from synthesis.judge.records import Record
-from synthesis.judge.replies import Patience
 from synthesis.judge.results import DEFAULT_ROOT, Results
 
 
@@ -21,6 +22,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
     and counts everything this run has cost so far. `journal` None keeps the journal in the run's folder.
+    `seed`, `reasoning_effort` and `extra_body` are sent along if given; like `temperature` they make another judge.
     `grace` is for how many seconds a cancelled run waits for its calls under way, which are paid for.
     """
 
@@ -43,10 +45,16 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_output_tokens: int | None = None
     patience: Patience = Patience()
     seed: int | None = None
+    reasoning_effort: str | None = None
+    headers: Mapping[str, str] = {}
+    extra_body: Mapping[str, Any] = {}
     grace: float = 30.0
 
     def check(self) -> None:
-        """Refuse values out of range."""
+        """Refuse values out of range, and endpoints that no call could reach."""
+        if self.base_url is not None:
+            check_url(self.base_url)
+        check_body(self.extra_body)
         positive = ("iterations", "concurrency", "timeout", "max_cost", "max_output_tokens")
         for name in positive:
             value = getattr(self, name)

@@ -64,7 +64,8 @@ def _table_price(model: str, provider: str) -> Price | None:
     except ImportError:
         return None
     vendor, _, name = model.rpartition("/")
-    for provider_id, reference in ((provider, model), (vendor or provider, name)):
+    # A gateway may call a vendor's model by its bare name: then the vendor's own price is the likeliest.
+    for provider_id, reference in ((provider, model), (vendor or provider, name), (None, name)):
         try:
             million = [_rate(reference, provider_id, kind) for kind in ("input_tokens", "output_tokens")]
         except LookupError:
@@ -73,7 +74,7 @@ def _table_price(model: str, provider: str) -> Price | None:
     return None
 
 
-def _rate(model: str, provider: str, kind: str) -> float:
+def _rate(model: str, provider: str | None, kind: str) -> float:
     """USD per million, asked for with few tokens so that surcharges for very long prompts stay out."""
     import genai_prices
 
@@ -121,7 +122,7 @@ def final_cost(costs: Sequence[dict[str, Any]], run: RunLine, timestamp: str) ->
                 kind: sum(cost["totalTokens"][kind] for cost in costs) for kind in ("input", "output", "total")
             },
             "totalCost": spent,
-            "averageCostPerSample": None if spent is None or not samples else round(spent / samples, 10),
+            "averageCostPerSample": None if spent is None or not samples else spent / samples,
             "unaccountedCalls": sum(len(cost["unaccountedCalls"]) for cost in costs),
         },
         "perIterationCosts": list(costs),

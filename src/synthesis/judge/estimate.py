@@ -9,11 +9,13 @@ from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.journal.file import JOURNAL, read_ledger
 from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.journal.lines import Price, RunLine, SetLine, fingerprint
+from synthesis.judge.journal.opening import as_recorded
 from synthesis.judge.journal.shared.journal import find_shared_ledger
 from synthesis.judge.model import TestCase
 from synthesis.judge.results import run_folder
 from synthesis.judge.rubric import default_rubric
 from synthesis.judge.run import judge_settings, open_line, pending_work, price_of
+from synthesis.judge.unasked import is_asked_about
 
 BYTES_PER_TOKEN = 4  # of English text; other scripts take more tokens, the worst case covers them
 LIKELY_OUTPUT = 300  # a few sentences of reasoning per axis
@@ -53,8 +55,9 @@ async def estimate_evaluation(test_cases: Sequence[TestCase], config: Evaluation
     try:
         price = price_of(judge, config)
         ledger = _ledger(test_cases, config, open_line(config, judge, rubric, price))
-        work = pending_work(ledger, config)
-        worst = [judge.worst_case(test_cases[item.sample.position]) for item in work]
+        work = [test_cases[item.sample.position] for item in pending_work(ledger, config)]
+        work = [case for case in work if is_asked_about(case)]
+        worst = [judge.worst_case(case) for case in work]
     finally:
         await judge.close()
     worst_input = sum(usage.input_tokens for usage in worst)
@@ -78,6 +81,6 @@ def _ledger(cases: Sequence[TestCase], config: EvaluationConfig, run: RunLine) -
         ledger = find_shared_ledger(config.journal, folder.name) or Ledger()
     else:
         ledger = read_ledger(folder) if (folder / JOURNAL).is_file() else Ledger()
-    ledger.apply(run)
+    ledger.apply(as_recorded(ledger, run))
     ledger.apply(SetLine(run.at, tuple((case.query_log_id, fingerprint(case)) for case in cases)))
     return ledger

@@ -37,8 +37,12 @@ def iteration_metrics(
     errors: int,
     not_judged: int,
     stale: int,
+    calls: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """The metrics file of one iteration; `total` counts all samples of the set, judged or not."""
+    """The metrics file of one iteration; `total` counts all samples of the set, judged or not.
+
+    `calls` are those that were paid for each sample that ended with a verdict or an error.
+    """
     metrics: dict[str, Any] = {"iteration": iteration, "timestamp": timestamp, "sampleCount": total}
     for axis in rubric.axes:
         metrics |= _axis_figures(records, axis, total)
@@ -54,7 +58,19 @@ def iteration_metrics(
     )
     for axis in rubric.axes:
         metrics[f"{camel(axis.name)}Distribution"] = _distribution(records, axis)
-    return metrics | {"judged": len(records), "errors": errors, "notJudged": not_judged, "stale": stale}
+    metrics |= {"judged": len(records), "errors": errors, "notJudged": not_judged, "stale": stale}
+    return metrics | {"callsPerSample": _calls(calls)}
+
+
+def _calls(calls: Sequence[int]) -> dict[str, Any]:
+    """`distribution`: how many samples took so many calls."""
+    return {
+        "value": mean_of_counts(Counter(calls)),
+        "numerator": sum(calls),
+        "denominator": len(calls),
+        "description": "Mean number of calls with a reply, over the judged and failed samples",
+        "distribution": {str(count): calls.count(count) for count in sorted(set(calls))},
+    }
 
 
 def _axis_figures(records: Sequence[Record], axis: Axis, total: int) -> dict[str, Any]:

@@ -28,7 +28,8 @@ class TestCase(msgspec.Struct, frozen=True, rename="camel"):
     """One generated answer with the question and the context it was generated from.
 
     `context` holds either courses or plain passages, never both. `meta` keeps what the file says beyond that
-    (model, prompt version, duration, token usage); a judge never sees it.
+    (model, prompt version, duration, token usage); a judge never sees it. A sample with a `problem` cannot be
+    judged: it ends as an error that says so.
     """
 
     __test__ = False
@@ -38,6 +39,7 @@ class TestCase(msgspec.Struct, frozen=True, rename="camel"):
     answer: str
     context: tuple[Course, ...] | tuple[str, ...]
     meta: dict[str, Any] = {}
+    problem: str = ""
 
 
 class TokenUsage(msgspec.Struct, frozen=True, rename="camel"):

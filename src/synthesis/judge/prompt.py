@@ -20,6 +20,13 @@ from synthesis.judge.model import Axis, Course, Rubric, TestCase
 FOLDER = Path(__file__).parent / "prompts"
 FENCE_LENGTH = 12
 _SLOT = re.compile(r"\{(\w+)\}")
+# What a prompt must say. Without the fence, a text could pose as another part of the material.
+_SLOTS = {
+    "system": ("instructions", "axes", "shape"),
+    "material": ("fence", "question", "context", "answer"),
+    "correction": ("problem",),
+}
+_HINT = "A prompt has a version and three texts: system, material, correction. `synthesis judge prompt` prints one."
 
 
 class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,13 +42,42 @@ class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.version}:{hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]}"
 
 
+def load_prompt(name_or_path: str) -> Prompt:
+    """A bundled prompt version by its name, or a prompt file of one's own by its path."""
+    if name_or_path in bundled_prompts():
+        return _bundled(name_or_path)
+    if not re.search(r"[./\\]", name_or_path):
+        known = did_you_mean(name_or_path, bundled_prompts())
+        raise OptionError(
+            f"there is no system prompt version '{name_or_path}'",
+            hint=f"{known} A file of your own is named with its ending: --system-prompt-version mine.yaml",
+        )
+    path = Path(name_or_path)
+    prompt = documents.read_document(path, Prompt, _HINT)
+    for field, slots in _SLOTS.items():
+        for slot in slots:
+            if f"{{{slot}}}" not in getattr(prompt, field):
+                root = documents.compose(path, _HINT)
+                raise documents.complaint(path, root, [field], f"has no place for {{{slot}}}", _HINT)
+    return prompt
+
+
+def bundled_prompts() -> tuple[str, ...]:
+    """The names of the prompt versions that ship with the package."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+def prompt_source(version: str) -> str:
+    """The file of a bundled prompt as it is."""
+    if version not in bundled_prompts():
+        hint = did_you_mean(version, bundled_prompts())
+        raise OptionError(f"there is no system prompt version '{version}'", hint=hint)
+    return (FOLDER / f"{version}.yaml").read_text(encoding="utf-8")
+
+
 @cache
-def load_prompt(version: str) -> Prompt:
-    """A prompt version by its name."""
-    known = [path.stem for path in FOLDER.glob("*.yaml")]
-    if version not in known:
-        raise OptionError(f"there is no system prompt version '{version}'", hint=did_you_mean(version, known))
-    return documents.read_document(FOLDER / f"{version}.yaml", Prompt, "A prompt has four texts.")
+def _bundled(version: str) -> Prompt:
+    return documents.read_document(FOLDER / f"{version}.yaml", Prompt, _HINT)
 
 
 def system_text(prompt: Prompt, rubric: Rubric) -> str:

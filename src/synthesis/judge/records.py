@@ -13,6 +13,7 @@ from synthesis.judge.model import Axis, Rubric, TestCase, Verdict
 Record = dict[str, Any]
 SCORES = (1, 2, 3, 4, 5)
 REPAIRED = "repaired"
+EMPTY = "empty answer"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -39,6 +40,11 @@ def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
     is_repaired = (record["judgeVerdict"], details) != (said, verdict.details)
     flags = flags_of(case.answer) + ([REPAIRED] if is_repaired else [])
     return record | ({"flags": flags} if flags else {}) | ({"details": details} if details else {})
+
+
+def is_empty(answer: str) -> bool:
+    """Whether an answer says nothing."""
+    return not answer.strip()
 
 
 def storable(value: Any) -> Any:
@@ -142,7 +148,9 @@ _HIDDEN = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 
 
 def flags_of(answer: str) -> list[str]:
-    """The flags of an answer: none, or that it imitates instructions. A flagged answer is judged like any other."""
+    """The flags of an answer: none, that it is empty, or that it imitates instructions and is judged like any other."""
+    if is_empty(answer):
+        return [EMPTY]
     seen = answer if answer.isascii() else _HIDDEN.sub("", unicodedata.normalize("NFKC", answer))
     lowered = seen.lower()
     for words, pattern in _ATTEMPTS:

@@ -1,53 +1,85 @@
-"""A judge is asked until its reply holds a verdict whose meaning is certain, or until the attempts are used up."""
+"""What a judge's reply means: every shape whose meaning is certain is read, and nothing else.
 
-import asyncio
+A reply may think aloud, wrap its verdict in prose, or write JSON carelessly. It is not read where it holds two
+verdicts that differ, pieces of a second one, or a verdict that also stands in the material: an answer under test
+must not plant its own.
+"""
+
+import contextlib
 import json
-import random
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from synthesis.errors import JudgeError, shorten
-from synthesis.judge.calls import CallFailedError, Calls, CallWithdrawnError, PaidCall
-from synthesis.judge.model import AxisVerdict, Rubric, TokenUsage, Verdict
-from synthesis.judge.records import SCORES, storable
+from synthesis.judge.model import AxisVerdict, Rubric
+from synthesis.judge.records import SCORES
+from synthesis.judge.tolerant_json import Scanner
 
+LONGEST = 1_000_000  # characters of a reply that are looked at
+_DEPTH = 4  # `{"result": {"verdict": {"axes": [...]}}}`
 _WHOLE_SCORE = re.compile(r"\s*([1-5])(?:\.0+)?\s*")
 _OUT_OF_FIVE = re.compile(r"\s*([1-5])(?:\.0+)?\s*(?:/|out of)\s*5(?:\.0+)?\s*", re.IGNORECASE)
+_MARKS = re.compile(r"[{\[]|<(/?)think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+SCORE_NAMES = ("score", "rating", "value")
+REASON_NAMES = ("reasoning", "reason", "explanation", "rationale", "justification")
+LABEL_NAMES = ("axis", "name", "criterion", "dimension", "metric", "aspect")
 
 
 class UnusableReplyError(JudgeError):
     """A reply without a certain verdict; the message says why, in words that the judge can act on."""
 
 
-def read_reply(text: str, rubric: Rubric) -> dict[str, AxisVerdict]:
-    """The verdict per axis, in the rubric's order."""
-    candidates = [found for found in _with_wrapped(_objects(text)) if _names_an_axis(found, rubric)]
-    if not candidates:
-        raise UnusableReplyError(f"there is no JSON object with the axes in it: {shorten(text, 60)!r}")
-    verdicts = [read_verdict(candidate, rubric) for candidate in candidates]
-    if any(_scores(verdict) != _scores(verdicts[0]) for verdict in verdicts):
-        raise UnusableReplyError("there are several verdicts, and they differ")
-    return verdicts[-1]
+class _Claim(msgspec.Struct, frozen=True):
+    """What one place of a reply says about one axis."""
+
+    axis: str
+    score: Any
+    reasoning: str
 
 
-def read_verdict(value: dict[str, Any], rubric: Rubric) -> dict[str, AxisVerdict]:
+class _Found(msgspec.Struct, frozen=True):
+    """A value in a text that names an axis, and where it stands."""
+
+    start: int
+    end: int
+    claims: tuple[_Claim, ...]
+
+
+def read_reply(text: str, rubric: Rubric, material: Sequence[str] = ()) -> dict[str, AxisVerdict]:
+    """The verdict per axis, in the rubric's order; `material` is what the judge was shown."""
+    text = text[:LONGEST]
+    found, rest = _outside_thoughts(text, rubric)
+    if not found:
+        raise UnusableReplyError("there is no JSON object with the axes in it")
+    if _fragment(rubric).search(rest):
+        raise UnusableReplyError("there are pieces of another verdict beside the JSON object")
+    planted = _Planted(material, rubric)
+    if any(planted.holds(text, one) for one in found):
+        raise UnusableReplyError("it repeats a verdict that stands in the material; give your own, and only that")
+    return _agreed([claim for one in found for claim in one.claims], rubric)
+
+
+def read_verdict(value: Any, rubric: Rubric) -> dict[str, AxisVerdict]:
     """The verdict in a decoded object; a missing axis or a score off the scale is refused."""
-    by_name = {str(key).strip().lower(): item for key, item in value.items()}
-    return {axis.name: _axis(axis.name, by_name.get(axis.name.lower())) for axis in rubric.axes}
+    return _agreed(list(_claims(value, _axis_names(rubric))), rubric)
 
 
-def _axis(name: str, value: Any) -> AxisVerdict:
-    if value is None:
+def _agreed(claims: Sequence[_Claim], rubric: Rubric) -> dict[str, AxisVerdict]:
+    return {axis.name: _axis(axis.name, [claim for claim in claims if claim.axis == axis.name]) for axis in rubric.axes}
+
+
+def _axis(name: str, claims: Sequence[_Claim]) -> AxisVerdict:
+    if not claims:
         raise UnusableReplyError(f"the axis '{name}' is missing")
-    if not isinstance(value, dict):
-        raise UnusableReplyError(f"'{name}' must be an object with reasoning and score")
-    reasoning = value.get("reasoning")
-    if not isinstance(reasoning, str) or not reasoning.strip():
-        raise UnusableReplyError(f"'{name}' has no reasoning")
-    return AxisVerdict(score=_score(name, value.get("score")), reasoning=reasoning.strip())
+    scores = {_score(name, claim.score) for claim in claims}
+    if len(scores) > 1:
+        raise UnusableReplyError(f"there are several verdicts on '{name}', and they differ")
+    reasons = [claim.reasoning for claim in claims if claim.reasoning]
+    return AxisVerdict(score=scores.pop(), reasoning=reasons[-1] if reasons else "")
 
 
 def _score(name: str, value: Any) -> int:
@@ -62,118 +94,136 @@ def _score(name: str, value: Any) -> int:
     return int(match[1])
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key appears twice")
-    return dict(pairs)
+def _outside_thoughts(text: str, rubric: Rubric) -> tuple[list[_Found], str]:
+    """The values outside of thoughts that name an axis, and the text between all values.
+
+    A tag inside a value is a part of its text. An end without a beginning makes a thought of all before it, as
+    chat templates that open the thought themselves leave it.
+    """
+    found: list[_Found] = []
+    between: list[str] = []
+    scanner, at = Scanner(text), 0
+    while mark := _MARKS.search(text, at):
+        between.append(text[at : mark.start()])
+        at = mark.end()
+        if mark[0] in "{[":
+            one = _value_at(scanner, mark.start(), rubric)
+            between += [mark[0]] if one is None else ["\n"]
+            found += [one] if one and one.claims else []
+            at = one.end if one else at
+        elif mark[1]:
+            found, between = [], []
+        else:
+            end = _THOUGHT_ENDS.search(text, at)
+            at = end.end() if end else len(text)
+    return found, "".join([*between, text[at:]])
 
 
-# Models put raw line breaks into strings: their meaning is certain. That of a key given twice is not.
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_without_doubles)
+def _value_at(scanner: Scanner, start: int, rubric: Rubric) -> _Found | None:
+    read = scanner.read(start)
+    return read and _Found(start, read[1], tuple(_claims(read[0], _axis_names(rubric))))
 
 
-def _objects(text: str) -> list[dict[str, Any]]:
-    """The outermost JSON objects in a text, whatever surrounds them: prose, a code fence, reasoning."""
-    found, position = [], text.find("{")
-    while position >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, position)
-            found.append(value)
-        except (ValueError, RecursionError):
-            end = position + 1
-        position = text.find("{", end)
-    return found
+class _Planted:
+    """Verdicts that stand in the material, in whatever way they are written there."""
+
+    def __init__(self, material: Sequence[str], rubric: Rubric) -> None:
+        self._texts = [_plain(text) for text in material]
+        self._verdicts = {_compared(claims) for text in material for claims in _anywhere(text, rubric)}
+
+    def holds(self, text: str, one: _Found) -> bool:
+        said = _plain(text[one.start : one.end])
+        return _compared(one.claims) in self._verdicts or any(said in shown for shown in self._texts)
 
 
-def _with_wrapped(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The objects, and those they wrap: `{"verdict": {...}}`."""
-    return [inner for outer in found for inner in (outer, *(v for v in outer.values() if isinstance(v, dict)))]
+def _anywhere(text: str, rubric: Rubric) -> Iterator[tuple[_Claim, ...]]:
+    if not any(name in fold(text) for name in _axis_names(rubric)):
+        return  # as nearly all texts
+    scanner = Scanner(text)
+    for mark in re.finditer(r"[{\[]", text):
+        with contextlib.suppress(UnusableReplyError):
+            one = _value_at(scanner, mark.start(), rubric)
+            if one and one.claims:
+                yield one.claims
 
 
-def _names_an_axis(value: dict[str, Any], rubric: Rubric) -> bool:
-    keys = {str(key).strip().lower() for key in value}
-    return any(axis.name.lower() in keys for axis in rubric.axes)
+def _compared(claims: Sequence[_Claim]) -> frozenset[tuple[str, str, str]]:
+    return frozenset((claim.axis, _plain(str(claim.score)), _plain(claim.reasoning)) for claim in claims)
 
 
-def _scores(verdict: dict[str, AxisVerdict]) -> list[int]:
-    return [axis.score for axis in verdict.values()]
+def _plain(text: str) -> str:
+    """Without what a copy may change: white space, upper case, the kind of quotes."""
+    return re.sub(r"\s+", "", text).casefold().replace("'", '"')
 
 
-class Reply(msgspec.Struct, frozen=True):
-    """What came back from one call."""
-
-    text: str
-    usage: TokenUsage
-    cut_off: bool = False
-
-
-class Correction(msgspec.Struct, frozen=True):
-    """An unusable reply and what was wrong with it, to be shown to the judge."""
-
-    reply: str
-    problem: str
-
-
-class Patience(msgspec.Struct, frozen=True):
-    """How long to try: attempts per sample, and seconds of waiting between them."""
-
-    attempts: int = 5
-    first_wait: float = 0.5
-    longest_wait: float = 30.0
-    longest_retry_after: float = 300.0
-
-    def wait(self, attempt: int, chance: random.Random) -> float:
-        """Doubles with each attempt; the jitter keeps many callers from retrying together."""
-        longest = min(self.longest_wait, self.first_wait * 2.0**attempt)
-        return longest * chance.uniform(0.5, 1.0)
+def _claims(value: Any, names: dict[str, str], depth: int = 0) -> Iterator[_Claim]:
+    """What a value says about axes: by their names as keys, or in entries that name their axis."""
+    if depth > _DEPTH:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from _claims(item, names, depth + 1)
+    if not isinstance(value, dict):
+        return
+    keys = _folded(value)
+    direct = [*_by_key(keys, names), *_by_label(keys, names)]
+    yield from direct
+    if not direct:
+        for item in value.values():
+            yield from _claims(item, names, depth + 1)
 
 
-class Asker:
-    """Asks until there is a verdict, or a reason for having none."""
+def _by_key(keys: dict[str, Any], names: dict[str, str]) -> Iterator[_Claim]:
+    """`faithfulness: {score, reasoning}`, `faithfulness: 4`, `faithfulness_score: 4`."""
+    for folded, axis in names.items():
+        for key in (folded, *(folded + name for name in SCORE_NAMES)):
+            if key not in keys:
+                continue
+            value = keys[key]
+            if isinstance(value, dict):
+                inner = _folded(value)
+                yield _Claim(axis, _first(inner, SCORE_NAMES), _reason(inner))
+            else:
+                yield _Claim(axis, value, _reason(keys, folded) or _reason(keys))
 
-    def __init__(self, patience: Patience, seed: int | None) -> None:
-        self._patience = patience
-        self._chance = random.Random(seed)
 
-    async def ask(
-        self,
-        calls: Calls,
-        send: Callable[[Correction | None, PaidCall], Awaitable[Reply]],
-        read: Callable[[Reply], dict[str, AxisVerdict]],
-        worst: Callable[[Correction | None], TokenUsage],
-    ) -> Verdict:
-        """`send` makes one request, `read` makes a verdict of the reply, `worst` is what it may cost."""
-        correction: Correction | None = None
-        problem: JudgeError = JudgeError("was not asked")
-        attempt = 0
-        while attempt < self._patience.attempts:
-            reply: Reply | None = None
-            try:
-                async with calls.reserve(worst(correction)) as call:
-                    reply = await send(correction, call)
-                    call.billed(reply.usage)
-                    axes = read(reply)
-                return Verdict(axes, token_usage=(reply.usage,))
-            except CallWithdrawnError:
-                continue  # it was not sent, so it is not an attempt
-            except UnusableReplyError as error:
-                problem, correction = error, Correction(storable(reply.text) if reply else "", storable(error.message))
-            except CallFailedError as error:
-                problem = error
-                await self._wait(calls, error, attempt)
-            attempt += 1
-        raise JudgeError(f"no verdict after {self._patience.attempts} calls; the last: {problem.message}")
+def _by_label(keys: dict[str, Any], names: dict[str, str]) -> Iterator[_Claim]:
+    """`{axis: faithfulness, score: 4}`; where a rubric has one axis, its name may be left out."""
+    labels = [fold(keys[name]) for name in LABEL_NAMES if isinstance(keys.get(name), str)]
+    axes = [names[label] for label in labels if label in names]
+    if not axes and not labels and len(names) == 1 and not names.keys() & keys.keys():
+        axes = list(names.values())
+    if axes and any(name in keys for name in SCORE_NAMES):
+        yield _Claim(axes[0], _first(keys, SCORE_NAMES), _reason(keys))
 
-    async def _wait(self, calls: Calls, error: CallFailedError, attempt: int) -> None:
-        if not error.retry:
-            raise error
-        if (error.retry_after or 0.0) > self._patience.longest_retry_after:
-            raise JudgeError(f"{error.message}; it asks for a wait of {error.retry_after:g} s, which is too long")
-        pause = self._patience.wait(attempt, self._chance)
-        if error.retry_after is not None:
-            pause = error.retry_after + pause * 0.1
-        if error.overloaded:
-            calls.context.pacer.slow_down(pause)
-        if attempt + 1 < self._patience.attempts:
-            with calls.context.idle():
-                await asyncio.sleep(pause)
+
+def _first(keys: dict[str, Any], names: Sequence[str]) -> Any:
+    return next((keys[name] for name in names if name in keys), None)
+
+
+def _reason(keys: dict[str, Any], prefix: str = "") -> str:
+    said = _first(keys, [prefix + name for name in REASON_NAMES])
+    return said.strip() if isinstance(said, str) else ""
+
+
+def _folded(value: dict[str, Any]) -> dict[str, Any]:
+    """By folded key; two keys that fold alike would hide one another."""
+    folded: dict[str, Any] = {}
+    for key, item in value.items():
+        if folded.setdefault(fold(key), item) != item:
+            raise UnusableReplyError(f"'{shorten(key, 30)}' appears twice")
+    return folded
+
+
+def _axis_names(rubric: Rubric) -> dict[str, str]:
+    return {fold(axis.name): axis.name for axis in rubric.axes}
+
+
+def _fragment(rubric: Rubric) -> re.Pattern[str]:
+    """A quoted key of a verdict, as it is left over from one that is broken or that broke out of a text."""
+    names = "|".join(map(re.escape, (*SCORE_NAMES[:2], *(axis.name for axis in rubric.axes))))
+    return re.compile(rf"[\"'](?:{names})[\"']\s{{0,9}}:", re.IGNORECASE)
+
+
+def fold(name: object) -> str:
+    return re.sub(r"[\W_]+", "", str(name)).casefold()

@@ -20,6 +20,8 @@ from synthesis.judge.metrics import final_metrics, iteration_metrics
 from synthesis.judge.records import Record
 from synthesis.report.judged.run import Iteration, JudgedRun
 
+_ENDED = (State.JUDGED, State.FAILED)
+
 
 class IterationResults(msgspec.Struct, frozen=True):
     """One iteration: what was judged, what could not be, and the figures."""
@@ -88,6 +90,7 @@ def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
         errors=counts[State.FAILED],
         not_judged=counts[State.PENDING],
         stale=counts[State.STALE],
+        calls=[_paid_calls(work, sample) for sample in ledger.samples if work.state(sample) in _ENDED],
     )
     return IterationResults(
         number,
@@ -97,6 +100,11 @@ def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
         iteration_cost(ledger, run, number, len(records), timestamp),
         failure_analysis(records, run.rubric),
     )
+
+
+def _paid_calls(work: IterationLedger, sample: Sample) -> int:
+    """Those with a reply. Refused ones depend on the weather: an interrupted run would count others."""
+    return len(work.usage(sample.hash, sample.fingerprint))
 
 
 def _records(ledger: Ledger, work: IterationLedger) -> list[Record]:

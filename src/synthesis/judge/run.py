@@ -59,6 +59,9 @@ def judge_settings(config: EvaluationConfig, rubric: Rubric) -> JudgeSettings:
         max_output_tokens=config.max_output_tokens,
         patience=config.patience,
         seed=config.seed,
+        reasoning_effort=config.reasoning_effort,
+        headers=config.headers,
+        extra_body=config.extra_body,
         root=config.root,
     )
 
@@ -71,7 +74,7 @@ def price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
 def open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
     """The line that opens a journal: which judge, at which price."""
     rubric_id = f"{rubric.name}:{rubric_hash(rubric)[:12]}"
-    identity = Identity(config.judge_provider, judge.model, judge.prompt, rubric_id)
+    identity = Identity(config.judge_provider, judge.model, judge.prompt, rubric_id, getattr(judge, "settings", ""))
     return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric)
 
 

@@ -14,6 +14,7 @@ from synthesis.judge.journal.progress import JournalFlusher
 from synthesis.judge.limits import NoFurtherCallError
 from synthesis.judge.model import Rubric, TestCase, TokenUsage
 from synthesis.judge.records import make_record
+from synthesis.judge.unasked import verdict_without_judge
 
 INTERRUPTED = "interrupted"
 REASON_WIDTH = 300
@@ -87,7 +88,7 @@ class Workers:
         """A sample ends with a verdict or with the reason for having none; both are stored."""
         calls = Calls(self._context, work)
         try:
-            verdict = await self._judge.judge(case, calls)
+            verdict = verdict_without_judge(case, self._rubric) or await self._judge.judge(case, calls)
             record = make_record(case, verdict, self._rubric)
         except NoFurtherCallError as error:
             self._stop(error.message)

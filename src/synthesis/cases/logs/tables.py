@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -62,15 +62,22 @@ class _Lines:
 
 
 def csv_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
-    """The rows below the header; the separator is the one that the header uses most."""
-    csv.field_size_limit(options.most_line)
+    """The rows below the header, which must have the columns that the options name."""
+    return table_rows(path, options.most_line, lambda header: require_columns(header, options, path))
+
+
+def table_rows(
+    path: Path, most_line: int, check: Callable[[list[str]], None] = lambda _: None
+) -> Iterator[LogRow | Problem]:
+    """The rows below the header, which `check` may refuse; the separator is the one that the header uses most."""
+    csv.field_size_limit(most_line)
     # Bytes that are not UTF-8 become lone surrogates, so that one bad row does not end the reading.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        separator = _separator(file, options.most_line)
-        lines = _Lines(file, options.most_line, separator)
+        separator = _separator(file, most_line)
+        lines = _Lines(file, most_line, separator)
         reader = csv.reader(lines, delimiter=separator, strict=True)
         header = _header(reader, path)
-        require_columns(header, options, path)
+        check(header)
         number = 0
         while True:
             line = lines.number + 1
@@ -79,7 +86,7 @@ def csv_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
                 cells = next(reader, None)
             except (csv.Error, _RowTooLongError) as error:
                 number += 1
-                yield _bad_row(error, options, number, line)
+                yield _bad_row(error, most_line, number, line)
                 continue
             if cells is None:
                 return
@@ -88,11 +95,11 @@ def csv_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
                 yield _csv_row(cells, header, number, line)
 
 
-def _bad_row(error: Exception, options: LogOptions, number: int, line: int) -> Problem:
+def _bad_row(error: Exception, most_line: int, number: int, line: int) -> Problem:
     name = f"ROW-{number}"
     if isinstance(error, csv.Error):
         return Problem(line, "invalid CSV", f"is not valid CSV: {error}", name)
-    message = f"is longer than {options.most_line:,} bytes, or has over {MOST_CELLS:,} cells, and was skipped"
+    message = f"is longer than {most_line:,} bytes, or has over {MOST_CELLS:,} cells, and was skipped"
     return Problem(line, "line too long", message, name)
 
 

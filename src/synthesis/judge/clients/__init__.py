@@ -4,16 +4,17 @@ A package adds its own with an entry point in the group `synthesis.judges` that 
 `JudgeSettings` to a `Judge`.
 """
 
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.judge.asking import Patience
 from synthesis.judge.calls import Calls
 from synthesis.judge.model import Rubric, TestCase, TokenUsage, Verdict
-from synthesis.judge.replies import Patience
 
 
 class JudgeSettings(msgspec.Struct, frozen=True):
@@ -30,6 +31,9 @@ class JudgeSettings(msgspec.Struct, frozen=True):
     max_output_tokens: int | None = None
     patience: Patience = Patience()
     seed: int | None = None
+    reasoning_effort: str | None = None
+    headers: Mapping[str, str] = {}
+    extra_body: Mapping[str, Any] = {}
     root: Path = Path()
     sends_calls: bool = True  # False: the judge is only asked what calls would take, and needs no key
 
@@ -37,8 +41,9 @@ class JudgeSettings(msgspec.Struct, frozen=True):
 class Judge(Protocol):
     """Gives a verdict on one sample, or raises a `JudgeError` that says why it cannot.
 
-    `model` and `prompt` are part of the judge's identity (`prompt` is None where there is none). A judge
-    whose calls cost money makes each through `calls.begin(...)`, so that it is recorded before it is sent.
+    `model` and `prompt` are part of the judge's identity (`prompt` is None where there is none). So is a text
+    `settings`, where a judge has one: what else changes its verdicts. A judge whose calls cost money makes each
+    through `calls.begin(...)`, so that it is recorded before it is sent.
     """
 
     model: str
@@ -60,10 +65,10 @@ class Judge(Protocol):
 GROUP = "synthesis.judges"
 _HERE = "synthesis.judge.clients"
 BUILT_IN = (
-    EntryPoint("anthropic", f"{_HERE}.chat:anthropic_judge", GROUP),
+    EntryPoint("anthropic", f"{_HERE}.vendors:anthropic_judge", GROUP),
     EntryPoint("offline", f"{_HERE}.local:offline_judge", GROUP),
-    EntryPoint("openai", f"{_HERE}.chat:openai_judge", GROUP),
-    EntryPoint("openrouter", f"{_HERE}.chat:openrouter_judge", GROUP),
+    EntryPoint("openai", f"{_HERE}.vendors:openai_judge", GROUP),
+    EntryPoint("openrouter", f"{_HERE}.vendors:openrouter_judge", GROUP),
     EntryPoint("replay", f"{_HERE}.local:replay_judge", GROUP),
 )
 

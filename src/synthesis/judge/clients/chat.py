@@ -1,83 +1,80 @@
-"""Judges behind a chat API, through pydantic-ai: OpenAI and what speaks its protocol, OpenRouter, Anthropic.
+"""A judge behind a chat API, through pydantic-ai.
 
 Model.request is used in place of an Agent: one call of ours is then one call on the wire, and it takes a
 third of the CPU time.
 """
 
 import asyncio
-import os
-from typing import TYPE_CHECKING, Any
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, cast
 
-from synthesis.errors import MissingExtraError, OptionError
 from synthesis.judge import prompt as prompts
+from synthesis.judge.asking import Asker, Correction, Reply, Request, Terms
 from synthesis.judge.calls import Calls, PaidCall
 from synthesis.judge.clients import JudgeSettings
 from synthesis.judge.clients.faults import failed_call
-from synthesis.judge.clients.sending import EVENT_HOOKS, recorded
-from synthesis.judge.model import AxisVerdict, TestCase, TokenUsage, Verdict
-from synthesis.judge.replies import Asker, Correction, Reply, UnusableReplyError, read_reply
+from synthesis.judge.clients.sending import recorded
+from synthesis.judge.model import TestCase, TokenUsage, Verdict
+from synthesis.judge.replies import read_reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
-DEFAULT_MODEL = {"openai": "gpt-4o-mini", "openrouter": "openai/gpt-4o-mini", "anthropic": "claude-haiku-4-5"}
-KEY_VARIABLE = {
-    "openai": "OPENAI_API_KEY",
-    "openrouter": "OPENROUTER_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-}
-OPENROUTER_URL = "https://openrouter.ai/api/v1"
 OUTPUT_TOKENS = 1_024
 THINKING_OUTPUT_TOKENS = 8_192  # hidden reasoning is billed as output, too
 FRAMING_TOKENS = 64  # roles, separators and the like that a vendor adds around our bytes
 
 
 class ChatJudge:
-    """Asks a chat model for a verdict in JSON, again if its reply cannot be used."""
+    """Asks a chat model for a verdict in JSON, once more if its reply cannot be used."""
 
     def __init__(self, settings: JudgeSettings, model: "Model[Any]", key: str) -> None:
         self.model = model.model_name
         self.prompt_texts = prompts.load_prompt(settings.prompt_version)
         self.prompt = self.prompt_texts.identity()
+        self.settings = _identity(settings)
         self._rubric = settings.rubric
         self._system = prompts.system_text(self.prompt_texts, settings.rubric)
         self._model = model
-        self._key = key
+        self._secrets = (key, *settings.headers.values())
         self._timeout = settings.timeout
-        self._output_tokens = settings.max_output_tokens or _output_tokens(model)
-        self._settings = _model_settings(settings, self._output_tokens)
+        self._terms = Terms(settings.max_output_tokens or _output_tokens(settings, model))
+        self._settings = _model_settings(settings)
         self._parameters = _parameters(model, prompts.reply_schema(settings.rubric))
-        self._asker = Asker(settings.patience, settings.seed)
-        self._extra_bytes = len(str(prompts.reply_schema(settings.rubric)))
+        self._asker = Asker(settings.patience, self._terms, settings.seed)
+        self._extra_bytes = len(str(prompts.reply_schema(settings.rubric))) + len(json.dumps(dict(settings.extra_body)))
 
     async def judge(self, case: TestCase, calls: Calls) -> Verdict:
         """The verdict on one sample."""
         material = prompts.material_text(self.prompt_texts, case)
+        shown = (case.question, case.answer, prompts.context_text(case.context))
         return await self._asker.ask(
             calls,
-            send=lambda correction, call: self.send(material, correction, call),
-            read=self._read,
-            worst=lambda correction: self._worst(material, correction),
+            send=lambda request, call: self.send(material, request, call),
+            read=lambda reply: read_reply(reply.text, self._rubric, shown),
+            worst=lambda request: self._worst(material, request),
         )
 
     def worst_case(self, case: TestCase) -> TokenUsage:
         """A token is at least one byte: no tokenizer is needed to know the most that a call can take."""
-        return self._worst(prompts.material_text(self.prompt_texts, case), None)
+        return self._worst(prompts.material_text(self.prompt_texts, case), self._terms.first_request())
 
     async def close(self) -> None:
         """Close the connections."""
         await self._model.client.close()  # type: ignore[attr-defined]
 
-    async def send(self, material: str, correction: Correction | None, call: PaidCall) -> Reply:
-        messages = self._messages(material, correction)
+    async def send(self, material: str, request: Request, call: PaidCall) -> Reply:
+        messages = self._messages(material, request.correction)
+        settings: ModelSettings = {**self._settings, "max_tokens": request.output_tokens}
         try:
             async with asyncio.timeout(self._timeout):
                 with recorded(call):
-                    response = await self._model.request(messages, self._settings, self._parameters)
+                    response = await self._model.request(messages, settings, self._parameters[request.structured])
         except Exception as error:
-            raise call.refusal or failed_call(error, self._timeout, self._key, sent=call.has_begun) from None
+            raise call.refusal or failed_call(error, self._timeout, self._secrets, sent=call.has_begun) from None
         await call.begin()  # already done, unless a transport does not say when it sends
         used = response.usage
         usage = TokenUsage(self.model, used.input_tokens, used.output_tokens)
@@ -99,141 +96,64 @@ class ChatJudge:
         told = prompts.correction_text(self.prompt_texts, correction.problem)
         return [first, said, ModelRequest(parts=[UserPromptPart(told)])]
 
-    def _read(self, reply: Reply) -> dict[str, AxisVerdict]:
-        try:
-            return read_reply(reply.text, self._rubric)
-        except UnusableReplyError:
-            if not reply.cut_off:
-                raise
-        raise UnusableReplyError(
-            f"it was cut off at {self._output_tokens} output tokens; --max-output-tokens allows more"
-        )
-
-    def _worst(self, material: str, correction: Correction | None) -> TokenUsage:
+    def _worst(self, material: str, request: Request) -> TokenUsage:
         texts = [self._system, material]
-        if correction is not None:
+        if correction := request.correction:
             texts += [correction.reply, correction.problem, self.prompt_texts.correction]
         size = sum(len(text.encode("utf-8", "replace")) for text in texts)
-        return TokenUsage(self.model, size + self._extra_bytes + FRAMING_TOKENS, self._output_tokens)
+        return TokenUsage(self.model, size + self._extra_bytes + FRAMING_TOKENS, request.output_tokens)
 
 
-def openai_judge(settings: JudgeSettings) -> ChatJudge:
-    """OpenAI itself, or with a base URL any server that speaks its protocol."""
-    _need("judge")
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.profiles.openai import OpenAIModelProfile, openai_model_profile
-    from pydantic_ai.providers.openai import OpenAIProvider
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-    key, name = _key(settings), settings.model or DEFAULT_MODEL["openai"]
-    client = _openai_client(settings, key, settings.base_url)
-    if settings.base_url is None:
-        return ChatJudge(settings, OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client)), key)
-    # Small servers know only the older name of the output limit; reasoning models know only the newer one.
-    newer = bool(openai_model_profile(name).get("openai_supports_reasoning"))
-    profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=newer)
-    provider = OpenAICompatibleProvider("openai-compatible", openai_client=client)
-    return ChatJudge(settings, OpenAIChatModel(name, provider=provider, profile=profile), key)
+def _output_tokens(settings: JudgeSettings, model: "Model[Any]") -> int:
+    asked_to = settings.reasoning_effort not in (None, "none", "minimal")
+    return THINKING_OUTPUT_TOKENS if asked_to or model.profile.get("thinking_enabled_by_default") else OUTPUT_TOKENS
 
 
-def openrouter_judge(settings: JudgeSettings) -> ChatJudge:
-    """Many vendors' models behind OpenRouter."""
-    _need("judge")
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openrouter import OpenRouterProvider
-
-    key, name = _key(settings), settings.model or DEFAULT_MODEL["openrouter"]
-    if "/" not in name:
-        raise OptionError(
-            f"'{name}' is not a model name for OpenRouter: its names begin with the vendor",
-            hint=f"For example: --judge-model openai/{name}",
-        )
-    client = _openai_client(settings, key, settings.base_url or OPENROUTER_URL)
-    # OpenRouterModel would refuse replies that lack OpenRouter's own fields; gateways leave them out.
-    return ChatJudge(settings, OpenAIChatModel(name, provider=OpenRouterProvider(openai_client=client)), key)
+def _identity(settings: JudgeSettings) -> str:
+    """What changes verdicts beside model, prompt and rubric. An output limit does not: it only cuts replies off."""
+    body = json.dumps(dict(settings.extra_body), sort_keys=True).encode()
+    chosen = {
+        "temperature": settings.temperature,
+        "seed": settings.seed,
+        "reasoningEffort": settings.reasoning_effort,
+        "extraBody": hashlib.sha256(body).hexdigest()[:12] if settings.extra_body else None,
+    }
+    return " ".join(f"{name}={value}" for name, value in chosen.items() if value is not None)
 
 
-def anthropic_judge(settings: JudgeSettings) -> ChatJudge:
-    """Anthropic's own API."""
-    _need("anthropic")
-    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    key, name = _key(settings), settings.model or DEFAULT_MODEL["anthropic"]
-    client = AsyncAnthropic(
-        api_key=key,
-        base_url=settings.base_url,
-        max_retries=0,
-        timeout=settings.timeout,
-        http_client=DefaultAsyncHttpxClient(event_hooks=EVENT_HOOKS),
-    )
-    return ChatJudge(settings, AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client)), key)
+def _model_settings(settings: JudgeSettings) -> "ModelSettings":
+    chosen: dict[str, Any] = {"timeout": settings.timeout}
+    effort = "thinking" if settings.provider == "anthropic" else "openai_reasoning_effort"
+    wanted = {
+        "temperature": settings.temperature,
+        "seed": settings.seed,
+        effort: settings.reasoning_effort,
+        "extra_headers": dict(settings.headers) or None,
+        "extra_body": dict(settings.extra_body) or None,
+    }
+    chosen |= {name: value for name, value in wanted.items() if value is not None}
+    return cast("ModelSettings", chosen)
 
 
-def _need(extra: str) -> None:
-    try:
-        import pydantic_ai  # noqa: F401
-
-        __import__({"judge": "openai", "anthropic": "anthropic"}[extra])
-    except ImportError:
-        raise MissingExtraError(extra, "this judge") from None
-
-
-def _key(settings: JudgeSettings) -> str:
-    variable = settings.api_key_env or KEY_VARIABLE[settings.provider]
-    key = os.environ.get(variable, "").strip()
-    if not settings.sends_calls:
-        return "unused"
-    if not key:
-        raise OptionError(
-            f"the judge '{settings.provider}' needs a key: the environment variable {variable} is not set",
-            hint=f"export {variable}=..., or name another variable with --api-key-env. "
-            "A server that needs no key accepts any value.",
-        )
-    return key
-
-
-def _openai_client(settings: JudgeSettings, key: str, base_url: str | None) -> Any:
-    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-
-    return AsyncOpenAI(
-        api_key=key,
-        base_url=base_url,
-        max_retries=0,
-        timeout=settings.timeout,
-        http_client=DefaultAsyncHttpxClient(event_hooks=EVENT_HOOKS),
-    )
-
-
-def _output_tokens(model: "Model[Any]") -> int:
-    return THINKING_OUTPUT_TOKENS if model.profile.get("thinking_enabled_by_default") else OUTPUT_TOKENS
-
-
-def _model_settings(settings: JudgeSettings, output_tokens: int) -> "ModelSettings":
-    chosen: ModelSettings = {"max_tokens": output_tokens, "timeout": settings.timeout}
-    if settings.temperature is not None:
-        chosen["temperature"] = settings.temperature
-    return chosen
-
-
-def _parameters(model: "Model[Any]", schema: dict[str, Any]) -> "ModelRequestParameters":
-    """The schema goes to the model in the way it understands: as response format, else as a tool."""
+def _parameters(model: "Model[Any]", schema: dict[str, Any]) -> "dict[bool, ModelRequestParameters]":
+    """With the schema, in the way that the model understands (as response format, else as a tool), and without."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.output import OutputObjectDefinition
     from pydantic_ai.tools import ToolDefinition
 
+    plain = ModelRequestParameters()
     if model.profile.get("supports_json_schema_output"):
         output = OutputObjectDefinition(json_schema=schema, name="verdict", strict=True)
-        return ModelRequestParameters(output_mode="native", output_object=output)
+        return {True: ModelRequestParameters(output_mode="native", output_object=output), False: plain}
     tool = ToolDefinition(name="verdict", description="Hands in the verdict.", parameters_json_schema=schema)
-    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    asked = ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    return {True: asked, False: plain}
 
 
 def _text(response: "ModelResponse") -> str:
-    """What the model said, whether as text or as a tool's arguments."""
+    """What the model said, whether as text, as a tool's arguments, or as a refusal."""
     from pydantic_ai.messages import TextPart, ToolCallPart
 
     said = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     said += [part.content for part in response.parts if isinstance(part, TextPart)]
-    return "\n".join(said)
+    return "\n".join(said) or str((response.provider_details or {}).get("refusal", ""))

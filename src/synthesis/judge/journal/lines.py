@@ -13,13 +13,18 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Tokens = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Identity(msgspec.Struct, frozen=True):
-    """Identifies the judge: a run folder belongs to one."""
+class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Identifies the judge: a run folder belongs to one. `settings` is None where version 0.1 did not record them."""
 
     provider: str
     model: str
     prompt: str | None
     rubric: str
+    settings: str | None = None
+
+    def covers(self, other: "Identity") -> bool:
+        """Whether it is the same judge, as far as is recorded."""
+        return self == (other if self.settings is not None else msgspec.structs.replace(other, settings=None))
 
     def difference(self, other: "Identity") -> str:
         """How two judges differ, in words."""

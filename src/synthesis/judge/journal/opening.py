@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from synthesis.errors import Place, RunFolderError
 from synthesis.judge.journal.base import Journal
 from synthesis.judge.journal.file import FileJournal
@@ -21,6 +23,7 @@ def open_journal(folder: Path, shared: SharedPlace | None) -> Journal:
 
 def missing_lines(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> list[Line]:
     """Lines for judge, price and set where they differ from the recorded ones; another judge is refused."""
+    run = as_recorded(ledger, run)
     _check_judge(ledger, run.judge, on_change, journal)
     _check_changes(ledger, run, samples, on_change, journal)
     lines: list[Line] = []
@@ -29,6 +32,12 @@ def missing_lines(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnC
     if tuple((sample.query_log_id, sample.fingerprint) for sample in ledger.samples) != samples:
         lines.append(SetLine(run.at, samples))
     return lines
+
+
+def as_recorded(ledger: Ledger, run: RunLine) -> RunLine:
+    """The run under the recorded judge, where that is the same one: settings that 0.1 did not record are no change."""
+    known = ledger.run
+    return msgspec.structs.replace(run, judge=known.judge) if known and known.judge.covers(run.judge) else run
 
 
 def _check_judge(ledger: Ledger, identity: Identity, on_change: OnChange, journal: str) -> None:

@@ -2,19 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from synthesis.cases.blocks import MOST_LINE
 from synthesis.errors import OptionError, Place, TestSetError
+from synthesis.judge.logs.databases import read_table, shown
 from synthesis.judge.logs.rows import LogHead, LogRow, parse_head, parse_row
 from synthesis.judge.logs.selection import Selection, pick
-from synthesis.judge.logs.sources import READERS, Placed, read_table, shown
 from synthesis.judge.logs.values import MalformedValueError
 from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import parse_placed_cases
 from synthesis.judge.testset.files import Problems, listing, named
+from synthesis.judge.testset.tables import READERS, Placed, Unreadable, read_rows
 
 ROW_HINT = "docs/testsets.md describes the shape of a log row; --map names columns with other names."
 
@@ -25,20 +27,26 @@ def read_log(
     *,
     table: str | None = None,
     mapping: Mapping[str, str] | None = None,
+    most_line: int = MOST_LINE,
+    unusable: Problems | None = None,
 ) -> Iterator[LogRow]:
-    """The wanted rows of a log; what is wrong with any of them is raised together after the last.
+    """The wanted rows of a log. What is wrong with others is added to `unusable`, or else raised after the last row.
 
     The contents of an unwanted row are not parsed, so an old broken row does no harm.
     """
-    problems = Problems(source_name(source), hint=ROW_HINT)
-    for index, (position, raw) in enumerate(_placed(source, table, problems)):
+    problems = Problems(source_name(source), hint=ROW_HINT) if unusable is None else unusable
+    for index, (position, raw) in enumerate(_placed(source, table, most_line)):
+        if isinstance(raw, Unreadable):
+            problems.add(position, raw.reason)
+            continue
         try:
             head = parse_head(raw, index, position, mapping or {})
             if wants(head):
                 yield parse_row(head, raw, mapping or {})
         except MalformedValueError as error:
             problems.add(position, str(error))
-    problems.raise_if_any()
+    if unusable is None:
+        problems.raise_if_any()
 
 
 def source_name(source: str) -> str:
@@ -50,22 +58,28 @@ def _is_url(source: str) -> bool:
     return "://" in source
 
 
-def _placed(source: str, table: str | None, problems: Problems) -> Iterator[Placed]:
+def _placed(source: str, table: str | None, most_line: int) -> Iterator[Placed]:
     if _is_url(source):
         if not table:
             raise OptionError("a database needs --table", hint="Name the table that holds the query logs.")
         return read_table(source, table)
     if table:
         raise OptionError("--table goes with a database URL", hint=f"'{source}' is a file; leave --table out.")
-    reader = READERS.get(PurePath(source).suffix.lower())
-    if reader is None:
+    rows = read_rows(Path(source), most_line)
+    if rows is None:
         endings = ", ".join(READERS)
         raise TestSetError(
             "unknown kind of log",
             place=Place(source),
             hint=f"Known endings: {endings}; or give a database URL.",
         )
-    return reader(source, problems)
+    return (_without_empty_cells(placed) for placed in rows)
+
+
+def _without_empty_cells(placed: Placed) -> Placed:
+    """An empty cell of a table is an absent value."""
+    position, row = placed
+    return (position, row) if isinstance(row, Unreadable) else (position, {k: v for k, v in row.items() if v != ""})
 
 
 class Built(msgspec.Struct, frozen=True):
@@ -77,17 +91,24 @@ class Built(msgspec.Struct, frozen=True):
 
 
 def build_test_set(
-    source: str, selection: Selection, *, table: str | None = None, mapping: Mapping[str, str] | None = None
+    source: str,
+    selection: Selection,
+    *,
+    table: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    most_line: int = MOST_LINE,
 ) -> Built:
     """The selected rows that hold a question, an answer and a context, in the order of the log."""
     builder = _Builder(source_name(source), selection)
-    found = read_log(source, builder.wants, table=table, mapping=mapping)
+    unusable = builder.unusable
+    found = read_log(source, builder.wants, table=table, mapping=mapping, most_line=most_line, unusable=unusable)
     rows = pick(filter(builder.is_complete, found), selection)
     builder.check_ids()
     if not rows:
         raise builder.nothing_found()
-    cases = parse_placed_cases(((row.position, _as_object(row)) for row in rows), builder.name)
-    return Built(cases, tuple(_as_object(row) for row in rows), tuple(builder.notes(len(rows))))
+    objects = tuple(_as_object(row) for row in rows)
+    loaded = parse_placed_cases(zip((row.position for row in rows), objects, strict=True), builder.name)
+    return Built(loaded.cases, objects, (*builder.notes(len(rows)), *loaded.notes))
 
 
 def _as_object(row: LogRow) -> dict[str, Any]:
@@ -111,6 +132,7 @@ class _Builder:
         self.read = 0
         self.undated = 0
         self.left_out: Counter[str] = Counter()
+        self.unusable = Problems(name, hint=ROW_HINT)
         self._absent = set(selection.ids)
         self._problems = Problems(name, hint="Rows asked for by --id must be there and complete.")
 
@@ -147,6 +169,8 @@ class _Builder:
 
     def _gaps(self) -> list[str]:
         found = [f"matching rows without {name}, left out: {count}" for name, count in self.left_out.items()]
+        if self.unusable.total:
+            found.append(f"rows that cannot be read, left out: {self.unusable.total} ({self.unusable.first})")
         dated = self.selection.since is not None or self.selection.until is not None
         if self.undated and dated:
             found.append(f"rows without a readable date, left out: {self.undated}")

@@ -2,23 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from synthesis.errors import OptionError, did_you_mean
 from synthesis.judge.logs.values import MalformedValueError, as_moment, as_number, from_json
+from synthesis.judge.testset import fields
+from synthesis.judge.testset.fields import Raw, fold
 from synthesis.judge.testset.files import kind_of
 
 # Field -> the names under which it is looked for, the first one found wins.
 NAMES = {
     "id": ("id", "queryLogId"),
-    "question": ("question", "query"),
+    "question": fields.NAMES["question"],
     "status": ("status",),
     "createdAt": ("createdAt", "timestamp"),
-    "answer": ("answer", "answerText"),
-    "context": ("rankedCourses", "context", "passages"),
+    "answer": fields.NAMES["answer"],
+    "context": ("rankedCourses", *(name for name in fields.NAMES["context"] if name != "rankedCourses")),
     "llmModel": ("llmModel", "model"),
     "llmProvider": ("llmProvider", "provider"),
     "promptVersion": ("promptVersion",),
@@ -27,13 +28,7 @@ NAMES = {
 }
 DETAILS = ("llmModel", "llmProvider", "promptVersion", "tokenUsage", "duration")
 
-Raw = Mapping[str, Any]
 Folded = dict[str, Any]  # by folded name
-
-
-@lru_cache(maxsize=4096)
-def fold(name: str) -> str:
-    return name.replace("_", "").replace("-", "").casefold()
 
 
 _FOLDED_NAMES = {field: tuple(map(fold, names)) for field, names in NAMES.items()}
@@ -49,7 +44,7 @@ class Finder:
 
     def find(self, field: str) -> Any:
         if field in self._mapping:
-            return _at_path(self._raw, self._mapping[field])
+            return fields.at_path(self._raw, self._mapping[field])
         for holder in self._holders(field):
             if (value := _named(holder, field)) is not None:
                 return value
@@ -105,22 +100,6 @@ def _steps(steps: object) -> Iterator[list[Folded]]:
             yield [_folded(output), own] if isinstance(output, Mapping) else [own]
 
 
-def _at_path(raw: Raw, path: str) -> Any:
-    """The value of a column, or of a dotted path into JSON."""
-    if path in raw:
-        return raw[path]
-    value: Any = raw
-    for part in path.split("."):
-        value = from_json(value, path)
-        if isinstance(value, Mapping):
-            value = _folded(value).get(fold(part))
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None
-    return value
-
-
 class LogHead(msgspec.Struct, frozen=True):
     """What rows are chosen by. `index` orders rows as the log does, `position` is for people (`line 3`)."""
 
@@ -142,15 +121,7 @@ class LogRow(LogHead, frozen=True):
 
 def parse_mapping(text: str) -> dict[str, str]:
     """`question=prompt,answer=steps.write.output.text` as field -> column or dotted path."""
-    mapping = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        field, _, column = (side.strip() for side in part.partition("="))
-        if not column:
-            raise OptionError(f"'{part}' maps nothing", hint="Write it as FIELD=COLUMN, several with commas.")
-        if field not in NAMES:
-            raise OptionError(f"there is no field '{field}' to map", hint=did_you_mean(field, NAMES))
-        mapping[field] = column
-    return mapping
+    return fields.parse_mapping(text, NAMES)
 
 
 def parse_head(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) -> LogHead:

@@ -1,11 +1,8 @@
-"""Values as sources give them (JSON in a text cell, database types) become plain ones."""
+"""Values as sources give them (JSON in a text cell, database types) become fields of a row."""
 
 import math
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import msgspec
 
@@ -58,23 +55,3 @@ def as_moment(value: object) -> datetime | None:
 
 def _in_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def plain(value: Any) -> Any:
-    """A value of a database or of Parquet with nothing in it that JSON does not know; absent stays absent."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items() if not _is_absent(item)}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).decode("utf-8", "replace")
-    return str(value) if isinstance(value, UUID) else value
-
-
-def _is_absent(value: object) -> bool:
-    """Null, and the NaN that data frames write in its place."""
-    return value is None or (isinstance(value, float) and math.isnan(value))

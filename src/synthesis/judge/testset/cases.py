@@ -1,181 +1,206 @@
-"""Objects of a test-set file become test cases, or one error that names everything wrong with them."""
+"""Objects of a test-set file become test cases. One that cannot be judged says why, and does not stop the others."""
 
+import hashlib
+import logging
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from synthesis.errors import Place, TestSetError
-from synthesis.judge.model import Course, Skill, TestCase
-from synthesis.judge.testset.files import Problems, kind_of, named, read_array
+import msgspec
 
-SHOWN_FIELDS = frozenset({"queryLogId", "question", "answer", "context"})
+from synthesis.cases.blocks import MOST_LINE
+from synthesis.errors import Place, TestSetError
+from synthesis.judge.model import TestCase
+from synthesis.judge.testset.context import further_fields, parse_context
+from synthesis.judge.testset.fields import NAMES, Found, find
+from synthesis.judge.testset.files import Problems, as_text, kind_of, listing, named, read_array
+from synthesis.judge.testset.tables import Unreadable, read_rows
+
 CASE_HINT = "A case has queryLogId, question, answer and context; cases are counted from 1."
 JOIN_HINT = "Answers and contexts in two files are put together with `synthesis testset join`."
+MAP_HINT = "Fields with other names are named with --map question=NAME,answer=NAME,context=NAME."
+SHOWN_IDS = 5
+_log = logging.getLogger(__name__)
 
 
-def load_test_set(path: str | os.PathLike[str]) -> tuple[TestCase, ...]:
-    """The cases of a test-set file."""
-    return parse_test_cases(read_array(path, "cases"), os.fspath(path))
+class Loaded(msgspec.Struct, frozen=True):
+    """The cases of a set, and what to tell the user about it."""
+
+    cases: tuple[TestCase, ...]
+    notes: tuple[str, ...] = ()
+
+
+def load_test_set(
+    path: str | os.PathLike[str], *, mapping: Mapping[str, str] | None = None, most_line: int = MOST_LINE
+) -> tuple[TestCase, ...]:
+    """The cases of a test-set file in JSON, JSON Lines, CSV or Parquet; notes go to the log."""
+    loaded = read_test_set(path, mapping=mapping, most_line=most_line)
+    for note in loaded.notes:
+        _log.info("%s", note)
+    return loaded.cases
+
+
+def read_test_set(
+    path: str | os.PathLike[str], *, mapping: Mapping[str, str] | None = None, most_line: int = MOST_LINE
+) -> Loaded:
+    """The same with notes. A row longer than `most_line` bytes is not held, and cannot be judged."""
+    file = os.fspath(path)
+    rows = read_rows(Path(file), most_line)
+    placed = _numbered(read_array(path, "cases")) if rows is None else rows
+    return parse_placed_cases(placed, file, mapping)
 
 
 def parse_test_cases(objects: Iterable[object], file: str) -> tuple[TestCase, ...]:
-    """Test cases from JSON objects; all problems are raised together."""
-    return parse_placed_cases(((f"case {number}", item) for number, item in enumerate(objects, 1)), file)
+    """Test cases from JSON objects."""
+    return parse_placed_cases(_numbered(objects), file).cases
 
 
-def parse_placed_cases(placed: Iterable[tuple[str, object]], file: str) -> tuple[TestCase, ...]:
-    """Test cases from objects, each with its position in words."""
-    problems = Problems(file, hint=CASE_HINT)
-    seen: dict[str, str] = {}
-    cases = [_parse(position, item, problems, seen) for position, item in placed]
-    problems.raise_if_any()
+def _numbered(objects: Iterable[object]) -> Iterable[tuple[str, object]]:
+    return ((f"case {number}", item) for number, item in enumerate(objects, 1))
+
+
+def parse_placed_cases(
+    placed: Iterable[tuple[str, object]], file: str, mapping: Mapping[str, str] | None = None
+) -> Loaded:
+    """Test cases from objects, each with its position in words. Refused is a set of which nothing can be judged."""
+    parser = _Parser(mapping or {})
+    cases = tuple(case for position, item in placed if (case := parser.parse(position, item)) is not None)
     if not cases:
         raise TestSetError("the set is empty", place=Place(file), hint="Put at least one case into it.")
-    return tuple(case for case in cases if case is not None)
+    if all(case.problem for case in cases):
+        problems = Problems(file, hint=f"{CASE_HINT} {MAP_HINT}{parser.first_keys}")
+        for where, reasons in parser.refused:
+            for reason in reasons:
+                problems.add(where, reason)
+        problems.raise_if_any()
+    return Loaded(cases, tuple(parser.notes(len(cases))))
 
 
-def unique_id(item: dict[str, Any], position: str, problems: Problems, seen: dict[str, str]) -> str:
-    """The queryLogId, which must be a text and the only one of its kind in the file."""
-    value = item.get("queryLogId")
-    if not isinstance(value, str) or not value.strip():
-        problems.add(position, "has no queryLogId" if value is None else "queryLogId must be a text, not empty")
-        return ""
-    if value in seen:
-        problems.add(named(position, value), f"the same queryLogId appears at {seen[value]}")
-    seen.setdefault(value, position)
-    return value
+class _Parser:
+    """Parses the objects of one file; remembers ids, what was refused, and what was left out."""
+
+    def __init__(self, mapping: Mapping[str, str]) -> None:
+        self._mapping = mapping
+        self._ids = Ids()
+        self._dropped: Counter[str] = Counter()
+        self._samples: dict[str, list[str]] = {}
+        self.refused: list[tuple[str, list[str]]] = []
+        self.first_keys = ""
+
+    def parse(self, position: str, item: object) -> TestCase | None:
+        """The case; None for an exact repetition of an earlier one."""
+        problems: list[str] = []
+        if not isinstance(item, dict):
+            reason = item.reason if isinstance(item, Unreadable) else f"must be an object, not {kind_of(item)}"
+            return self._refused(TestCase(self._ids.new(position.replace(" ", "-")), "", "", ()), position, [reason])
+        self.first_keys = self.first_keys or f" The first has: {', '.join(list(map(str, item))[:12])}."
+        found = {field: find(item, field, self._mapping) for field in NAMES}
+        question = _text(found["question"], "question", problems)
+        answer = _answer(found["answer"], problems)
+        name, note = self._ids.of(found["id"], question, position, item)
+        if note:
+            self._drop(note, name)
+        if note == REPEATED:
+            return None
+        where = named(position, name)
+        context = self._context(found["context"], name, problems)
+        case = TestCase(name, question, answer, context, _meta(item, found))
+        return self._refused(case, where, problems) if problems else case
+
+    def _context(self, found: Found | None, name: str, problems: list[str]) -> Any:
+        if found is None:
+            problems.append(f"has no context. {JOIN_HINT}")
+            return ()
+        return parse_context(found.value, problems.append, lambda what: self._drop(what, name))
+
+    def _refused(self, case: TestCase, where: str, reasons: list[str]) -> TestCase:
+        self.refused.append((where, reasons))
+        return msgspec.structs.replace(case, problem=f"cannot be judged: {'; '.join(reasons)}")
+
+    def _drop(self, what: str, name: str) -> None:
+        self._dropped[what] += 1
+        samples = self._samples.setdefault(what, [])
+        if name not in samples[-1:]:
+            samples.append(name)
+
+    def notes(self, total: int) -> Iterable[str]:
+        for what, count in self._dropped.items():
+            yield f"{what}: {count} (in {listing(self._samples[what], SHOWN_IDS)})"
+        if self.refused:
+            shown = "; ".join(f"{where}: {reasons[0]}" for where, reasons in self.refused[:SHOWN_IDS])
+            more = f"; and {len(self.refused) - SHOWN_IDS} more" if len(self.refused) > SHOWN_IDS else ""
+            yield f"{len(self.refused)} of {total} samples cannot be judged and end as errors: {shown}{more}"
 
 
-def _parse(position: str, item: object, problems: Problems, seen: dict[str, str]) -> TestCase | None:
-    if not isinstance(item, dict):
-        problems.add(position, f"must be an object, not {kind_of(item)}")
-        return None
-    query_log_id = unique_id(item, position, problems, seen)
-    where = named(position, query_log_id)
-    question = _text(item, "question", where, problems)
-    answer = _text(item, "answer", where, problems)
-    if "context" not in item:
-        problems.add(where, f"has no context. {JOIN_HINT}")
-        return None
-    context = parse_context(item["context"], lambda message: problems.add(where, message))
-    return TestCase(query_log_id, question, answer, context, _meta(item))
+REPEATED = "samples that appear twice word for word, judged once"
+RENAMED = "samples whose id was taken by another, judged under an id with #2, #3, ..."
+DERIVED = "samples without an id; it is derived from the question"
 
 
-def _text(item: dict[str, Any], field: str, where: str, problems: Problems) -> str:
-    value = item.get(field)
-    if isinstance(value, str) and value.strip():
-        return value
-    if field not in item:
-        problems.add(where, f"has no {field}")
-    elif isinstance(value, str):
-        problems.add(where, f"the {field} is empty")
+class Ids:
+    """The id of every sample of a file: its own where it has one, and never the same twice."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, object] = {}
+
+    def of(self, found: Found | None, question: str, position: str, item: object) -> tuple[str, str]:
+        """The id, and what to tell about it."""
+        given = id_text(found.value) if found else ""
+        name = given or (_derived(question) if question else position.replace(" ", "-"))
+        if self._first.get(name) == item:
+            return name, REPEATED
+        taken = name in self._first
+        return self.new(name, item), (RENAMED if taken else "") if given else DERIVED
+
+    def new(self, name: str, item: object = None) -> str:
+        """The name, with a number behind it where it is taken."""
+        free, number = name, 1
+        while free in self._first:
+            number += 1
+            free = f"{name}#{number}"
+        self._first[free] = item
+        return free
+
+
+def id_text(value: object) -> str:
+    """An id as text: 7 and the 7.0 of a data frame are "7"; empty where it is none."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = as_text(value) or ""
+    return text if text.strip() else ""
+
+
+def _derived(question: str) -> str:
+    """From the question alone: it stays when samples before it come or go, or when the answer changes."""
+    return f"q-{hashlib.sha256(question.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def _text(found: Found | None, field: str, problems: list[str]) -> str:
+    text = as_text(found.value) if found else None
+    if text and text.strip():
+        return text
+    if found is None:
+        problems.append(f"has no {field}")
+    elif text is not None or found.value is None:
+        problems.append(f"the {field} is empty")
     else:
-        problems.add(where, f"the {field} must be a text, not {kind_of(value)}")
+        problems.append(f"the {field} must be a text, not {kind_of(found.value)}")
     return ""
 
 
-def _meta(item: dict[str, Any]) -> dict[str, Any]:
+def _answer(found: Found | None, problems: list[str]) -> str:
+    """An answer may be empty, which is judged; one that is not there is a field with another name."""
+    if found and (found.value is None or (isinstance(found.value, str) and not found.value.strip())):
+        return found.value or ""
+    return _text(found, "answer", problems)
+
+
+def _meta(item: dict[str, Any], found: Mapping[str, Found | None]) -> dict[str, Any]:
     """What a judge never sees; `contextFields` holds what the context's entries say beyond their evidence."""
-    meta = {name: value for name, value in item.items() if name not in SHOWN_FIELDS}
-    extras = further_fields(item["context"]) if isinstance(item["context"], list) else []
+    shown = {one.key for one in found.values() if one}
+    meta = {name: value for name, value in item.items() if name not in shown}
+    context = found["context"]
+    extras = further_fields(context.value) if context else []
     return {**meta, "contextFields": extras} if extras else meta
-
-
-Report = Callable[[str], None]
-Context = tuple[Course, ...] | tuple[str, ...]
-
-COURSE_FIELDS = frozenset({"subjectCode", "subjectName", "matchedSkills", "courseLearningOutcomes"})
-PASSAGE_FIELDS = ("text", "content")
-_SHAPES = "an array of courses (subjectCode, subjectName, ...) or of passages (texts, or objects with a text)"
-
-
-def parse_context(value: object, report: Report) -> Context:
-    """Courses or passages, never both; every problem goes to `report`."""
-    if not isinstance(value, list):
-        report(f"the context must be {_SHAPES}, not {kind_of(value)}")
-        return ()
-    courses = [_is_course(item) for item in value]
-    if any(courses) and not all(courses):
-        other = courses.index(not courses[0]) + 1
-        report(f"the context mixes courses and passages (entries 1 and {other}); use one kind")
-        return ()
-    if any(courses):
-        return tuple(_course(item, f"course {number}", report) for number, item in enumerate(value, 1))
-    return tuple(_passage(item, f"passage {number}", report) for number, item in enumerate(value, 1))
-
-
-def further_fields(value: list[Any]) -> list[dict[str, Any]]:
-    """Per entry what the file says beyond what a judge may see (relevance scores, notes), if anything."""
-    extras = [_further(item) for item in value]
-    return extras if any(extras) else []
-
-
-def _further(item: object) -> dict[str, Any]:
-    if not isinstance(item, dict):
-        return {}
-    shown = COURSE_FIELDS if _is_course(item) else {_passage_field(item)}
-    return {name: value for name, value in item.items() if name not in shown}
-
-
-def _is_course(item: object) -> bool:
-    return isinstance(item, dict) and not COURSE_FIELDS.isdisjoint(item)
-
-
-def _passage_field(item: dict[str, Any]) -> str | None:
-    return next((name for name in PASSAGE_FIELDS if name in item), None)
-
-
-def _passage(item: object, where: str, report: Report) -> str:
-    if isinstance(item, dict) and (field := _passage_field(item)):
-        item = item[field]
-    if isinstance(item, str):
-        return item
-    report(f"{where} must be a text or an object with 'text' or 'content', not {kind_of(item)}")
-    return ""
-
-
-def _course(item: dict[str, Any], where: str, report: Report) -> Course:
-    return Course(
-        code=_course_text(item, "subjectCode", where, report),
-        name=_course_text(item, "subjectName", where, report),
-        skills=tuple(
-            Skill(_course_text(skill, "skill", place, report), _outcomes(skill, "learningOutcomes", place, report))
-            for place, skill in _objects(item, "matchedSkills", where, report)
-        ),
-        outcomes=_outcomes(item, "courseLearningOutcomes", where, report),
-    )
-
-
-def _outcomes(item: dict[str, Any], field: str, where: str, report: Report) -> tuple[str, ...]:
-    found = _objects(item, field, where, report)
-    return tuple(_course_text(outcome, "cleanedName", place, report) for place, outcome in found)
-
-
-def _objects(item: dict[str, Any], field: str, where: str, report: Report) -> list[tuple[str, dict[str, Any]]]:
-    """The objects of an optional array, each with its place; anything else is reported and left out."""
-    values = item.get(field)
-    if values is None:
-        return []
-    if not isinstance(values, list):
-        report(f"{where}: {field} must be an array, not {kind_of(values)}")
-        return []
-    placed = [(f"{where}, {field} {number}", value) for number, value in enumerate(values, 1)]
-    for place, value in placed:
-        if not isinstance(value, dict):
-            report(f"{place} must be an object, not {kind_of(value)}")
-    return [(place, value) for place, value in placed if isinstance(value, dict)]
-
-
-def _course_text(item: dict[str, Any], field: str, where: str, report: Report) -> str:
-    value = item.get(field)
-    if isinstance(value, str) and value.strip():
-        return value
-    if field not in item:
-        report(f"{where} has no {field}")
-    else:
-        report(f"{where}: {field} must be a text that is not empty" + _not(value))
-    return ""
-
-
-def _not(value: object) -> str:
-    return "" if isinstance(value, str) else f", not {kind_of(value)}"

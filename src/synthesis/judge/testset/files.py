@@ -37,7 +37,7 @@ def read_array(path: str | os.PathLike[str], what: str) -> list[object]:
     raise TestSetError(
         f"expected a JSON array of {what}",
         place=Place(os.fspath(path)),
-        hint="Put the objects between [ and ].",
+        hint="Put the objects between [ and ]. A file with one object per line is JSON Lines: name it .jsonl.",
     )
 
 
@@ -77,7 +77,10 @@ def _malformed(data: bytes, file: str, message: str) -> TestSetError:
     start = data.rfind(b"\n", 0, offset) + 1
     column = len(data[start:offset].decode("utf-8", "ignore")) + 1
     reason = _BYTE_POSITION.sub("", message).removeprefix("JSON is malformed:").strip()
-    hint = "A test set is one JSON array; check brackets, commas and quotes near this place."
+    hint = (
+        "A test set is one JSON array; check brackets, commas and quotes near this place. "
+        "With one object per line it is JSON Lines: name it .jsonl."
+    )
     return TestSetError(f"not valid JSON: {reason}", place=Place(file, line, column), hint=hint)
 
 
@@ -94,6 +97,11 @@ class Problems:
         self.total += 1
         if len(self._shown) < SHOWN_PROBLEMS:
             self._shown.append(f"{where}: {message}" if where else message)
+
+    @property
+    def first(self) -> str:
+        """The first one in words."""
+        return self._shown[0] if self._shown else ""
 
     def raise_if_any(self) -> None:
         if not self.total:
@@ -122,6 +130,18 @@ def kind_of(value: object) -> str:
     """What a JSON reader calls this value."""
     kinds = {type(None): "null", bool: "a boolean", str: "a text", list: "an array", dict: "an object"}
     return kinds.get(type(value), "a number")
+
+
+def as_text(value: object) -> str | None:
+    """A text, or a number as text; None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return str(value)
+    except ValueError:  # Python writes no integer of thousands of digits
+        return None
 
 
 def write_test_set(objects: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], *, force: bool = False) -> None:
