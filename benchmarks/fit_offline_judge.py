@@ -2,8 +2,8 @@
 
     python benchmarks/fit_offline_judge.py DATA_FOLDER
 
-DATA_FOLDER holds wice_dev.jsonl, begin_dev.jsonl and, only measured, qags_dev.jsonl. Of the first two the part `read` is
-used. Prints the lines for src/synthesis/judge/offline/weights.yaml. Plain Python: anyone can repeat it.
+DATA_FOLDER holds wice_dev.jsonl, begin_dev.jsonl and, only measured, qags_dev.jsonl. Of the first two the part `read`
+is used. Prints the lines for src/synthesis/judge/offline/weights.yaml. Plain Python: anyone can repeat it.
 """
 
 import argparse
@@ -118,7 +118,9 @@ def family(row: Row) -> str:
 def extracts(folder: Path) -> Iterator[tuple[float, bool]]:
     """Support of made-up extracts: sentences of the passages, shortened, and not faithful where one is joined."""
     chance = random.Random(SEED)
-    contexts = {group_of(row): row["context"] for name in FITTED for row, _, _ in chosen(folder / f"{name}.jsonl", READ)}
+    contexts = {
+        group_of(row): row["context"] for name in FITTED for row, _, _ in chosen(folder / f"{name}.jsonl", READ)
+    }
     for _, passages in sorted(contexts.items()):
         found = [one.text for passage in passages for one in split_passage(passage) if len(one.tokens) in SENTENCE]
         sentences = [text for text in found if text[-1] in ".!?"]

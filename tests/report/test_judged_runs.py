@@ -37,7 +37,9 @@ def test_the_page_shows_rates_distributions_stability_and_claims_and_escapes_eve
     assert cli("judge", "report", "new", "--root", "runs", "--format", "html").code == 0
     page = (runs[1] / "report.html").read_text(encoding="utf-8")
     assert "1 of 9 have faithfulness of 4 or more" in page  # an offline page leads with what was measured
-    assert page.index("mean faithfulness") < page.index("mean completeness (not validated)") < page.index("passed: 1 of 9")
+    assert (
+        page.index("mean faithfulness") < page.index("mean completeness (not validated)") < page.index("passed: 1 of 9")
+    )
     assert "Completeness (not validated)" in page
     assert "95 % interval" in page
     assert "Stability over 2 iterations" in page
