@@ -2,8 +2,8 @@
 
     python benchmarks/fit_offline_judge.py DATA_FOLDER
 
-DATA_FOLDER holds wice_dev.jsonl, begin_dev.jsonl and, only measured, qags_dev.jsonl. Of the first two the part `read` is
-used. Prints the lines for src/synthesis/judge/offline/weights.yaml. Plain Python: anyone can repeat it.
+DATA_FOLDER holds wice_dev.jsonl, begin_dev.jsonl and, only measured, qags_dev.jsonl. Of the first two the part `read`
+is used. Prints the lines for src/synthesis/judge/offline/weights.yaml. Plain Python: anyone can repeat it.
 """
 
 import argparse

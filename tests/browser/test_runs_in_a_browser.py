@@ -149,7 +149,7 @@ def test_a_set_is_judged_and_followed_live(desktop: Any, tmp_path: Path) -> None
     desktop.goto("/judged")
     desktop.set_input_files("#file", file)
     desktop.click("#judge button")
-    desktop.get_by_text("1 of 2 passed").wait_for()
+    desktop.get_by_text("1 of 2 have faithfulness of 4 or more").wait_for()
     assert "ferry" in desktop.inner_text("h1")
     assert desktop.get_by_text("Persuasive but wrong").is_visible()
 

@@ -87,7 +87,14 @@ def test_a_comparison_shows_changed_verdicts_first_and_side_by_side(full: Any, i
 
 def test_a_judged_run_shows_its_figures_corners_and_claims(full: Any, ids: dict[str, str]) -> None:
     page = shown(full, f"/judged/{ids['judged']}")
-    for words in ("1 of 2 passed", "95 % interval", "Persuasive but wrong", "Accurate but useless", "Stability over 2"):
+    for words in (
+        "1 of 2 have faithfulness of 4 or more",
+        "(not validated)",
+        "95 % interval",
+        "Persuasive but wrong",
+        "Accurate but useless",
+        "Stability over 2",
+    ):
         assert words in page
     assert "wrong &lt;i&gt;" in page
     assert "Claims and evidence" in page

@@ -1,5 +1,7 @@
 """A sample whose words cannot be compared ends in an error of its own, never in a constant score."""
 
+import json
+
 import pytest
 from offline_samples import RUBRIC, judged
 
@@ -125,3 +127,18 @@ def test_kana_and_han_are_one_family():
 def test_a_run_without_a_dictionary_stays_whole(monkeypatch):
     monkeypatch.setattr(segmentation, "can_segment", lambda: False)
     assert [token.text for token in tokens.tokenise("a สะพาน b")] == ["a", "สะพาน", "b"]
+
+
+def test_a_run_keeps_the_kind_and_ends_incomplete(cli):
+    rows = [
+        {"queryLogId": "q-1", "question": "When?", "answer": "It opened in 1932.", "context": ["It opened in 1932."]},
+        {"queryLogId": "q-2", "question": "When?", "answer": "Мост открыт.", "context": ["It opened in 1932."]},
+    ]
+    (cli.folder / "set.json").write_text(json.dumps(rows), encoding="utf-8")
+    outcome = cli("judge", "run", "set.json", "--root", "runs", "--output-dir", "one")
+    assert outcome.code == 3, outcome.err
+    [error] = json.loads((cli.folder / "runs/one/records/errors-iteration-1.json").read_text(encoding="utf-8"))
+    assert (error["queryLogId"], error["kind"]) == ("q-2", "language")
+    assert "cannot translate" in error["reason"]
+    assert "not validated" in outcome.out
+    assert cli("judge", "status", "one", "--root", "runs").code == 0

@@ -16,7 +16,7 @@ from synthesis.judge.replies import UnusableReplyError, read_verdict
 
 
 class LocalJudge:
-    """Asks the offline judge in this process; its name includes the version of its weights, which its verdicts follow."""
+    """Asks the offline judge in this process; its name includes the version of its weights."""
 
     prompt = None
 

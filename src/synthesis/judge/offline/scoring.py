@@ -159,7 +159,7 @@ def _explained(style: str, scoring: dict[str, Any]) -> str:
     if "probability" not in scoring:
         return f"The answer is {style}, where {weights().listed[2]:.2f} is the bar for 4."
     return (
-        f"The answer is {style}; of answers with such figures, people find {scoring['probability']:.0%} fully supported "
+        f"The answer is {style}; people find {scoring['probability']:.0%} of answers with such figures fully supported "
         f"where half of all answers are (4 needs {weights().probabilities[2]:.0%})."
     )
 

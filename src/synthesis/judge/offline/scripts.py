@@ -40,7 +40,9 @@ def scripts_of(texts: Iterable[str]) -> Counter[str]:
     found: Counter[str] = Counter()
     left = SAMPLE
     for text in texts:
-        found.update(_script(char) for char in text[:left] if char.isalpha())
+        for char, count in Counter(text[:left]).items():  # far fewer characters than letters
+            if char.isalpha():
+                found[_script(char)] += count
         left -= len(text)
         if left <= 0:
             break

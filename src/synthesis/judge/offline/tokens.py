@@ -1,4 +1,4 @@
-"""Text becomes comparable words: stems, numbers, codes; dictionary words and character pairs where there are no spaces."""
+"""Text becomes comparable words: stems, numbers, codes; in scripts without spaces, segments or pairs of characters."""
 
 import re
 import unicodedata
@@ -73,11 +73,16 @@ def tokenise(text: str) -> list[Token]:
 
 
 def _word_tokens(found: str, start: int) -> list[Token]:
-    """A word; a possessive ending is a token of its own, so that the name before it still matches."""
-    if found.lower().endswith("'s") and len(found) > 2:
-        return [*_word_tokens(found[:-2], start), Token(found[-2:], "'s", "word", start + len(found) - 2)]
+    return [Token(text, stem, kind, start + at) for at, text, stem, kind in _word_parts(found)]
+
+
+@lru_cache(maxsize=65536)
+def _word_parts(found: str) -> tuple[tuple[int, str, str, str], ...]:
+    """A word; a possessive ending is a part of its own, so that the name before it still matches."""
     lowered = found.lower()
-    return [Token(found, stem(lowered), "number-word" if lowered in NUMBER_WORDS else "word", start)]
+    if lowered.endswith("'s") and len(found) > 2:
+        return (*_word_parts(found[:-2]), (len(found) - 2, found[-2:], "'s", "word"))
+    return ((0, found, stem(lowered), "number-word" if lowered in NUMBER_WORDS else "word"),)
 
 
 def _character_pairs(run: str, start: int) -> list[Token]:
