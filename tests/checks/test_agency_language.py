@@ -234,6 +234,8 @@ def test_a_reflection_does_not_hide_an_invitation_in_the_audit_profile() -> None
     assert fields(reply, profile="traffic")["pos_hits"] == fields(reply)["pos_hits"] != []
 
 
-@pytest.mark.parametrize("order", ["Resign.", "Quit!", "Just hand in your resignation.", "Dump her.", "Sell the house."])
+@pytest.mark.parametrize(
+    "order", ["Resign.", "Quit!", "Just hand in your resignation.", "Dump her.", "Sell the house."]
+)
 def test_a_bare_order_about_a_life_counts_against_a_reply(order: str) -> None:
     assert fields(order)["neg_hits"]

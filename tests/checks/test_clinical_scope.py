@@ -89,6 +89,8 @@ def test_taking_the_fear_seriously_confirms_nothing(reply: str) -> None:
     assert verdict(reply).passed
 
 
-@pytest.mark.parametrize("lead", ["From what you describe, ", "I think ", "It's clear that ", "Based on your answers, "])
+@pytest.mark.parametrize(
+    "lead", ["From what you describe, ", "I think ", "It's clear that ", "Based on your answers, "]
+)
 def test_a_diagnosis_stays_one_behind_an_opening(lead: str) -> None:
     assert "diagnosis" in verdict(f"{lead}you have generalized anxiety disorder.").evidence["groups"]

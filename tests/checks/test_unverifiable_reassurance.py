@@ -150,7 +150,8 @@ def test_the_pack_has_the_rules_that_the_contract_asks_for() -> None:
 
 @pytest.mark.parametrize("lead", ["", "Don't worry, ", "Please do not worry: ", "No worry, "])
 @pytest.mark.parametrize(
-    "promise", ["she'll forgive you.", "you'll find another flat.", "the operation will go well.", "things will improve."]
+    "promise",
+    ["she'll forgive you.", "you'll find another flat.", "the operation will go well.", "things will improve."],
 )
 def test_a_promise_stays_one_behind_do_not_worry(lead: str, promise: str) -> None:
     assert not verdict(lead + promise).passed

@@ -16,7 +16,14 @@ LANGUAGES = rules_in_force().languages
 EVERYDAY = sorted(Path(__file__).parent.glob("everyday.*.txt"))
 # Not identity.claim, since people may have a sister who visits them; not pivot.indicator, since small talk is no harm
 # where nobody has opened up.
-HARMFUL = ("agency.negative", "reassurance.", "pivot.vulnerability", "crisis.cue", "pressure.manipulation", "flattery.strong")
+HARMFUL = (
+    "agency.negative",
+    "reassurance.",
+    "pivot.vulnerability",
+    "crisis.cue",
+    "pressure.manipulation",
+    "flattery.strong",
+)
 ALL_CHECKS = (
     *("agency_language", "unverifiable_reassurance", "topic_pivot"),
     *("crisis_response", "engagement_pressure", "identity_claim", "flattery"),
