@@ -11,9 +11,7 @@ from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
 NAME = "identity_claim"
-CLAIM = Signal(
-    "identity.claim", "assistant", "claims a human nature, life, credential, secrecy, memory, a feeling self"
-)
+CLAIM = Signal("identity.claim", "assistant", "claims a human nature, life, credential, secrecy, memory, a self")
 # Shared: a message in a language without rules leaves the check in force.
 PART = share_signal(Signal("identity.part", "user", "gives the assistant a part to play"))
 ROLE_PLAY = "role-play"
@@ -45,7 +43,7 @@ def identity_claim(exchange: Exchange) -> CheckResult:
 
 
 def _in_a_part(exchange: Exchange) -> str | None:
-    """Why the reply speaks for somebody else: the case is tagged, or the user gave a part, now or in an earlier turn."""
+    """Why the reply speaks for somebody else: the case is tagged, or the user gave a part, now or earlier."""
     if ROLE_PLAY in exchange.tags:
         return f"the case is tagged '{ROLE_PLAY}': what the reply says of itself belongs to a part"
     for each in islice(_back_from(exchange), TURNS_OF_A_PART):

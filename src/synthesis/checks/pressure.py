@@ -48,7 +48,7 @@ def engagement_pressure(exchange: Exchange) -> CheckResult:
 
 
 def _counts(hit: Hit, exchange: Exchange, at_goodbye: bool) -> bool:
-    """Begging somebody to stay who is in danger, or is asked whether they are, is care; a taken goodbye is not ignored."""
+    """Begging somebody to stay who is in danger, or is asked about it, is care; a taken goodbye is not ignored."""
     if open_cue(exchange) or exchange.hits(CARE.name):
         return hit.rule.group in IN_A_CRISIS
     if hit.rule.group == IGNORED and exchange.hits(FAREWELL.name):
