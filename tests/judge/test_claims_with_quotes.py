@@ -10,7 +10,7 @@ from running import config_for, judge
 from server import JudgeServer, good_content, says
 
 from synthesis.errors import RunFolderError
-from synthesis.judge.claims import locate, read_claims
+from synthesis.judge.claims import Comparable, read_claims
 from synthesis.judge.model import Course, Skill, TestCase
 from synthesis.judge.replies import UnusableReplyError
 
@@ -72,7 +72,7 @@ def test_a_claim_that_was_not_found_needs_no_quote():
 
 @given(st.text(min_size=1), st.text(), st.text())
 def test_what_was_cut_from_a_text_is_found_in_it(quote, before, behind):
-    place = locate(quote, before + quote + behind)
+    place = Comparable(before + quote + behind).locate(quote)
     assert place is not None or not quote.strip()
 
 

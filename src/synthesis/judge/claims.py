@@ -61,7 +61,8 @@ def read_claims(text: str, answer: str, passages: Sequence[str]) -> list[dict[st
         raise UnusableReplyError('there are several lists of "claims", and they differ')
     if len(lists[0]) > MOST_CLAIMS:
         raise UnusableReplyError(f"there are more than {MOST_CLAIMS} claims")
-    return [_checked(entry, number, answer, passages).as_detail() for number, entry in enumerate(lists[0], 1)]
+    said, shown = Comparable(answer), [Comparable(passage) for passage in passages]
+    return [_checked(entry, number, said, shown).as_detail() for number, entry in enumerate(lists[0], 1)]
 
 
 def _listed(value: Any) -> list[Any] | None:
@@ -75,7 +76,7 @@ def _listed(value: Any) -> list[Any] | None:
     return None
 
 
-def _checked(entry: Any, number: int, answer: str, passages: Sequence[str]) -> CheckedClaim:
+def _checked(entry: Any, number: int, answer: "Comparable", passages: "Sequence[Comparable]") -> CheckedClaim:
     keys = {fold(key): value for key, value in entry.items()} if isinstance(entry, dict) else {}
     text = _first_text(keys, ("claim", "text", "statement"))
     verdict = _VERDICTS.get(fold(_first_text(keys, ("verdict", "label", "status"))))
@@ -83,14 +84,14 @@ def _checked(entry: Any, number: int, answer: str, passages: Sequence[str]) -> C
         raise UnusableReplyError(f"claim {number} needs a text and a verdict: supported, contradicted or not found")
     words, quote = _first_text(keys, ("words", "sentence")), _unwrapped(_first_text(keys, ("quote", "evidence")))
     passage = _passage_number(keys.get("passage"))
-    span = locate(quote, passages[passage - 1]) if quote and passage and passage <= len(passages) else None
+    span = passages[passage - 1].locate(quote) if quote and passage and passage <= len(passages) else None
     return CheckedClaim(
         text=text,
         support=1.0 if verdict == SUPPORTED else 0.0,
         evidence=quote if span else "",
         notes=tuple(_notes(verdict, quote, passage, span, passages)),
         verdict=verdict,
-        span=locate(_unwrapped(words) or text, answer),
+        span=answer.locate(_unwrapped(words) or text),
         passage=passage,
         quote=quote,
         quote_found=None if not quote and verdict == NOT_FOUND else span is not None,
@@ -99,7 +100,7 @@ def _checked(entry: Any, number: int, answer: str, passages: Sequence[str]) -> C
 
 
 def _notes(
-    verdict: str, quote: str, passage: int | None, span: tuple[int, int] | None, passages: Sequence[str]
+    verdict: str, quote: str, passage: int | None, span: tuple[int, int] | None, passages: "Sequence[Comparable]"
 ) -> Iterable[str]:
     if verdict != SUPPORTED:
         yield verdict
@@ -108,32 +109,30 @@ def _notes(
     if not quote:
         yield "the judge gives no quote"
         return
-    elsewhere = [number for number, text in enumerate(passages, 1) if locate(quote, text)]
+    elsewhere = [number for number, text in enumerate(passages, 1) if text.locate(quote)]
     place = f"passage {passage}" if passage else "a passage that it names"
     also = f"; it stands in passage {elsewhere[0]}" if elsewhere else ""
     yield f"false quote: it does not stand in {place}{also}"
 
 
-def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quote stands in a text; white space, capitals and the form of quotes and dashes make no difference."""
-    wanted, _ = _plain(quote)
-    shown, places = _plain(text)
-    start = shown.find(wanted) if wanted else -1
-    return None if start < 0 else (places[start], places[start + len(wanted) - 1] + 1)
+class Comparable:
+    """A text in which quotes are looked for; white space, capitals, forms of quotes and dashes make no difference."""
 
+    def __init__(self, text: str) -> None:
+        plain: list[str] = []
+        self._places: list[int] = []  # of each compared character in the original
+        for place, char in enumerate(text.translate(_SAME)):
+            shown = " " if char.isspace() else char.lower()[:1]
+            if shown != " " or (plain and plain[-1] != " "):
+                plain.append(shown)
+                self._places.append(place)
+        self._plain = "".join(plain).rstrip(" ")
 
-def _plain(text: str) -> tuple[str, list[int]]:
-    """The text as it is compared, and the place of each of its characters in the original."""
-    plain: list[str] = []
-    places: list[int] = []
-    for place, char in enumerate(text.translate(_SAME)):
-        shown = " " if char.isspace() else char.lower()[:1]
-        if shown != " " or (plain and plain[-1] != " "):
-            plain.append(shown)
-            places.append(place)
-    if plain and plain[-1] == " ":
-        plain.pop()
-    return "".join(plain), places
+    def locate(self, quote: str) -> tuple[int, int] | None:
+        """Where a quote begins and ends in the original."""
+        wanted = Comparable(quote)._plain
+        start = self._plain.find(wanted) if wanted else -1
+        return None if start < 0 else (self._places[start], self._places[start + len(wanted) - 1] + 1)
 
 
 def _unwrapped(text: str) -> str:
