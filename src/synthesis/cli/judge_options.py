@@ -53,6 +53,13 @@ _OPTIONS = (
     ),
     click.option("--system-prompt-version", metavar="NAME|FILE", default="v1", show_default=True),
     click.option("--rubric", metavar="NAME|FILE", help="course, rag, relational or a file of your own."),
+    click.option(
+        "--detail",
+        type=click.Choice(["scores", "claims"]),
+        default="scores",
+        show_default=True,
+        help="claims: a chat judge lists the answer's claims with quotes, which are checked.",
+    ),
     click.option("--max-cost", type=float, metavar="USD", help="Stop before the run could cost more."),
     click.option("--price-file", type=click.Path(path_type=Path), help="Prices in USD per million tokens."),
     click.option(

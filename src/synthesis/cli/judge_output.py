@@ -117,6 +117,9 @@ def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: 
     counts = [f"{metrics[key]} {words}" for key, words in _COUNTS if metrics[key]]
     if counts:
         yield f"  {'beside':<14} {', '.join(counts)}; of the judged alone {_rate(overall['judgedOnly'])}"
+    if claims := metrics.get("claims"):
+        yield f"  {'claims':<14} not supported: {_rate(claims['unsupported'])}"
+        yield f"  {'quotes':<14} false: {_rate(claims['falseQuotes'])}"
     if metrics["callsPerSample"]["numerator"]:
         yield f"  {'calls':<14} {_calls(metrics['callsPerSample'])}"
     yield f"  {'cost':<14} {cost_line(iteration.cost)}"

@@ -12,7 +12,7 @@ import msgspec
 
 from synthesis.errors import JudgeError, shorten
 from synthesis.judge.calls import CallFailedError, Calls, CallWithdrawnError, PaidCall
-from synthesis.judge.model import AxisVerdict, TokenUsage, Verdict
+from synthesis.judge.model import TokenUsage, Verdict
 from synthesis.judge.records import storable
 from synthesis.judge.replies import UnusableReplyError
 
@@ -102,7 +102,7 @@ class Asker:
         self,
         calls: Calls,
         send: Callable[[Request, PaidCall], Awaitable[Reply]],
-        read: Callable[[Reply], dict[str, AxisVerdict]],
+        read: Callable[[Reply], Verdict],
         worst: Callable[[Request], TokenUsage],
     ) -> Verdict:
         """`send` makes one call, `read` makes a verdict of the reply, `worst` is what it may cost."""
@@ -115,9 +115,9 @@ class Asker:
                     reply = await send(request, call)
                     call.billed(reply.usage)
                     self._terms.accepted(request)
-                    axes = read(reply)
+                    verdict = read(reply)
                 self._terms.sufficed(request)
-                return Verdict(axes, token_usage=(reply.usage,))
+                return msgspec.structs.replace(verdict, token_usage=(reply.usage,))
             except CallWithdrawnError:
                 continue  # it was not sent, so it is not an attempt
             except UnusableReplyError as error:

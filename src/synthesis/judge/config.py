@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +16,8 @@ from synthesis.judge.model import Rubric
 from synthesis.judge.records import Record
 from synthesis.judge.results import DEFAULT_ROOT, Results
 
+Detail = Literal["scores", "claims"]
+
 
 class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to judge a test set. Only `output_dir`, the name of the run's folder, has no default.
@@ -23,7 +25,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
     and counts everything this run has cost so far. `journal` None keeps the journal in the run's folder.
     `seed`, `reasoning_effort` and `extra_body` are sent along if given; like `temperature` they make another judge.
-    `grace` is for how many seconds a cancelled run waits for its calls under way, which are paid for.
+    `detail` "claims" asks a chat judge for the evidence of each claim. `grace` is for how many seconds a cancelled
+    run waits for its calls under way, which are paid for.
     """
 
     output_dir: str
@@ -48,6 +51,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_effort: str | None = None
     headers: Mapping[str, str] = {}
     extra_body: Mapping[str, Any] = {}
+    detail: Detail = "scores"
     grace: float = 30.0
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from synthesis.judge.claims import claim_metrics
 from synthesis.judge.model import Axis, Rubric
 from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, score_of
 from synthesis.judge.statistics import (
@@ -59,7 +60,8 @@ def iteration_metrics(
     for axis in rubric.axes:
         metrics[f"{camel(axis.name)}Distribution"] = _distribution(records, axis)
     metrics |= {"judged": len(records), "errors": errors, "notJudged": not_judged, "stale": stale}
-    return metrics | {"callsPerSample": _calls(calls)}
+    claims = claim_metrics(records)
+    return metrics | {"callsPerSample": _calls(calls)} | ({"claims": claims} if claims else {})
 
 
 def _calls(calls: Sequence[int]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Relevance scores, ids, model and prompt names are not in it: a `TestCase` contex
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +19,19 @@ from synthesis.judge.model import Axis, Course, Rubric, TestCase
 
 FOLDER = Path(__file__).parent / "prompts"
 FENCE_LENGTH = 12
+_CLAIM_FIELDS = {
+    "claim": {"type": "string"},
+    "words": {"type": "string"},
+    "passage": {"type": ["integer", "null"]},
+    "quote": {"type": "string"},
+    "verdict": {"type": "string", "enum": ["supported", "contradicted", "not found"]},
+}
+_CLAIM_SCHEMA = {
+    "type": "object",
+    "properties": _CLAIM_FIELDS,
+    "required": list(_CLAIM_FIELDS),
+    "additionalProperties": False,
+}
 _SLOT = re.compile(r"\{(\w+)\}")
 # What a prompt must say. Without the fence, a text could pose as another part of the material.
 _SLOTS = {
@@ -80,16 +93,23 @@ def _bundled(version: str) -> Prompt:
     return documents.read_document(FOLDER / f"{version}.yaml", Prompt, _HINT)
 
 
-def system_text(prompt: Prompt, rubric: Rubric) -> str:
-    """The instructions, the same for every sample."""
-    return _filled(
+def system_text(prompt: Prompt, rubric: Rubric, *, claims: bool = False) -> str:
+    """The instructions, the same for every sample; with `claims` the judge gives evidence for each."""
+    text = _filled(
         prompt.system,
         {
             "instructions": rubric.instructions.strip(),
             "axes": "\n\n".join(_axis_text(axis) for axis in rubric.axes),
-            "shape": _shape(rubric),
+            "shape": _shape(rubric, claims=False),
         },
     )
+    return text + _filled(claims_part(), {"shape": _shape(rubric, claims=True)}) if claims else text
+
+
+@cache
+def claims_part() -> str:
+    """What the judge is told about claims, beyond its prompt."""
+    return (FOLDER / "claims.txt").read_text(encoding="utf-8")
 
 
 def material_text(prompt: Prompt, case: TestCase) -> str:
@@ -122,14 +142,21 @@ def fence(*texts: str) -> str:
 
 def context_text(context: tuple[Course, ...] | tuple[str, ...]) -> str:
     """The context as the judge reads it."""
+    numbered = zip(context, context_texts(context), strict=True)
     return "\n\n".join(
-        _course_text(number, item) if isinstance(item, Course) else f"Passage {number}:\n{item}"
-        for number, item in enumerate(context, start=1)
+        text if isinstance(item, Course) else f"Passage {number}:\n{text}"
+        for number, (item, text) in enumerate(numbered, start=1)
     )
 
 
-def reply_schema(rubric: Rubric) -> dict[str, object]:
-    """The JSON Schema of a reply: per axis the reasoning, then the score."""
+def context_texts(context: tuple[Course, ...] | tuple[str, ...]) -> list[str]:
+    """The entries of the context, each as the judge reads it."""
+    items: Sequence[Course | str] = context
+    return [_course_text(n, item) if isinstance(item, Course) else item for n, item in enumerate(items, start=1)]
+
+
+def reply_schema(rubric: Rubric, *, claims: bool = False) -> dict[str, object]:
+    """The JSON Schema of a reply: the claims where they are asked for, then per axis the reasoning and the score."""
     axis = {
         "type": "object",
         "properties": {
@@ -139,11 +166,12 @@ def reply_schema(rubric: Rubric) -> dict[str, object]:
         "required": ["reasoning", "score"],
         "additionalProperties": False,
     }
-    names = [axis_.name for axis_ in rubric.axes]
+    properties: dict[str, object] = {"claims": {"type": "array", "items": _CLAIM_SCHEMA}} if claims else {}
+    properties |= dict.fromkeys([axis_.name for axis_ in rubric.axes], axis)
     return {
         "type": "object",
-        "properties": dict.fromkeys(names, axis),
-        "required": names,
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 
@@ -159,9 +187,10 @@ def _axis_text(axis: Axis) -> str:
     return "\n".join([f"{axis.name}: {axis.question}", *lines])
 
 
-def _shape(rubric: Rubric) -> str:
-    axes = {axis.name: {"reasoning": "...", "score": "1 to 5"} for axis in rubric.axes}
-    return json.dumps(axes).replace('"1 to 5"', "1 to 5")
+def _shape(rubric: Rubric, *, claims: bool) -> str:
+    shape: dict[str, object] = {"claims": [dict.fromkeys(_CLAIM_FIELDS, "...") | {"passage": 1}]} if claims else {}
+    shape |= {axis.name: {"reasoning": "...", "score": "1 to 5"} for axis in rubric.axes}
+    return json.dumps(shape).replace('"1 to 5"', "1 to 5")
 
 
 def _course_text(number: int, course: Course) -> str:

@@ -42,17 +42,19 @@ class _Claim(msgspec.Struct, frozen=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """A value in a text that names an axis, and where it stands."""
+    """An array or object in a text, where it stands, and what it says about axes."""
 
     start: int
     end: int
+    value: Any
     claims: tuple[_Claim, ...]
 
 
 def read_reply(text: str, rubric: Rubric, material: Sequence[str] = ()) -> dict[str, AxisVerdict]:
     """The verdict per axis, in the rubric's order; `material` is what the judge was shown."""
     text = text[:LONGEST]
-    found, rest = _outside_thoughts(text, rubric)
+    values, rest = _outside_thoughts(text, _axis_names(rubric))
+    found = [one for one in values if one.claims]
     if not found:
         raise UnusableReplyError("there is no JSON object with the axes in it")
     if _fragment(rubric).search(rest):
@@ -61,6 +63,11 @@ def read_reply(text: str, rubric: Rubric, material: Sequence[str] = ()) -> dict[
     if any(planted.holds(text, one) for one in found):
         raise UnusableReplyError("it repeats a verdict that stands in the material; give your own, and only that")
     return _agreed([claim for one in found for claim in one.claims], rubric)
+
+
+def outermost_values(text: str) -> list[Any]:
+    """The arrays and objects of a reply, outside of thoughts."""
+    return [one.value for one in _outside_thoughts(text[:LONGEST], {})[0]]
 
 
 def read_verdict(value: Any, rubric: Rubric) -> dict[str, AxisVerdict]:
@@ -94,8 +101,8 @@ def _score(name: str, value: Any) -> int:
     return int(match[1])
 
 
-def _outside_thoughts(text: str, rubric: Rubric) -> tuple[list[_Found], str]:
-    """The values outside of thoughts that name an axis, and the text between all values.
+def _outside_thoughts(text: str, names: dict[str, str]) -> tuple[list[_Found], str]:
+    """The values outside of thoughts, and the text between them.
 
     A tag inside a value is a part of its text. An end without a beginning makes a thought of all before it, as
     chat templates that open the thought themselves leave it.
@@ -107,9 +114,9 @@ def _outside_thoughts(text: str, rubric: Rubric) -> tuple[list[_Found], str]:
         between.append(text[at : mark.start()])
         at = mark.end()
         if mark[0] in "{[":
-            one = _value_at(scanner, mark.start(), rubric)
+            one = _value_at(scanner, mark.start(), names)
             between += [mark[0]] if one is None else ["\n"]
-            found += [one] if one and one.claims else []
+            found += [one] if one else []
             at = one.end if one else at
         elif mark[1]:
             found, between = [], []
@@ -119,9 +126,9 @@ def _outside_thoughts(text: str, rubric: Rubric) -> tuple[list[_Found], str]:
     return found, "".join([*between, text[at:]])
 
 
-def _value_at(scanner: Scanner, start: int, rubric: Rubric) -> _Found | None:
+def _value_at(scanner: Scanner, start: int, names: dict[str, str]) -> _Found | None:
     read = scanner.read(start)
-    return read and _Found(start, read[1], tuple(_claims(read[0], _axis_names(rubric))))
+    return read and _Found(start, read[1], read[0], tuple(_claims(read[0], names)))
 
 
 class _Planted:
@@ -137,12 +144,13 @@ class _Planted:
 
 
 def _anywhere(text: str, rubric: Rubric) -> Iterator[tuple[_Claim, ...]]:
-    if not any(name in fold(text) for name in _axis_names(rubric)):
+    names = _axis_names(rubric)
+    if not any(name in fold(text) for name in names):
         return  # as nearly all texts
     scanner = Scanner(text)
     for mark in re.finditer(r"[{\[]", text):
         with contextlib.suppress(UnusableReplyError):
-            one = _value_at(scanner, mark.start(), rubric)
+            one = _value_at(scanner, mark.start(), names)
             if one and one.claims:
                 yield one.claims
 

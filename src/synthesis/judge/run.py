@@ -62,6 +62,7 @@ def judge_settings(config: EvaluationConfig, rubric: Rubric) -> JudgeSettings:
         reasoning_effort=config.reasoning_effort,
         headers=config.headers,
         extra_body=config.extra_body,
+        detail=config.detail,
         root=config.root,
     )
 

@@ -34,6 +34,7 @@ class JudgeSettings(msgspec.Struct, frozen=True):
     reasoning_effort: str | None = None
     headers: Mapping[str, str] = {}
     extra_body: Mapping[str, Any] = {}
+    detail: str = "scores"  # or "claims": with the evidence for each claim
     root: Path = Path()
     sends_calls: bool = True  # False: the judge is only asked what calls would take, and needs no key
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 from synthesis.judge import prompt as prompts
 from synthesis.judge.asking import Asker, Correction, Reply, Request, Terms
 from synthesis.judge.calls import Calls, PaidCall
+from synthesis.judge.claims import read_claims
 from synthesis.judge.clients import JudgeSettings
 from synthesis.judge.clients.faults import failed_call
 from synthesis.judge.clients.sending import recorded
 from synthesis.judge.model import TestCase, TokenUsage, Verdict
+from synthesis.judge.prompt import context_texts
 from synthesis.judge.replies import read_reply
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
 OUTPUT_TOKENS = 1_024
+CLAIMS_OUTPUT_TOKENS = 4_096
 THINKING_OUTPUT_TOKENS = 8_192  # hidden reasoning is billed as output, too
 FRAMING_TOKENS = 64  # roles, separators and the like that a vendor adds around our bytes
 
@@ -37,15 +40,17 @@ class ChatJudge:
         self.prompt = self.prompt_texts.identity()
         self.settings = _identity(settings)
         self._rubric = settings.rubric
-        self._system = prompts.system_text(self.prompt_texts, settings.rubric)
+        self._wants_claims = settings.detail == "claims"
+        self._system = prompts.system_text(self.prompt_texts, settings.rubric, claims=self._wants_claims)
         self._model = model
         self._secrets = (key, *settings.headers.values())
         self._timeout = settings.timeout
         self._terms = Terms(settings.max_output_tokens or _output_tokens(settings, model))
         self._settings = _model_settings(settings)
-        self._parameters = _parameters(model, prompts.reply_schema(settings.rubric))
+        schema = prompts.reply_schema(settings.rubric, claims=self._wants_claims)
+        self._parameters = _parameters(model, schema)
         self._asker = Asker(settings.patience, self._terms, settings.seed)
-        self._extra_bytes = len(str(prompts.reply_schema(settings.rubric))) + len(json.dumps(dict(settings.extra_body)))
+        self._extra_bytes = len(str(schema)) + len(json.dumps(dict(settings.extra_body)))
 
     async def judge(self, case: TestCase, calls: Calls) -> Verdict:
         """The verdict on one sample."""
@@ -54,9 +59,15 @@ class ChatJudge:
         return await self._asker.ask(
             calls,
             send=lambda request, call: self.send(material, request, call),
-            read=lambda reply: read_reply(reply.text, self._rubric, shown),
+            read=lambda reply: self._read(reply, case, shown),
             worst=lambda request: self._worst(material, request),
         )
+
+    def _read(self, reply: Reply, case: TestCase, shown: tuple[str, ...]) -> Verdict:
+        axes = read_reply(reply.text, self._rubric, shown)
+        if not self._wants_claims:
+            return Verdict(axes)
+        return Verdict(axes, details={"claims": read_claims(reply.text, case.answer, context_texts(case.context))})
 
     def worst_case(self, case: TestCase) -> TokenUsage:
         """A token is at least one byte: no tokenizer is needed to know the most that a call can take."""
@@ -106,17 +117,24 @@ class ChatJudge:
 
 def _output_tokens(settings: JudgeSettings, model: "Model[Any]") -> int:
     asked_to = settings.reasoning_effort not in (None, "none", "minimal")
-    return THINKING_OUTPUT_TOKENS if asked_to or model.profile.get("thinking_enabled_by_default") else OUTPUT_TOKENS
+    if asked_to or model.profile.get("thinking_enabled_by_default"):
+        return THINKING_OUTPUT_TOKENS
+    return CLAIMS_OUTPUT_TOKENS if settings.detail == "claims" else OUTPUT_TOKENS
+
+
+def _short_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _identity(settings: JudgeSettings) -> str:
     """What changes verdicts beside model, prompt and rubric. An output limit does not: it only cuts replies off."""
     body = json.dumps(dict(settings.extra_body), sort_keys=True).encode()
     chosen = {
+        "detail": f"claims:{_short_hash(prompts.claims_part().encode())}" if settings.detail == "claims" else None,
         "temperature": settings.temperature,
         "seed": settings.seed,
         "reasoningEffort": settings.reasoning_effort,
-        "extraBody": hashlib.sha256(body).hexdigest()[:12] if settings.extra_body else None,
+        "extraBody": _short_hash(body) if settings.extra_body else None,
     }
     return " ".join(f"{name}={value}" for name, value in chosen.items() if value is not None)
 
