@@ -16,12 +16,15 @@ from typing import TypeVar
 import msgspec
 
 from synthesis.rules.loader import MANIFEST, pack_files
+from synthesis.rules.native.program import Program
 from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
 
-MOST_KEPT = 128  # files: sixteen for the bundled packs, the rest for user packs and other versions
+MOST_KEPT = 128  # files: some 25 for the bundled packs, the rest for user packs and other versions
 _packs = msgspec.msgpack.Decoder(Pack)
 _patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
+_programs = msgspec.msgpack.Decoder(Program)
+_bytes = msgspec.msgpack.Decoder(bytes)
 _encode = msgspec.msgpack.Encoder().encode
 T = TypeVar("T")
 
@@ -35,6 +38,16 @@ def cached_pack(folder: Path, below: str, signals: Iterable[str], load: Callable
 def cached_patterns(key: str, prepare: Callable[[], dict[str, PreparedPattern]]) -> dict[str, PreparedPattern]:
     """The patterns of the pack with this key, made ready."""
     return _cached(f"{key}.patterns", _patterns, prepare)
+
+
+def cached_bytes(name: str, make: Callable[[], bytes]) -> bytes:
+    """Bytes that depend on nothing but their name and the code."""
+    return _cached(f"{_code()[:32]}.{name}", _bytes, make)
+
+
+def cached_program(key: str, make: Callable[[], Program]) -> Program:
+    """What the native reader runs for the packs with this key."""
+    return _cached(f"{key}.program", _programs, make)
 
 
 def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T]) -> T:
@@ -63,7 +76,7 @@ def _key(folder: Path, below: str, signals: Iterable[str]) -> str:
 def _code() -> str:
     """A digest of the code that prepares packs, so that an upgrade does not read what an older version wrote."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -109,7 +109,7 @@ class PatternIndex:
         self._prepared = prepared
         self._spaced = spaced
         self._numbers: dict[str, int] = {}
-        self._required: list[RequiredWords] = []
+        self.required: list[RequiredWords] = []  # by number
         self.patterns: dict[int, Pattern] = {}
 
     def numbers(self, sources: Iterable[str]) -> list[int]:
@@ -128,8 +128,8 @@ class PatternIndex:
 
     def add(self, required: RequiredWords) -> int:
         """A number for something that is not a pattern, but that a line must meet requirements for too."""
-        self._required.append(required)
-        return len(self._required) - 1
+        self.required.append(required)
+        return len(self.required) - 1
 
     def required_by_one_of(self, sources: Iterable[str]) -> RequiredWords:
         """What a line must hold if one of these patterns is to match."""
@@ -142,7 +142,7 @@ class PatternIndex:
     @cached_property
     def prefilter(self) -> WordPrefilter:
         """Made when the last pattern is in."""
-        return prefilter_for(self._required, spaced=self._spaced)
+        return prefilter_for(self.required, spaced=self._spaced)
 
 
 class NormalLine:
