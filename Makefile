@@ -11,11 +11,11 @@ WORKERS ?= 2
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The stamps make repeated calls cheap: pip runs again only when pyproject.toml has changed.
+# The stamps make repeated calls cheap: pip runs again only when pyproject.toml or the compiled reader has changed.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml
+$(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs)
 	$(PIP) install --editable .
 	@touch $@
 
