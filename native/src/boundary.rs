@@ -6,11 +6,13 @@
 #![allow(unsafe_code)]
 
 use crate::characters::{Characters, LAST};
+use crate::cosine::Counter;
+use crate::detection::Detector;
 use crate::input::Problem;
 use crate::matcher::{Matcher, Refused, Selection};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-const INTERFACE: u32 = 1;
+const INTERFACE: u32 = 2;
 const DONE: u32 = 0;
 const DECLINED: u32 = 1; // a character that Python must normalise
 const EXHAUSTED: u32 = 2; // more steps than a text may take
@@ -121,18 +123,27 @@ pub unsafe extern "C" fn synthesis_read(
     answered(&mut *answer, || read(&*characters, &*matcher, &*selection, text, ends))
 }
 
-fn read(
-    characters: &Characters, matcher: &Matcher, selection: &Selection, text: &[u32], ends: &[u32],
-) -> Result<Vec<u32>, Problem> {
+/// The texts one by one, after every place and character was checked.
+fn split<'t>(text: &'t [u32], ends: &[u32]) -> Result<Vec<&'t [u32]>, Problem> {
     if text.len() > u32::MAX as usize / 2 || text.iter().any(|&c| c > LAST) {
         return Err("the texts are not code points".into());
     }
+    let mut start = 0;
+    let parts = ends.iter().map(|&end| {
+        let part = text.get(start..end as usize).ok_or("a text ends before it begins, or beyond all texts")?;
+        start = end as usize;
+        Ok(part)
+    });
+    parts.collect()
+}
+
+fn read(
+    characters: &Characters, matcher: &Matcher, selection: &Selection, text: &[u32], ends: &[u32],
+) -> Result<Vec<u32>, Problem> {
+    let texts = split(text, ends)?;
     let mut scratch = matcher.scratch();
     let (mut heads, mut hits, mut sentences) = (Vec::with_capacity(ends.len() * 5), Vec::new(), Vec::new());
-    let mut start = 0;
-    for &end in ends {
-        let original = text.get(start..end as usize).ok_or("a text ends before it begins, or beyond all texts")?;
-        start = end as usize;
+    for original in texts {
         if scratch.steps() > STEPS_OF_CALL {
             heads.extend([NOT_REACHED, 0, 0, 0, 0]);
             continue;
@@ -162,6 +173,56 @@ fn read(
 }
 
 /// # Safety
+/// As above.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_detector(
+    data: *const u32, length: usize, made: *mut *mut Detector, answer: *mut Numbers,
+) -> i32 {
+    answered(&mut *answer, || Ok(handle(Detector::load(numbers(data, length))?, &mut *made)))
+}
+
+/// The language of each text and how it was decided: two numbers each, or twice u32::MAX where Python must say.
+///
+/// # Safety
+/// As above; `detector` is a handle.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_detect(
+    characters: *const Characters, detector: *const Detector,
+    text: *const u32, length: usize, ends: *const u32, count: usize, answer: *mut Numbers,
+) -> i32 {
+    let (text, ends) = (numbers(text, length), numbers(ends, count));
+    answered(&mut *answer, || {
+        let texts = split(text, ends)?;
+        let found = texts.iter().flat_map(|text| match (*detector).detect(text, &*characters) {
+            Some((language, how)) => [language, how as u32],
+            None => [u32::MAX; 2],
+        });
+        Ok(found.collect())
+    })
+}
+
+/// How alike each text and the one before it are, for every second text: four numbers each, what they share, the square
+/// of each, and whether they are equal (0 or 1; 2 where Python must say).
+///
+/// # Safety
+/// As above.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_compare(
+    characters: *const Characters, text: *const u32, length: usize, ends: *const u32, count: usize, answer: *mut Numbers,
+) -> i32 {
+    let (text, ends) = (numbers(text, length), numbers(ends, count));
+    answered(&mut *answer, || {
+        let mut counter = Counter::new(&*characters);
+        let texts = split(text, ends)?;
+        let found = texts.chunks_exact(2).flat_map(|pair| match counter.count(pair[0], pair[1]) {
+            Ok(counted) => [counted.shared, counted.left, counted.right, counted.equal as u32],
+            Err(_) => [0, 0, 0, 2],
+        });
+        Ok(found.collect())
+    })
+}
+
+/// # Safety
 /// `numbers` came from this library and is not used after.
 #[no_mangle]
 pub unsafe extern "C" fn synthesis_free(numbers: *mut Numbers) {
@@ -183,6 +244,13 @@ pub unsafe extern "C" fn synthesis_free_characters(handle: *mut Characters) {
 /// As above.
 #[no_mangle]
 pub unsafe extern "C" fn synthesis_free_matcher(handle: *mut Matcher) {
+    drop(Box::from_raw(handle));
+}
+
+/// # Safety
+/// As above.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_free_detector(handle: *mut Detector) {
     drop(Box::from_raw(handle));
 }
 

@@ -11,7 +11,7 @@ pub const DECIMAL: u32 = 32;
 pub const DIGIT: u32 = 64;
 pub const INVISIBLE: u32 = 128;
 pub const DECLINED: u32 = 256; // Python must normalise a text that has one of these
-pub const CLOSER: u32 = 512; // can stand between the end mark of a sentence and the space behind it
+pub const ENDING: u32 = 512; // white space behind it may end a sentence
 pub const EDITED: u32 = 1024; // white space and marks: may become something else, by what is around them
 
 pub const LAST: u32 = 0x10_FFFF;

@@ -8,6 +8,8 @@
 mod boundary;
 pub mod characters;
 mod code;
+mod cosine;
+mod detection;
 mod input;
 mod machine;
 pub mod matcher;

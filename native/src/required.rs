@@ -411,7 +411,9 @@ pub struct Mixer(u64);
 
 impl std::hash::Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+        for part in bytes.chunks(8) {
+            self.write_u64(part.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)));
+        }
     }
 
     fn write_u32(&mut self, number: u32) {

@@ -1,6 +1,6 @@
 //! The normal form of a text and the way back to the original; the same steps as `rules/text.py`.
 
-use crate::characters::{Characters, ALPHANUMERIC, CLOSER, DECIMAL, DECLINED, DIGIT, EDITED, INVISIBLE, LETTER, LOWER, SPACE};
+use crate::characters::{Characters, ALPHANUMERIC, ENDING, DECIMAL, DECLINED, DIGIT, EDITED, INVISIBLE, LETTER, LOWER, SPACE};
 use std::collections::HashSet;
 
 pub type Span = (usize, usize);
@@ -123,7 +123,7 @@ impl Editor<'_> {
     /// White space becomes one space, or a line feed where it separates two sentences.
     fn write_space(&self, start: usize, into: &mut Text) -> usize {
         let run_end = self.run(start, |c| self.is_space(c));
-        let after_mark = start > 0 && self.characters.is(self.text[start - 1], CLOSER);
+        let after_mark = start > 0 && self.characters.is(self.text[start - 1], ENDING);
         let alone = run_end == start + 1;
         if alone && !after_mark && self.text[start] == u32::from(' ') {
             into.normal.push(u32::from(' '));

@@ -42,12 +42,12 @@ def cached_patterns(key: str, prepare: Callable[[], dict[str, PreparedPattern]])
 
 def cached_bytes(name: str, make: Callable[[], bytes]) -> bytes:
     """Bytes that depend on nothing but their name and the code."""
-    return _cached(f"{_code()[:32]}.{name}", _bytes, make)
+    return _cached(f"{_native_code()[:32]}.{name}", _bytes, make)
 
 
 def cached_program(key: str, make: Callable[[], Program]) -> Program:
     """What the native reader runs for the packs with this key."""
-    return _cached(f"{key}.program", _programs, make)
+    return _cached(f"{key}.{_native_code()[:8]}.program", _programs, make)
 
 
 def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T]) -> T:
@@ -75,8 +75,18 @@ def _key(folder: Path, below: str, signals: Iterable[str]) -> str:
 @cache
 def _code() -> str:
     """A digest of the code that prepares packs, so that an upgrade does not read what an older version wrote."""
+    return _digest_of(Path(__file__).parent)
+
+
+@cache
+def _native_code() -> str:
+    """The same for what the compiled reader runs."""
+    return _digest_of(Path(__file__).parent / "native")
+
+
+def _digest_of(folder: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

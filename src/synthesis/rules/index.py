@@ -17,6 +17,7 @@ from synthesis.rules.required_words import MOST_SETS, STEM, RequiredWords, eithe
 from synthesis.rules.text import Span, Text
 
 _words_and_marks = re.compile(f"([{WORD_CHARACTERS}]+)([^{WORD_CHARACTERS}]?)").findall
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _is_word = re.compile(f"[{WORD_CHARACTERS}]").match
 
 
@@ -86,6 +87,8 @@ class SubstringPrefilter(WordPrefilter):
 
     def _met_by(self, words: str) -> int:
         met = self._absent
+        if not words.isascii():
+            words = _SURROGATE.sub("\ufffd", words)  # which JSON lets in, and the automaton does not take
         for piece in {piece for piece, _, _ in self._automaton.find_matches_as_indexes(words, overlapping=True)}:
             met |= self._meets[piece]
         return met

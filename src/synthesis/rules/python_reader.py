@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
+from synthesis.rules.detection import Detected, Detector
 from synthesis.rules.language import UNDETERMINED, Language
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.reading import Hit, Message, Reading
@@ -12,6 +13,9 @@ from synthesis.rules.text import Text
 
 class Rules(Protocol):
     """What it must know of the rules in force."""
+
+    @property
+    def detector(self) -> Detector: ...
 
     def language_of(self, message: Message) -> tuple[Language, str]: ...
 
@@ -23,6 +27,10 @@ class PythonReader:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
+
+    def languages(self, conversations: Sequence[Sequence[str]]) -> list[list[Detected]]:
+        """The language of each message of each conversation."""
+        return [self._rules.detector.conversation(texts) for texts in conversations]
 
     def read(self, messages: Sequence[Message]) -> list[Reading]:
         """The reading of each message; one whose language has no rules has no hits."""

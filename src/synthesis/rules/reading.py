@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from synthesis.rules.cosine import token_cosine
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import WORD_CHARACTERS, Language, language_of
 from synthesis.rules.schema import Rule
@@ -79,6 +80,10 @@ class Reading:
         """The words in lower case and without typography, so that it makes no difference to a comparison."""
         return _WORD.findall(self._text.normal)
 
+    def cosine_with(self, other: "Reading") -> float:
+        """How alike this text and another are by their words, from 0 to 1."""
+        return token_cosine(other.words, self.words)
+
     def word_span(self, number: int) -> Span:
         """Where one of the words stands."""
         return self._text.span(*self._word_places[number])
@@ -90,6 +95,9 @@ class Reading:
 
 class Reader(Protocol):
     """Whoever reads texts by rules. There are two: in Python, the reference, and compiled."""
+
+    def languages(self, conversations: Sequence[Sequence[str]]) -> list[list[Detected]]:
+        """The language of each message of each conversation."""
 
     def read(self, messages: Sequence[Message]) -> list[Reading]:
         """The reading of each message; one whose language has no rules has no hits."""

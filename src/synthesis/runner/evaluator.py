@@ -40,7 +40,7 @@ class Evaluator:
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
-        readings = iter(self.rules.read([message for case in cases for message in self._messages(case)]))
+        readings = iter(self.rules.read(list(self._messages(cases))))
         conversations = [self._exchanges(case, readings) for case in cases]
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
 
@@ -61,19 +61,23 @@ class Evaluator:
             texts=_texts(case) if self._keep_text else {},
         )
 
-    def _messages(self, case: Case) -> Iterator[Message]:
-        """The texts of a case in the order in which its exchanges take their readings."""
-        if case.problem is None:
-            signals, texts = signals_read(case.checks, self.profile), list(chain.from_iterable(case.exchanges))
-            for text, where, language in zip(texts, cycle(("user", "assistant")), self._languages(case, texts)):
+    def _messages(self, cases: Sequence[Case]) -> Iterator[Message]:
+        """The texts of cases in the order in which their exchanges take their readings."""
+        readable = [(case, list(chain.from_iterable(case.exchanges))) for case in cases if case.problem is None]
+        for (case, texts), languages in zip(readable, self._languages(readable), strict=True):
+            signals = signals_read(case.checks, self.profile)
+            for text, where, language in zip(texts, cycle(("user", "assistant")), languages):
                 yield Message(text, where, signals, language)
 
-    def _languages(self, case: Case, texts: Sequence[str]) -> Sequence[Detected]:
-        """The declared language of all its texts, else what the conversation tells."""
-        declared = case.lang or self._language
-        if declared:
-            return [Detected(primary(declared), "declared")] * len(texts)
-        return self.rules.detector.conversation(texts)
+    def _languages(self, cases: Sequence[tuple[Case, list[str]]]) -> Iterator[Sequence[Detected]]:
+        """The declared language of all texts of a case, else what the conversation tells."""
+        told = iter(self.rules.reader.languages([texts for case, texts in cases if not self._declared(case)]))
+        for case, texts in cases:
+            declared = self._declared(case)
+            yield [Detected(primary(declared), "declared")] * len(texts) if declared else next(told)
+
+    def _declared(self, case: Case) -> str | None:
+        return case.lang or self._language
 
     def _exchanges(self, case: Case, readings: Iterator[Reading]) -> list[Exchange]:
         if case.problem is not None:

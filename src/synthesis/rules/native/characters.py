@@ -12,9 +12,9 @@ from synthesis.rules.native.sections import Sections
 MAGIC, FORMAT = 0x53594E43, 1
 VERSION = f"{FORMAT}-{unicodedata.unidata_version}-{sys.version_info.major}.{sys.version_info.minor}"
 PAGE = 256
+ALL = "".join(map(chr, range(sys.maxunicode + 1)))
 _CAPITAL_SIGMA = "Σ"  # its lower case depends on what follows
 _STOPS = ".!?…。！？।"
-_ALL = "".join(map(chr, range(sys.maxunicode + 1)))
 
 # The bits of `native/src/characters.rs`.
 SPACE, WORD, ALPHANUMERIC, LETTER, LOWER, DECIMAL, DIGIT, INVISIBLE, DECLINED, ENDING, EDITED = (
@@ -24,12 +24,15 @@ SPACE, WORD, ALPHANUMERIC, LETTER, LOWER, DECIMAL, DIGIT, INVISIBLE, DECLINED, E
 
 def character_tables() -> bytes:
     """Flags of every character, its lower case and its normal form, in pages of 256; equal pages once."""
-    flags, lower = _flags(), _differences(str.lower)
-    normal = _differences(lambda char: normal_form._lower(normal_form._plain(char)))
+    capitals = [char for char in ALL if char.lower() != char]
+    typographic = [*normal_form._TYPOGRAPHIC, *map(chr, normal_form._FULL_WIDTH)]
+    lower = _differences(capitals, str.lower)
+    normal = _differences([*capitals, *typographic], lambda char: normal_form._lower(normal_form._plain(char)))
+    tables = (_flags(capitals), lower, normal)
     pages: dict[tuple[tuple[int, ...], ...], int] = {}
     numbers = [
-        pages.setdefault(tuple(tuple(table[start : start + PAGE]) for table in (flags, lower, normal)), len(pages))
-        for start in range(0, len(_ALL), PAGE)
+        pages.setdefault(tuple(tuple(table[start : start + PAGE]) for table in tables), len(pages))
+        for start in range(0, len(ALL), PAGE)
     ]
     sections = Sections(MAGIC, FORMAT)
     sections.add(numbers)
@@ -38,42 +41,39 @@ def character_tables() -> bytes:
     return sections.to_bytes()
 
 
-def _flags() -> list[int]:
-    flags = [0] * len(_ALL)
-    for flag, found in _found():
+def _flags(capitals: Iterable[str]) -> list[int]:
+    flags = [0] * len(ALL)
+    for flag, found in _found(capitals):
         for code in found:
             flags[code] |= flag
     return flags
 
 
-def _found() -> Iterable[tuple[int, Iterable[int]]]:
+def _found(capitals: Iterable[str]) -> Iterable[tuple[int, Iterable[int]]]:
+    alphanumeric = [code for code in _matching(r"\w") if chr(code) != "_"]
     yield SPACE, _matching(r"\s")
     yield WORD, _matching(f"[{WORD_CHARACTERS}]")
-    yield ALPHANUMERIC, _having(str.isalnum)
-    yield LETTER, _having(str.isalpha)
-    yield LOWER, _having(str.islower)
+    yield ALPHANUMERIC, alphanumeric
+    yield LETTER, [code for code in alphanumeric if chr(code).isalpha()]
+    yield LOWER, (code for code, char in enumerate(ALL) if char.islower())
     yield DECIMAL, _matching(r"\d")
-    yield DIGIT, _having(str.isdigit)
+    yield DIGIT, [code for code in alphanumeric if chr(code).isdigit()]
     yield INVISIBLE, _matching(f"[{normal_form._INVISIBLE}]")
     yield DECLINED, _matching(f"[{normal_form._COMBINING}{_CAPITAL_SIGMA}]")
-    yield DECLINED, (code for code, char in enumerate(_ALL) if len(char.lower()) != 1)
+    yield DECLINED, [ord(char) for char in capitals if len(char.lower()) != 1]
     yield ENDING, map(ord, _STOPS + normal_form._CLOSERS)
     yield EDITED, _matching(rf"[\s*_~{normal_form._INVISIBLE}]")
 
 
 def _matching(expression: str) -> Iterable[int]:
-    return (code for run in re.finditer(f"{expression}+", _ALL) for code in range(*run.span()))
+    return (code for run in re.finditer(f"{expression}+", ALL) for code in range(*run.span()))
 
 
-def _having(holds: Callable[[str], bool]) -> Iterable[int]:
-    return (code for code, char in enumerate(_ALL) if holds(char))
-
-
-def _differences(becomes: Callable[[str], str]) -> list[int]:
+def _differences(characters: Iterable[str], becomes: Callable[[str], str]) -> list[int]:
     """By how much each character's number changes, as an unsigned number; 0 where it does not become one character."""
-    found = [0] * len(_ALL)
-    for code, char in enumerate(_ALL):
+    found = [0] * len(ALL)
+    for char in characters:
         other = becomes(char)
-        if other != char and len(other) == 1:
-            found[code] = (ord(other) - code) & 0xFFFFFFFF
+        if len(other) == 1:
+            found[ord(char)] = (ord(other) - ord(char)) & 0xFFFFFFFF
     return found

@@ -18,7 +18,7 @@ from synthesis.errors import NativeReaderError
 from synthesis.rules.native.sections import NUMBER
 
 SWITCH = "SYNTHESIS_NATIVE"
-INTERFACE = 1
+INTERFACE = 2
 FILE = Path(__file__).with_name(
     "synthesis_native" + {"win32": ".dll", "cygwin": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 )

@@ -5,6 +5,7 @@ They are made from what the Python matcher prepares, so that both makers follow 
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import msgspec
 
@@ -12,7 +13,7 @@ from synthesis.rules.conditions import FEW, REACH, SLACK, PreparedGuard, Prepare
 from synthesis.rules.index import members
 from synthesis.rules.language import WORD_CHARACTERS, Language
 from synthesis.rules.matcher import Matcher, PreparedRule
-from synthesis.rules.native.characters import _ALL
+from synthesis.rules.native.characters import ALL
 from synthesis.rules.native.code import CodeWriter, Ranges
 from synthesis.rules.native.sections import Sections
 from synthesis.rules.required_words import MOST_SETS, STEM
@@ -60,8 +61,9 @@ def program(language: Language, matcher: Matcher, lists_of: Mapping[str, WordLis
     )
 
 
+@cache
 def _word_ranges() -> Ranges:
-    runs = re.finditer(f"[{WORD_CHARACTERS}]+", _ALL)
+    runs = re.finditer(f"[{WORD_CHARACTERS}]+", ALL)
     return tuple((run.start(), run.end() - 1) for run in runs)
 
 

@@ -3,16 +3,18 @@
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from typing import NamedTuple, Protocol
 
 from synthesis.cancellation import checkpoint
 from synthesis.errors import NativeReaderError, shorten
 from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cosine import cosine
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, Language
 from synthesis.rules.native.characters import VERSION, character_tables
+from synthesis.rules.native.languages import HOW, codes_of, detection_program
 from synthesis.rules.native.library import DONE, HEAD, NOT_REACHED, Handle, Library, encoded, flat, numbers_of
 from synthesis.rules.native.program import Program
 from synthesis.rules.python_reader import PythonReader, Rules
@@ -33,20 +35,38 @@ class NativeRules(Rules, Protocol):
 
 
 class NativeReading(Reading):
-    """A reading whose sentences are in an answer of the compiled reader."""
+    """A reading whose sentences are in an answer of the compiled reader, and its likeness in that of its batch."""
 
-    __slots__ = ("_answer", "_first", "_last")
+    __slots__ = ("answer", "batch", "first", "last", "number")
 
-    def __init__(
-        self, original: str, language: Language, how: str, hits: Sequence[Hit], answer: list[int], first: int, last: int
-    ) -> None:
-        super().__init__(original, language, how, hits)
-        self._answer, self._first, self._last = answer, first, last
+    answer: list[int]
+    first: int  # of the numbers of its sentences in the answer
+    last: int
+    batch: "_Batch"
+    number: int  # in the batch
 
     @cached_property
     def sentences(self) -> list[Span]:
-        numbers = self._answer[self._first : self._last]
+        numbers = self.answer[self.first : self.last]
         return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+    def cosine_with(self, other: Reading) -> float:
+        is_pair = isinstance(other, NativeReading) and other.batch is self.batch and other.number == self.number - 1
+        known = self.batch.cosines[self.number // 2] if is_pair and self.number % 2 else None
+        return super().cosine_with(other) if known is None else known
+
+
+class _Batch:
+    """Messages that were read together: a message and its reply stand side by side."""
+
+    def __init__(self, reader: "NativeReader", messages: Sequence[Message]) -> None:
+        self._reader = reader
+        self._messages = messages
+
+    @cached_property
+    def cosines(self) -> list[float | None]:
+        """How alike every two neighbours are; None where Python must say. All at once, when the first is asked for."""
+        return self._reader.cosines([message.text for message in self._messages])
 
 
 class _Selection(NamedTuple):
@@ -80,9 +100,45 @@ class NativeReader:
         self._selections: dict[Key, _Selection] = {}
         self.declined = 0  # texts that were left to Python, so far
 
+    def languages(self, conversations: Sequence[Sequence[str]]) -> list[list[Detected]]:
+        """The language of each message of each conversation; where they differ, Python weighs them together."""
+        texts = [text for conversation in conversations for text in conversation]
+        detector, known = self._detector
+        try:
+            answer = self._library.call("detect", self._characters, detector, *encoded(texts))
+        except NativeReaderError as error:
+            warnings.warn(f"{error}; Python detects the languages", stacklevel=2)
+            return self._python.languages(conversations)
+        found = iter([known.get(pair) for pair in zip(answer[::2], answer[1::2], strict=True)])
+        return [self._agreed(texts, list(islice(found, len(texts)))) for texts in conversations]
+
+    def _agreed(self, texts: Sequence[str], alone: list[Detected | None]) -> list[Detected]:
+        agreed = [detected for detected in alone if detected is not None]
+        if len(agreed) == len(texts) and all(detected.language == agreed[0].language for detected in agreed):
+            return agreed
+        return self._rules.detector.conversation(texts)
+
+    @cached_property
+    def _detector(self) -> tuple[Handle, dict[tuple[int, int], Detected]]:
+        """The detector inside the library, and what its answers mean."""
+        detector = self._rules.detector
+        handle = self._library.make("detector", *flat(detection_program(detector)))
+        codes = enumerate(codes_of(detector))
+        return handle, {(number, how): Detected(code, HOW[how]) for number, code in codes for how in range(len(HOW))}
+
+    def cosines(self, texts: Sequence[str]) -> list[float | None]:
+        """How alike the first and second text are, the third and fourth, and so on; None where Python must say."""
+        try:
+            answer = iter(self._library.call("compare", self._characters, *encoded(texts)))
+        except NativeReaderError as error:
+            warnings.warn(f"{error}; Python compares {len(texts)} texts", stacklevel=2)
+            return [None] * (len(texts) // 2)
+        return [_cosine(*counted) for counted in zip(answer, answer, answer, answer, strict=True)]
+
     def read(self, messages: Sequence[Message]) -> list[Reading]:
         """The reading of each message; one whose language has no rules has no hits."""
         readings: dict[int, Reading] = {}
+        batch = _Batch(self, messages)
         parts: dict[Key, _Part] = defaultdict(lambda: _Part([], [], []))
         for number, message in enumerate(messages):
             language, how = self._rules.language_of(message)
@@ -94,10 +150,10 @@ class NativeReader:
             else:
                 readings[number] = Reading(message.text, language, how)
         for key, part in parts.items():
-            self._read_part(key, part, readings)
+            self._read_part(key, part, batch, readings)
         return [readings[number] for number in range(len(messages))]
 
-    def _read_part(self, key: Key, part: _Part, readings: dict[int, Reading]) -> None:
+    def _read_part(self, key: Key, part: _Part, batch: _Batch, readings: dict[int, Reading]) -> None:
         """Read in as many calls as it takes: a call returns when it has taken its share of time."""
         while part.numbers:
             checkpoint()
@@ -109,13 +165,15 @@ class NativeReader:
                 warnings.warn(f"{error} (on {len(part.messages)} texts: {beginnings}); Python reads them", stacklevel=2)
                 self._decline(part, range(len(part.numbers)), readings)
                 return
-            reached = self._take(selection, answer, part, readings)
+            reached = self._take(selection, answer, part, batch, readings)
             part = part.behind(reached)
 
     def _answer(self, selection: _Selection, texts: Sequence[str]) -> list[int]:
         return self._library.call("read", self._characters, selection.matcher, selection.handle, *encoded(texts))
 
-    def _take(self, selection: _Selection, answer: list[int], part: _Part, readings: dict[int, Reading]) -> int:
+    def _take(
+        self, selection: _Selection, answer: list[int], part: _Part, batch: _Batch, readings: dict[int, Reading]
+    ) -> int:
         """Turn an answer into readings; returns how many texts were reached."""
         count = len(part.numbers)
         status, hits, sentences = (answer[place : count * HEAD : HEAD] for place in range(3))
@@ -126,7 +184,9 @@ class NativeReader:
             if status[place] == DONE:
                 hit_end, sentence_end = hit_at + hits[place] * HIT, sentence_at + sentences[place] * 2
                 found = list(_hits(selection, message.text, answer, hit_at, hit_end)) if hits[place] else ()
-                reading = NativeReading(message.text, language, how, found, answer, sentence_at, sentence_end)
+                reading = NativeReading(message.text, language, how, found)
+                reading.answer, reading.first, reading.last = answer, sentence_at, sentence_end
+                reading.batch, reading.number = batch, number
                 reading.anchor = answer[place * HEAD + 3], answer[place * HEAD + 4]
                 readings[number] = reading
                 hit_at, sentence_at = hit_end, sentence_end
@@ -164,10 +224,23 @@ class NativeReader:
             self._selections[key] = _Selection(matcher, handle, rules, program.wordings)
         return self._selections[key]
 
-    @cached_property
+    @property
     def _characters(self) -> Handle:
-        tables = cached_bytes(f"characters-{VERSION}", character_tables)
-        return self._library.make("characters", *flat(tables))
+        return _characters(self._library)
+
+
+@cache
+def _characters(library: Library) -> Handle:
+    """What is known about characters; one for all readers."""
+    return library.make("characters", *flat(cached_bytes(f"characters-{VERSION}", character_tables)))
+
+
+def _cosine(shared: int, left: int, right: int, told: int) -> float | None:
+    if told > 1:
+        return None
+    if not left or not right:
+        return 0.0
+    return 1.0 if told else cosine(shared, left, right)
 
 
 def _hits(selection: _Selection, text: str, answer: list[int], start: int, end: int) -> Iterator[Hit]:
