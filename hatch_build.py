@@ -15,7 +15,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
 CRATE = "native"
-PLACE = "src/synthesis/rules/native"
+PACKAGE = "synthesis/rules/native"
+PLACE = f"src/{PACKAGE}"
 LIBRARIES = {"win32": ("synthesis_native.dll",) * 2, "darwin": ("libsynthesis_native.dylib", "synthesis_native.dylib")}
 BUILT, INSTALLED = LIBRARIES.get(sys.platform, ("libsynthesis_native.so", "synthesis_native.so"))
 SWITCH = "SYNTHESIS_NATIVE"  # 0: do not build it
@@ -28,19 +29,19 @@ class NativeReaderHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
-        target = Path(self.root) / PLACE / INSTALLED
-        # A library of an older source must not stay: it is in the way of the fallback.
-        target.unlink(missing_ok=True)
-        problem = self._build(target)
+        built = Path(self.root) / CRATE / "target" / "release" / BUILT
+        problem = self._build()
         if problem:
             self.app.display_warning(f"The compiled reader was not built ({problem}); Python does its work.")
-            return
-        build_data["artifacts"].append(f"{PLACE}/{INSTALLED}")
-        build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{_platform()}"
+        if version == "editable":
+            _put(None if problem else built, Path(self.root) / PLACE / INSTALLED)
+        elif not problem:
+            build_data["force_include"][str(built)] = f"{PACKAGE}/{INSTALLED}"
+            build_data["pure_python"] = False
+            build_data["tag"] = f"py3-none-{_platform()}"
 
-    def _build(self, target: Path) -> str | None:
-        """What was in the way; None if the library is in its place."""
+    def _build(self) -> str | None:
+        """What was in the way; None if the library was built."""
         if os.environ.get(SWITCH) == "0":
             return f"{SWITCH}=0"
         cargo = shutil.which("cargo")
@@ -54,10 +55,20 @@ class NativeReaderHook(BuildHookInterface):
             done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
             if done.returncode:
                 return (done.stderr.strip().splitlines() or ["cargo failed"])[-1]
-            shutil.copyfile(crate / "target" / "release" / BUILT, target)
         except (OSError, subprocess.SubprocessError) as error:
             return str(error)
         return None
+
+
+def _put(built: Path | None, target: Path) -> None:
+    """Into the source tree, which an editable installation runs from. One of an older source must not stay there."""
+    if built is None:
+        target.unlink(missing_ok=True)
+        return
+    # Written beside and moved: a process that runs keeps the library that it has loaded.
+    beside = target.with_suffix(f".{os.getpid()}.part")
+    shutil.copyfile(built, beside)
+    beside.replace(target)
 
 
 def _platform() -> str:

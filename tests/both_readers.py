@@ -20,7 +20,8 @@ from synthesis.rules.schema import GuardRule, Rule
 from synthesis.rules.syntax import WordLists
 
 needs_library = pytest.mark.skipif(
-    library() is None and shutil.which("cargo") is None, reason="the compiled reader is not built, and there is no cargo"
+    library() is None and shutil.which("cargo") is None,
+    reason="the compiled reader is not built, and there is no cargo",
 )
 
 

@@ -23,7 +23,8 @@ from synthesis.rules.syntax import PatternError, WordLists, parse
 pytestmark = needs_library
 RULES = rules_in_force()
 LANGUAGES = bundled_languages()
-RARE = "\u200b\u00ad\ufeff\u0301\u3099\ud800\udfff ÀİΣσſßǅﬁ¼²٣०一\u2028\u3000Ａ５！～「」『』“”‘’´`„«»…—–‐•·・、。।？！¿¡\x00\x1c\x85"
+RARE = "\u200b\u00ad\ufeff\u0301\u3099\ud800\udfff ÀİΣσſßǅﬁ¼²٣०一\u2028\u3000"
+RARE += "Ａ５！～「」『』“”‘’´`„«»…—–‐•·・、。।？！¿¡\x00\x1c\x85"
 PLAIN = "abc you should I'm \"'()*_~#-.,:;!?\n\t 1) 2. a.m. e.g. Dr. i "
 
 
@@ -43,7 +44,9 @@ def test_on_every_example_of_every_rule(language: str) -> None:
 def test_on_the_bundled_cases() -> None:
     files = sorted(bundled.CASES.parent.glob("evals*.jsonl"))
     rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
-    texts = [Message(row[side], side) for row in rows for side in ("user", "assistant") if isinstance(row.get(side), str)]
+    texts = [
+        Message(row[side], side) for row in rows for side in ("user", "assistant") if isinstance(row.get(side), str)
+    ]
     assert both().hits(texts) > len(texts) / 2
     assert len(both().languages([[one.text, other.text] for one, other in pairwise(texts)])) == len(texts) - 1
 
@@ -68,12 +71,16 @@ def made_from(trees: list, chance: random.Random) -> str:  # type: ignore[type-a
             words = words[:place] + chance.choice(["", "x", " ", ",", "'", "é", "\u200b", "*"]) + words[place + 1 :]
         words = words.capitalize() if chance.random() < 0.3 else words
         parts.append(f'"{words}"' if chance.random() < 0.1 else words)
-        parts.append(chance.choice([" ", ". ", "? ", "! ", ", ", "; ", "\n", "\n- ", "... ", "' ", "。", "？", "। ", " not "]))
+        parts.append(
+            chance.choice([" ", ". ", "? ", "! ", ", ", "; ", "\n", "\n- ", "... ", "' ", "。", "？", "। ", " not "])
+        )
     return "".join(parts)
 
 
 @settings(deadline=None)
-@given(st.text(st.sampled_from(PLAIN + RARE) | st.characters(), max_size=120), st.sampled_from(["en", "fr", "hi", "ja"]))
+@given(
+    st.text(st.sampled_from(PLAIN + RARE) | st.characters(), max_size=120), st.sampled_from(["en", "fr", "hi", "ja"])
+)
 def test_on_any_text(text: str, language: str) -> None:
     both().read([message(text, language, "user"), message(text[::-1], language), Message(text, "user")])
     both().languages([[text], [text, text[::-1]]])
@@ -92,7 +99,9 @@ def test_sides_and_signals_choose_the_same_rules() -> None:
     texts = ["I want to die. You should just relax. Would you like to talk?"] * 2
     signals = [None, frozenset({"agency.negative"}), frozenset({"crisis.cue", "agency.positive"}), frozenset[str]()]
     english = Detected("en", "declared")
-    both().read([Message(text, where, some, english) for text in texts for where in ("user", "assistant") for some in signals])
+    both().read(
+        [Message(text, where, some, english) for text in texts for where in ("user", "assistant") for some in signals]
+    )
 
 
 def test_texts_in_no_known_language_have_no_hits_and_yet_sentences() -> None:
@@ -100,7 +109,9 @@ def test_texts_in_no_known_language_have_no_hits_and_yet_sentences() -> None:
     assert (len(reading.hits), len(reading.sentences)) == (0, 2)
 
 
-atoms = st.sampled_from(["a", "b", "ab", "aa", "!", " ", "a ", r"\w", "[ab]", "[^a]", r"\b", "b!", "é", "[a-f]", r"\d", "'"])
+atoms = st.sampled_from(
+    ["a", "b", "ab", "aa", "!", " ", "a ", r"\w", "[ab]", "[^a]", r"\b", "b!", "é", "[a-f]", r"\d", "'"]
+)
 gaps = st.sampled_from([".{0,1}", ".{1,2}", ".{0,4}"])
 bounds = st.sampled_from(["?", "{0,2}", "{1,3}", "{2}", "{0,4}"])
 
@@ -123,7 +134,11 @@ short_texts = st.text("ab! é'5.\n\"", max_size=16) | st.sampled_from(["a" * 14,
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(patterns, min_size=1, max_size=4), st.lists(short_texts, min_size=1, max_size=6), st.sampled_from(["en", "ja"]))
+@given(
+    st.lists(patterns, min_size=1, max_size=4),
+    st.lists(short_texts, min_size=1, max_size=6),
+    st.sampled_from(["en", "ja"]),
+)
 def test_random_patterns_match_as_re_does(sources: list[str], texts: list[str], language: str) -> None:
     rules = OwnRules([rule("any", *sources)], language=language)
     BothReaders(rules).read([message(text, language) for text in texts])
@@ -133,7 +148,9 @@ def test_random_patterns_match_as_re_does(sources: list[str], texts: list[str], 
 @given(st.lists(patterns, min_size=5, max_size=9), st.lists(short_texts, min_size=1, max_size=6), st.booleans())
 def test_random_guards_and_sentence_rules(sources: list[str], texts: list[str], quoted: bool) -> None:
     one, two, three, four, *more = sources
-    sentence = SentenceRule("question" if quoted else "any", starts=(three,) if quoted else (), has=(four,), lacks=tuple(more[1:]))
+    sentence = SentenceRule(
+        "question" if quoted else "any", starts=(three,) if quoted else (), has=(four,), lacks=tuple(more[1:])
+    )
     rules = OwnRules(
         [
             rule("guarded", one, two, guards=("g",)),

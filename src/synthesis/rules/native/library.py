@@ -27,7 +27,7 @@ DONE, DECLINED, EXHAUSTED, NOT_REACHED = range(4)
 
 
 class _Numbers(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_size_t), ("capacity", ctypes.c_size_t)]  # noqa: RUF012
+    _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_size_t), ("capacity", ctypes.c_size_t)]
 
 
 class Library:

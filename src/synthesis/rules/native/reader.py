@@ -179,7 +179,7 @@ class NativeReader:
         status, hits, sentences = (answer[place : count * HEAD : HEAD] for place in range(3))
         hit_at = count * HEAD
         sentence_at = hit_at + sum(hits) * HIT
-        declined = []
+        declined: list[int] = []
         for place, (number, message, (language, how)) in enumerate(zip(*part, strict=True)):
             if status[place] == DONE:
                 hit_end, sentence_end = hit_at + hits[place] * HIT, sentence_at + sentences[place] * 2
@@ -203,7 +203,9 @@ class NativeReader:
         if places:
             self.declined += len(places)
             messages = [
-                part.messages[place]._replace(language=Detected(part.languages[place][0].code, part.languages[place][1]))
+                part.messages[place]._replace(
+                    language=Detected(part.languages[place][0].code, part.languages[place][1])
+                )
                 for place in places
             ]
             for place, reading in zip(places, self._python.read(messages), strict=True):
