@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import corpora
 from throughput import CORPORA
@@ -30,6 +30,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.evaluator import Evaluator
 
 BATCH = 256
+T = TypeVar("T")
 TIMES = 3  # of each measurement in a process; the quickest counts, since other work only adds
 
 
@@ -53,9 +54,8 @@ def command(cases: Path, workers: int, *, native: bool) -> Run:
 
 
 def whole_commands(names: Sequence[str], count: int, workers: Sequence[int]) -> None:
-    print(
-        f"{'whole command':<14}{'cases':>8}{'workers':>9}{'Python':>10}{'native':>10}{'cases/s':>9}{'MB/s':>7}{'ratio':>7}"
-    )
+    columns = f"{'Python':>10}{'native':>10}{'cases/s':>9}{'MB/s':>7}{'ratio':>7}"
+    print(f"{'whole command':<14}{'cases':>8}{'workers':>9}{columns}")
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             path = Path(folder) / "cases.jsonl"
@@ -83,37 +83,38 @@ def quickest(work: Callable[[], object]) -> float:
 
 def stages(name: str, count: int, rules: RuleSet) -> None:
     """Microseconds per case of the stages that both readers have, and of a batch of one."""
-    rows = list(CORPORA[name](count))
-    cases = [Case(row["id"], tuple(row["checks"]), row["user"], row["assistant"]) for row in rows]
-    texts = [[row["user"], row["assistant"]] for row in rows]
     compiled = library()
     assert compiled is not None
-    readers: tuple[Reader, ...] = (PythonReader(rules), NativeReader(rules, compiled))
-    found: dict[str, list[float]] = {}
-    for reader in readers:
-        languages = reader.languages(texts)
-        pairs = zip(texts, languages, strict=True)
-        messages = [
-            Message(pair[n], side, None, told[n])
-            for pair, told in pairs
-            for n, side in enumerate(("user", "assistant"))
-        ]
-        rules.__dict__["reader"] = reader
-        evaluator = Evaluator(rules)
-        evaluator.evaluate(cases)
-        work: dict[str, Callable[[], object]] = {
-            "languages": lambda reader=reader: reader.languages(texts),
-            "read, all rules": lambda reader=reader, messages=messages: in_batches(reader.read, messages, 2 * BATCH),
-            "evaluate": lambda evaluator=evaluator: in_batches(evaluator.evaluate, cases, BATCH),
-            "evaluate one": lambda evaluator=evaluator: in_batches(evaluator.evaluate, cases, 1),
-        }
-        for stage, run in work.items():
-            found.setdefault(stage, []).append(quickest(run) / count * 1e6)
-    for stage, (python, native) in found.items():
-        print(f"{name:<11}{stage:<17}{python:>10,.1f}{native:>10,.1f}{python / native:>8.1f}", flush=True)
+    rows = list(CORPORA[name](count))
+    python, native = (times_of(rows, rules, reader) for reader in (PythonReader(rules), NativeReader(rules, compiled)))
+    for stage, time_in_python in python.items():
+        ratio = time_in_python / native[stage]
+        print(f"{name:<11}{stage:<17}{time_in_python:>10,.1f}{native[stage]:>10,.1f}{ratio:>8.1f}", flush=True)
 
 
-def in_batches(work: Callable[[Sequence[object]], object], items: Sequence[object], size: int) -> None:
+def times_of(rows: Sequence[dict[str, Any]], rules: RuleSet, reader: Reader) -> dict[str, float]:
+    """Microseconds per case of each stage with one reader."""
+    cases = [Case(row["id"], tuple(row["checks"]), row["user"], row["assistant"]) for row in rows]
+    texts = [[row["user"], row["assistant"]] for row in rows]
+    sides = ("user", "assistant")
+    messages = [
+        Message(text, side, None, told)
+        for pair, languages in zip(texts, reader.languages(texts), strict=True)
+        for text, side, told in zip(pair, sides, languages, strict=True)
+    ]
+    rules.__dict__["reader"] = reader
+    evaluator = Evaluator(rules)
+    evaluator.evaluate(cases)  # Python compiles expressions when they are first needed
+    seconds = {
+        "languages": quickest(lambda: reader.languages(texts)),
+        "read, all rules": quickest(lambda: in_batches(reader.read, messages, 2 * BATCH)),
+        "evaluate": quickest(lambda: in_batches(evaluator.evaluate, cases, BATCH)),
+        "evaluate one": quickest(lambda: in_batches(evaluator.evaluate, cases, 1)),
+    }
+    return {stage: taken / len(rows) * 1e6 for stage, taken in seconds.items()}
+
+
+def in_batches(work: Callable[[Sequence[T]], object], items: Sequence[T], size: int) -> None:
     for start in range(0, len(items), size):
         work(items[start : start + size])
 

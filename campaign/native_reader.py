@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign.forked import in_child
 from campaign.random_rules import random_pattern
 from campaign.spelling import spelled
-from campaign.tally import Attempt, Broken, Budget, Kind, Setting, expect
+from campaign.tally import Attempt, Broken, Budget, Kind, Setting
 from synthesis.errors import NativeReaderError
 from synthesis.rules.cache import cached_bytes
 from synthesis.rules.cost import cost
@@ -35,7 +35,8 @@ def prepare(setting: Setting) -> Iterator[Attempt]:  # noqa: ARG001
     tables = cached_bytes(f"characters-{VERSION}", character_tables)
 
     def attempt(chance: random.Random, number: int, folder: Path) -> None:  # noqa: ARG001
-        expect(compiled is not None, "the compiled reader is not built: run `make dev` with cargo at hand")
+        if compiled is None:
+            raise Broken("the compiled reader is not built: run `make dev` with cargo at hand")
         seed = chance.random()
         in_child(lambda: _compare(compiled, tables, random.Random(seed)), LIMIT)
 

@@ -12,7 +12,7 @@ use crate::input::Problem;
 use crate::matcher::{Matcher, Refused, Selection};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-const INTERFACE: u32 = 2;
+const INTERFACE: u32 = 3;
 const DONE: u32 = 0;
 const DECLINED: u32 = 1; // a character that Python must normalise
 const EXHAUSTED: u32 = 2; // more steps than a text may take

@@ -11,7 +11,6 @@ use crate::text::{is_one_of, Declined, Language, Span, Text};
 
 const MAGIC: u32 = 0x5359_4E50;
 const FORMAT: u32 = 1;
-pub const NO_WORDING: u32 = u32::MAX; // found by its sentence or its list: the rule as a whole is the source
 
 const MOST_REMEMBERED: usize = 64; // answers of guards, which are looked through one by one
 
@@ -301,8 +300,8 @@ impl Reader<'_> {
                     let (start, end) = self.scratch.text.sentences[place];
                     if self.fits(sentence, start, end)? {
                         let end = std::cmp::Reverse(end);
-                        let found = Match { rule, start, end, order: u32::MAX, wording: NO_WORDING };
-                        self.scratch.matches.push(found);
+                        let wording = self.matcher.wording_of(rule);
+                        self.scratch.matches.push(Match { rule, start, end, order: u32::MAX, wording });
                     }
                 }
             }
@@ -348,7 +347,7 @@ impl Reader<'_> {
         for &rule in &self.selection.with_lists {
             let is_long = items.len() >= self.matcher.rules[rule as usize].list_items;
             if is_long && !self.is_guarded(rule, line, start, end)? {
-                self.scratch.hits.push(Hit { rule, wording: NO_WORDING, start, end });
+                self.scratch.hits.push(Hit { rule, wording: self.matcher.wording_of(rule), start, end });
             }
         }
         Ok(())
@@ -439,6 +438,11 @@ impl Reader<'_> {
 }
 
 impl Matcher {
+    /// The wording of a rule as a whole, where its sentence or a list was found; counted behind the patterns.
+    fn wording_of(&self, rule: u32) -> u32 {
+        self.patterns.len() as u32 + rule
+    }
+
     /// The first match from a place on.
     fn search(
         &self, machine: &mut Machine, number: usize, view: View, from: usize, ending: Ending,

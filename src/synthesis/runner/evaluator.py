@@ -120,8 +120,9 @@ def _unreadable(check: Check, exchange: Exchange) -> str | None:
     """The side that a check must read and cannot: the reply, or the user's message where the check rests on it."""
     if exchange.assistant.language.code == UNDETERMINED:
         return "reply"
-    reads_user = any(signal.where == "user" for signal in check.signals)
-    return "user's message" if reads_user and exchange.user.language.code == UNDETERMINED else None
+    if exchange.user.language.code != UNDETERMINED:
+        return None
+    return "user's message" if any(signal.where == "user" for signal in check.signals) else None
 
 
 def _languages(exchanges: Sequence[Exchange]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from synthesis.errors import NativeReaderError
 from synthesis.rules.native.sections import NUMBER
 
 SWITCH = "SYNTHESIS_NATIVE"
-INTERFACE = 2
+INTERFACE = 3
 FILE = Path(__file__).with_name(
     "synthesis_native" + {"win32": ".dll", "cygwin": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 )

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from itertools import islice
 from typing import NamedTuple, Protocol
@@ -75,7 +75,7 @@ class _Selection(NamedTuple):
     matcher: Handle
     handle: Handle
     rules: Sequence[Rule | None]  # by the numbers of the program
-    wordings: Sequence[str]
+    wordings: Sequence[str]  # of patterns, then of rules that are found by a sentence or a list
 
 
 class _Part(NamedTuple):
@@ -183,7 +183,7 @@ class NativeReader:
         for place, (number, message, (language, how)) in enumerate(zip(*part, strict=True)):
             if status[place] == DONE:
                 hit_end, sentence_end = hit_at + hits[place] * HIT, sentence_at + sentences[place] * 2
-                found = list(_hits(selection, message.text, answer, hit_at, hit_end)) if hits[place] else ()
+                found = _hits(selection, message.text, answer[hit_at:hit_end]) if hits[place] else ()
                 reading = NativeReading(message.text, language, how, found)
                 reading.answer, reading.first, reading.last = answer, sentence_at, sentence_end
                 reading.batch, reading.number = batch, number
@@ -223,7 +223,8 @@ class NativeReader:
             numbers = [number for number, rule_id in enumerate(program.rules) if rule_id in wanted]
             handle = self._library.make("select", matcher, *numbers_of(numbers), keep=(matcher,))
             rules = [wanted.get(rule_id) for rule_id in program.rules]
-            self._selections[key] = _Selection(matcher, handle, rules, program.wordings)
+            wordings = [*program.wordings, *(rule.source if rule else "" for rule in rules)]
+            self._selections[key] = _Selection(matcher, handle, rules, wordings)
         return self._selections[key]
 
     @property
@@ -245,11 +246,10 @@ def _cosine(shared: int, left: int, right: int, told: int) -> float | None:
     return 1.0 if told else cosine(shared, left, right)
 
 
-def _hits(selection: _Selection, text: str, answer: list[int], start: int, end: int) -> Iterator[Hit]:
-    rules, wordings = selection.rules, selection.wordings
-    numbers = islice(answer, start, end)
-    for number, wording, first, last in zip(numbers, numbers, numbers, numbers, strict=True):
-        rule = rules[number]
-        assert rule is not None
-        source = wordings[wording] if wording < len(wordings) else rule.source
-        yield Hit(rule, source, first, last, text[first:last])
+def _hits(selection: _Selection, text: str, numbers: list[int]) -> list[Hit]:
+    rules, wordings, new = selection.rules, selection.wordings, tuple.__new__
+    columns = zip(numbers[::HIT], numbers[1::HIT], numbers[2::HIT], numbers[3::HIT], strict=True)
+    # As `Hit(...)` makes them, in half the time: there are many.
+    return [
+        new(Hit, (rules[rule], wordings[wording], start, end, text[start:end])) for rule, wording, start, end in columns
+    ]
