@@ -20,7 +20,7 @@ from synthesis.rules.native.program import Program
 from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
 
-MOST_KEPT = 128  # files: some 25 for the bundled packs, the rest for user packs and other versions
+MOST_KEPT = 256  # files: some 25 for the bundled packs, the rest for user packs and other versions
 _packs = msgspec.msgpack.Decoder(Pack)
 _patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
 _programs = msgspec.msgpack.Decoder(Program)

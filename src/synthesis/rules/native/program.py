@@ -13,7 +13,7 @@ from synthesis.rules.conditions import FEW, REACH, SLACK, PreparedGuard, Prepare
 from synthesis.rules.index import members
 from synthesis.rules.language import WORD_CHARACTERS, Language
 from synthesis.rules.matcher import Matcher, PreparedRule
-from synthesis.rules.native.characters import ALL
+from synthesis.rules.native.characters import all_characters
 from synthesis.rules.native.code import CodeWriter, Ranges
 from synthesis.rules.native.sections import Sections
 from synthesis.rules.required_words import MOST_SETS, STEM
@@ -63,7 +63,7 @@ def program(language: Language, matcher: Matcher, lists_of: Mapping[str, WordLis
 
 @cache
 def _word_ranges() -> Ranges:
-    runs = re.finditer(f"[{WORD_CHARACTERS}]+", ALL)
+    runs = re.finditer(f"[{WORD_CHARACTERS}]+", all_characters())
     return tuple((run.start(), run.end() - 1) for run in runs)
 
 
