@@ -101,3 +101,15 @@ fn compared(left: &[u64], right: &[u64]) -> Option<Counted> {
     let (shared, left_square, right_square) = (number(shared)?, number(square(left))?, number(square(right))?);
     Some(Counted { shared, left: left_square, right: right_square, equal: left == right })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_texts_share_is_counted_once_for_each_pair() {
+        let counted = compared(&[1, 1, 2, 5], &[1, 2, 2, 7]).unwrap();
+        assert_eq!(counted, Counted { shared: 4, left: 6, right: 6, equal: false });
+        assert!(compared(&[3], &[3]).unwrap().equal);
+    }
+}

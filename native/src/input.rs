@@ -103,3 +103,30 @@ impl<'a> Section<'a> {
         if self.is_empty() { Ok(()) } else { Err(format!("{} has {} numbers too many", self.name, self.numbers.len())) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_end_where_they_say() {
+        let numbers = [2, 7, 8, 3, 1, 9];
+        let mut sections = Sections::new(&numbers);
+        let mut first = sections.next("first").unwrap();
+        assert_eq!((first.number(), first.below(9), first.number().is_err()), (Ok(7), Ok(8), true));
+        assert!(sections.next("second").is_err_and(|problem| problem == "second has 2 of 3 numbers"));
+    }
+
+    #[test]
+    fn a_list_longer_than_its_section_is_refused() {
+        let mut sections = Sections::new(&[2, u32::MAX, 1]);
+        assert!(sections.next("numbers").unwrap().list().is_err());
+    }
+
+    #[test]
+    fn programs_of_another_format_are_refused() {
+        assert!(Sections::new(&[2, 5, 1]).expect(5, 1).is_ok());
+        assert!(Sections::new(&[2, 5, 2]).expect(5, 1).is_err());
+        assert!(Sections::new(&[]).expect(5, 1).is_err());
+    }
+}

@@ -326,3 +326,46 @@ fn is_at_end(view: View, at: usize) -> bool {
     let behind = &view.text[at..view.high];
     behind.len() <= 2 && behind.iter().all(|&c| crate::text::is_one_of(c, " ,:\"'"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(ops: Vec<Op>, registers: usize) -> Patterns {
+        let mut code = Code { ops, letters: vec![], cases: vec![], classes: vec![], registers };
+        let (before, sets) = look_ahead(&mut code);
+        Patterns { apart: vec![true; code.ops.len()], code, before, sets }
+    }
+
+    fn end_of(patterns: &Patterns, text: &str) -> Result<Option<usize>, Exhausted> {
+        let text: Vec<u32> = text.chars().map(u32::from).collect();
+        let is_word = vec![true; text.len()];
+        let view = View { text: &text, is_word: &is_word, low: 0, high: text.len() };
+        let mut machine = patterns.machine();
+        machine.begin_text();
+        patterns.run(&mut machine, 0, view, 0, Ending::Anywhere)
+    }
+
+    #[test]
+    fn a_program_that_never_ends_is_given_up() {
+        assert!(end_of(&patterns(vec![Op::Jump(0)], 0), "a").is_err());
+        assert!(end_of(&patterns(vec![Op::Call(0), Op::Match], 0), "a").is_err());
+    }
+
+    #[test]
+    fn a_return_without_a_call_fails() {
+        assert_eq!(end_of(&patterns(vec![Op::Return], 0), "a").unwrap(), None);
+    }
+
+    #[test]
+    fn turns_of_a_loop_are_counted_and_taken_back() {
+        // (?:a){1,2}ab
+        let (a, b) = (Op::Char(u32::from('a')), Op::Char(u32::from('b')));
+        let until = Op::Until { register: 0, low: 1, high: 2, exit: 4 };
+        let patterns = patterns(vec![Op::Loop(0), until, a, Op::Jump(1), a, b, Op::Match], 1);
+        assert_eq!(end_of(&patterns, "aab").unwrap(), Some(3));
+        assert_eq!(end_of(&patterns, "aaab").unwrap(), Some(4));
+        assert_eq!(end_of(&patterns, "ab").unwrap(), None);
+        assert_eq!(end_of(&patterns, "aaaab").unwrap(), None);
+    }
+}
