@@ -3,7 +3,7 @@
 use crate::characters::{Characters, LAST};
 use crate::input::{Problem, Sections};
 
-pub const MOST_REGISTERS: usize = 1 << 12;
+pub const MOST_REGISTERS: usize = 1 << 16;
 const WORDS: usize = 4; // numbers of one instruction
 
 /// One step of a pattern. Targets are numbers of instructions, and `set` numbers of what can be at the next place.

@@ -12,6 +12,7 @@ from synthesis.rules.cache import cached_bytes
 from synthesis.rules.native import library as native
 from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.library import encoded, flat, library, numbers_of
+from synthesis.rules.native.program import Program
 from synthesis.rules.native.sections import NUMBER
 from synthesis.rules.schema import GuardRule, SentenceRule
 
@@ -46,6 +47,17 @@ def test_a_failure_inside_becomes_a_warning_that_names_the_texts(monkeypatch: py
     monkeypatch.setattr(both.native._library, "call", fail)
     with pytest.warns(UserWarning, match="index out of range.*you should"):
         both.read([message("you should")])
+
+
+def test_a_program_that_is_refused_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = BothReaders(RULES)
+    damaged = RULES.program("en").numbers[:-4]
+    monkeypatch.setattr(RULES, "program", lambda _: Program(damaged, [], []), raising=False)
+    with pytest.warns(UserWarning, match="the program of 'en'"):
+        assert both.hits([message("you should")]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert both.hits([message("you should")]) == 1
 
 
 def test_a_long_call_is_continued_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,7 @@ class NativeReader:
         self._python = PythonReader(rules)
         self._matchers: dict[str, Handle] = {}
         self._selections: dict[Key, _Selection] = {}
+        self._refused: set[str] = set()  # languages whose program could not be loaded
         self.declined = 0  # texts that were left to Python, so far
 
     def languages(self, conversations: Sequence[Sequence[str]]) -> list[list[Detected]]:
@@ -157,8 +158,11 @@ class NativeReader:
         """Read in as many calls as it takes: a call returns when it has taken its share of time."""
         while part.numbers:
             checkpoint()
+            selection = self._selection(key)
+            if selection is None:
+                self._decline(part, range(len(part.numbers)), readings)
+                return
             try:
-                selection = self._selection(key)
                 answer = self._answer(selection, [message.text for message in part.messages])
             except NativeReaderError as error:
                 beginnings = ", ".join(repr(shorten(message.text, 30)) for message in part.messages[:3])
@@ -211,7 +215,18 @@ class NativeReader:
             for place, reading in zip(places, self._python.read(messages), strict=True):
                 readings[part.numbers[place]] = reading
 
-    def _selection(self, key: Key) -> _Selection:
+    def _selection(self, key: Key) -> _Selection | None:
+        """What a side is read with; None for a language whose program was refused, which is said once."""
+        if key[0] in self._refused:
+            return None
+        try:
+            return self._selected(key)
+        except NativeReaderError as error:
+            self._refused.add(key[0])
+            warnings.warn(f"{error} (the program of '{key[0]}'); Python reads these texts", stacklevel=2)
+            return None
+
+    def _selected(self, key: Key) -> _Selection:
         if key not in self._selections:
             language = key[0]
             program = self._rules.program(language)
