@@ -19,51 +19,48 @@ const PAIR: u64 = 1 << 63; // marks a token of two neighbours
 pub struct Counter<'a> {
     characters: &'a Characters,
     language: Language,
-    text: Text,
+    left: Text,
+    right: Text,
 }
 
 impl<'a> Counter<'a> {
     pub fn new(characters: &'a Characters) -> Self {
         // Words are the same whichever language a text is in: only where its lines end depends on that.
         let language = Language { spaced: true, abbreviations: HashSet::new() };
-        Self { characters, language, text: Text::default() }
+        Self { characters, language, left: Text::default(), right: Text::default() }
     }
 
     pub fn count(&mut self, left: &[u32], right: &[u32]) -> Result<Counted, Declined> {
-        let (left, right) = (self.words(left)?, self.words(right)?);
-        let mut numbers = HashMap::new();
-        let left = tokens(&left, &mut numbers);
-        let right = tokens(&right, &mut numbers);
+        self.left.read(left, &self.language, self.characters)?;
+        self.right.read(right, &self.language, self.characters)?;
+        let mut numbers = HashMap::with_capacity(128);
+        let left = tokens(&words_of(&self.left), &mut numbers);
+        let right = tokens(&words_of(&self.right), &mut numbers);
         compared(&left, &right).ok_or(Declined)
-    }
-
-    fn words(&mut self, original: &[u32]) -> Result<Vec<Vec<u32>>, Declined> {
-        self.text.read(original, &self.language, self.characters)?;
-        let mut words = Vec::new();
-        let mut at = 0;
-        while at < self.text.normal.len() {
-            let length = self.text.is_word[at..].iter().take_while(|&&is_word| is_word).count();
-            if length > 0 {
-                words.push(self.text.normal[at..at + length].to_vec());
-            }
-            at += length + 1;
-        }
-        Ok(words)
     }
 }
 
-/// Words and pairs of neighbours, as numbers in rising order; pairs of characters where no spaces part the words.
-fn tokens<'t>(words: &'t [Vec<u32>], numbers: &mut HashMap<Vec<u32>, u64>) -> Vec<u64> {
-    let mut number_of = |text: &'t [u32]| match numbers.get(text) {
-        Some(&number) => number,
-        None => {
-            let number = numbers.len() as u64;
-            numbers.insert(text.to_vec(), number);
-            number
+fn words_of(text: &Text) -> Vec<&[u32]> {
+    let mut words = Vec::with_capacity(64);
+    let mut at = 0;
+    while at < text.normal.len() {
+        let length = text.is_word[at..].iter().take_while(|&&is_word| is_word).count();
+        if length > 0 {
+            words.push(&text.normal[at..at + length]);
         }
+        at += length + 1;
+    }
+    words
+}
+
+/// Words and pairs of neighbours, as numbers in rising order; pairs of characters where no spaces part the words.
+fn tokens<'t>(words: &[&'t [u32]], numbers: &mut HashMap<&'t [u32], u64>) -> Vec<u64> {
+    let mut number_of = |text: &'t [u32]| {
+        let next = numbers.len() as u64;
+        *numbers.entry(text).or_insert(next)
     };
     let mut found = Vec::with_capacity(words.len() * 2);
-    if words.iter().flatten().any(|&c| is_unspaced(c)) {
+    if words.iter().any(|word| word.iter().any(|&c| is_unspaced(c))) {
         for word in words {
             for run in word.chunk_by(|&one, &other| is_unspaced(one) == is_unspaced(other)) {
                 if is_unspaced(run[0]) && run.len() > 1 {
