@@ -10,13 +10,12 @@ from campaign.forked import in_child
 from campaign.random_rules import random_pattern
 from campaign.spelling import spelled
 from campaign.tally import Attempt, Broken, Budget, Kind, Setting
-from synthesis.errors import NativeReaderError
 from synthesis.rules.cache import cached_bytes
 from synthesis.rules.cost import cost
 from synthesis.rules.language import LANGUAGES
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.native.characters import VERSION, character_tables
-from synthesis.rules.native.library import DONE, HEAD, Library, encoded, flat, library, numbers_of
+from synthesis.rules.native.library import DONE, HEAD, Library, NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.native.program import program
 from synthesis.rules.native.sections import NUMBER
 from synthesis.rules.pattern import prepare as prepare_pattern

@@ -13,7 +13,6 @@
     |-- OutputError                a result could not be written
     |-- MissingExtraError          an optional part is not installed
     |-- SimilarityError            an embedding adapter answered with nonsense
-    |-- NativeReaderError          the compiled reader failed; Python does its work then
     `-- JudgeError                 a judge could not give a verdict on one sample
 
 The library raises; only the command line prints and exits.
@@ -152,10 +151,6 @@ class MissingExtraError(SynthesisError):
             f"{purpose} needs the extra '{extra}', which is not installed",
             hint=f"Install it with: pip install 'synthesis-eval[{extra}]'",
         )
-
-
-class NativeReaderError(SynthesisError):
-    """The compiled reader failed where it should not: a fault of ours, after which Python does the work."""
 
 
 class SimilarityError(SynthesisError):

@@ -7,11 +7,10 @@ from array import array
 import pytest
 from both_readers import BothReaders, OwnRules, message, needs_library, rule
 
-from synthesis.errors import NativeReaderError
 from synthesis.rules.cache import cached_bytes
 from synthesis.rules.native import library as native
 from synthesis.rules.native.characters import VERSION, character_tables
-from synthesis.rules.native.library import encoded, flat, library, numbers_of
+from synthesis.rules.native.library import NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.native.program import Program
 from synthesis.rules.native.sections import NUMBER
 from synthesis.rules.schema import GuardRule, SentenceRule

@@ -14,7 +14,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from synthesis.errors import NativeReaderError
 from synthesis.rules.native.sections import NUMBER
 
 SWITCH = "SYNTHESIS_NATIVE"
@@ -24,6 +23,10 @@ FILE = Path(__file__).with_name(
 )
 HEAD = 5  # numbers of each text in an answer: its status, hits and sentences, start and end of its anchor
 DONE, DECLINED, EXHAUSTED, NOT_REACHED = range(4)
+
+
+class NativeReaderError(Exception):
+    """The compiled reader failed where it should not: a fault of ours. It is caught, and Python does the work."""
 
 
 class _Numbers(ctypes.Structure):
@@ -36,7 +39,7 @@ class Library:
     def __init__(self, path: Path) -> None:
         self._functions = ctypes.CDLL(str(path))
         if self._functions.synthesis_interface() != INTERFACE:
-            raise NativeReaderError("the compiled reader is of another version", hint="Install the package again.")
+            raise NativeReaderError("the compiled reader is of another version")
 
     def make(self, kind: str, *arguments: Any, keep: Sequence[object] = ()) -> "Handle":
         """A new object of the library; `keep` lives as long as it does."""

@@ -8,14 +8,24 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from synthesis.cancellation import checkpoint
-from synthesis.errors import NativeReaderError, shorten
+from synthesis.errors import shorten
 from synthesis.rules.cache import cached_bytes
 from synthesis.rules.cosine import cosine
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, Language
 from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.languages import HOW, codes_of, detection_program
-from synthesis.rules.native.library import DONE, HEAD, NOT_REACHED, Handle, Library, encoded, flat, numbers_of
+from synthesis.rules.native.library import (
+    DONE,
+    HEAD,
+    NOT_REACHED,
+    Handle,
+    Library,
+    NativeReaderError,
+    encoded,
+    flat,
+    numbers_of,
+)
 from synthesis.rules.native.program import Program
 from synthesis.rules.python_reader import PythonReader, Rules
 from synthesis.rules.reading import Hit, Message, Reading
