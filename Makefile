@@ -6,16 +6,16 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-all test-adapters test-browser test-engines campaign campaign-full lint docs clean
+.PHONY: help install dev run test test-all test-adapters test-browser test-engines test-native campaign campaign-full lint docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The stamps make repeated calls cheap: pip runs again only when pyproject.toml has changed.
+# The stamps make repeated calls cheap: pip runs again only when pyproject.toml or the compiled reader has changed.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml
+$(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs)
 	$(PIP) install --editable .
 	@touch $@
 
@@ -39,12 +39,17 @@ lint: dev ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Once more without the compiled reader, for a part that reads texts in every way: a machine without cargo has none.
 test: lint ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not browser"
+	SYNTHESIS_NATIVE=0 $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" tests/rules/test_reading.py tests/runner/test_evaluator.py
 
 # The browser apart: its driver keeps an event loop running, beside which other tests could not start theirs.
-test-all: lint test-adapters test-engines test-browser ## the same, slow groups, browser, adapters, engines
+test-all: lint test-native test-adapters test-engines test-browser ## the same, slow groups, browser, adapters, engines
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
+
+test-native: ## the compiled reader's own tests
+	cargo test --offline --manifest-path native/Cargo.toml
 
 test-browser: $(VENV)/.installed-browser ## the HTML report and the pages in a real browser
 	@which chromium chromium-browser google-chrome chrome 2>/dev/null | grep -q . || test -n "$$SYNTHESIS_BROWSER" || \
@@ -74,4 +79,5 @@ docs: dev ## write the generated documents anew
 	$(BIN)/python docs/generate.py
 
 clean: ## remove what the other targets made
+	rm -rf native/target src/synthesis/rules/native/synthesis_native.*
 	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -2,6 +2,7 @@
 
 short      about 290 characters a case, many hits
 realistic  about 1,250 characters a case, curly quotes and lists, few hits
+distinct   about 500 characters a case, no two lines alike: sentences of the rules' own examples with other words
 mixed      short cases in all the languages there are packs for, from the bundled cases
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesis import bundled
+from synthesis.checks import rules_in_force
 
 CHECKS = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
 _USERS = (
@@ -67,6 +69,21 @@ def realistic(count: int, seed: int = 2) -> Iterator[dict[str, Any]]:
         filler = " ".join(chance.choices(_PLAIN, k=8))
         reply = f"{chance.choice(_REPLIES)} {filler}{_LIST}{' '.join(chance.choices(_PLAIN, k=2))}"
         yield _case(number, user, reply.replace("'", "’"))
+
+
+def distinct(count: int, seed: int = 4) -> Iterator[dict[str, Any]]:
+    """No line twice, so that nothing is gained by remembering lines; one sentence in four has something to find."""
+    chance = random.Random(seed)
+    examples = [text for rule in rules_in_force().packs["en"].rules for text in (*rule.match, *rule.miss)]
+    words = sorted({word for text in examples for word in text.split()})
+    for number in range(count):
+
+        def sentences(length: int) -> str:
+            made = [" ".join(chance.choices(words, k=chance.randint(6, 16))) + "." for _ in range(length)]
+            found = chance.sample(examples, 1 + length // 4)
+            return " ".join(chance.sample([*made, *found], len(made) + len(found)))
+
+        yield _case(number, sentences(1), sentences(4))
 
 
 def mixed(count: int, seed: int = 3) -> Iterator[dict[str, Any]]:

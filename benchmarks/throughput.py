@@ -28,6 +28,7 @@ PATTERNS = Path(__file__).with_name("yardstick_patterns.txt")
 CORPORA: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {
     "short": corpora.short,
     "realistic": corpora.realistic,
+    "distinct": corpora.distinct,
     "mixed": corpora.mixed,
 }
 

@@ -7,6 +7,7 @@ from campaign import (
     journal_damage,
     judge_faults,
     judge_kills,
+    native_reader,
     outputs,
     postgres_kills,
     random_rules,
@@ -28,6 +29,7 @@ KINDS: dict[str, Kind] = {
         inputs.KIND,
         growth.KIND,
         random_rules.KIND,
+        native_reader.KIND,
         outputs.KIND,
         requests.KIND,
     )

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis import check_pivot, run_case, set_embedding_adapter
-from synthesis.checks.similarity import token_cosine
 from synthesis.errors import SimilarityError
+from synthesis.rules.cosine import token_cosine
 
 texts = st.text(max_size=60) | st.lists(st.sampled_from(["sad", "so", "am", "I"]), max_size=12).map(" ".join)
 USER = "My husband asked for a divorce and I am devastated."

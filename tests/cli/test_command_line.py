@@ -217,7 +217,15 @@ def test_labels_that_contradict_their_tags_are_warned_about(cli: CommandLine) ->
 @pytest.mark.parametrize("start", [["-m", "synthesis"], ["-c", "from synthesis.cli.main import run; run()"]])
 def test_it_starts_as_a_module_too(start: list[str]) -> None:
     done = subprocess.run([sys.executable, *start, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == f"synthesis, version {__version__}"
+    assert done.stdout.splitlines()[0] == f"synthesis, version {__version__}"
+
+
+@pytest.mark.parametrize(("switch", "told"), [("0", "in Python"), ("1", "texts are read ")])
+def test_the_version_says_who_reads_texts(switch: str, told: str) -> None:
+    command = [sys.executable, "-m", "synthesis", "--version"]
+    environment = {**os.environ, "SYNTHESIS_NATIVE": switch}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert told in done.stdout.splitlines()[1]
 
 
 def test_colours_only_where_they_are_wanted(cli: CommandLine, cases: Path) -> None:

@@ -77,18 +77,10 @@ class Exchange:
 
     def _finding(self, hit: Hit, counted: bool) -> Finding:
         signal = self._signals[hit.rule.signal]
-        return Finding(
-            rule=hit.rule.id,
-            signal=signal.name,
-            where=signal.where,
-            turn=self.turn,
-            start=hit.start,
-            end=hit.end,
-            text=hit.words,
-            severity=intern(hit.rule.severity),  # a default is left out of the report only if it is the very object
-            role=signal.role,
-            counted=counted,
-        )
+        # A default is left out of the report only if it is the very object. By place, since there are many findings.
+        severity = intern(hit.rule.severity)
+        place = self.turn, hit.start, hit.end
+        return Finding(hit.rule.id, signal.name, signal.where, *place, hit.words, severity, signal.role, counted)
 
     @cached_property
     def similarity(self) -> float:

@@ -66,13 +66,35 @@ class Commands(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in sorted(COMMANDS.items())])
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """The version, and who reads texts here: a missing compiler shows nowhere else."""
+    if wanted and not ctx.resilient_parsing:
+        from synthesis.rules.native.library import why_not
+
+        reason = why_not()
+        click.echo(f"synthesis, version {__version__}")
+        click.echo(
+            f"texts are read in Python, since there is no compiled reader ({reason})"
+            if reason
+            else "texts are read by the compiled reader"
+        )
+        ctx.exit()
+
+
 @click.command(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="'synthesis COMMAND --help' explains a command. Exit codes: 0 the condition holds, 1 could not run, "
     "2 the condition does not hold, 3 incomplete, 130 interrupted.",
 )
-@click.version_option(__version__, prog_name="synthesis")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def main() -> None:
     """Does an assistant treat people well, and does it tell them the truth?
 

@@ -210,6 +210,11 @@ class CaseResult(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of the report's `results`."""
+        fields: dict[str, Any] = msgspec.to_builtins(self.to_record())
+        return fields
+
+    def to_record(self) -> dict[str, Any]:
+        """The same for an encoder, which takes findings as they are."""
         fields: dict[str, Any] = {
             "id": self.id,
             "pass": self.passed,
@@ -222,8 +227,8 @@ class CaseResult(msgspec.Struct, frozen=True):
         if timelines := self.timelines:
             fields["timelines"] = {name: timeline.to_dict() for name, timeline in timelines.items()}
         if self.label_comparison:
-            fields["label_comparison"] = msgspec.to_builtins(self.label_comparison)
-        fields["findings"] = msgspec.to_builtins(self.findings)
+            fields["label_comparison"] = self.label_comparison
+        fields["findings"] = self.findings
         if self.tags:
             fields["tags"] = list(self.tags)
         if self.source:

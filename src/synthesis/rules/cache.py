@@ -16,12 +16,15 @@ from typing import TypeVar
 import msgspec
 
 from synthesis.rules.loader import MANIFEST, pack_files
+from synthesis.rules.native.program import Program
 from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
 
-MOST_KEPT = 128  # files: sixteen for the bundled packs, the rest for user packs and other versions
+MOST_KEPT = 256  # files: some 25 for the bundled packs, the rest for user packs and other versions
 _packs = msgspec.msgpack.Decoder(Pack)
 _patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
+_programs = msgspec.msgpack.Decoder(Program)
+_bytes = msgspec.msgpack.Decoder(bytes)
 _encode = msgspec.msgpack.Encoder().encode
 T = TypeVar("T")
 
@@ -37,6 +40,16 @@ def cached_pack(folder: Path, below: str, signals: Iterable[str], load: Callable
 def cached_patterns(key: str, prepare: Callable[[], dict[str, PreparedPattern]]) -> dict[str, PreparedPattern]:
     """The patterns of the pack with this key, made ready; wherever the pack lies and whatever checks there are."""
     return _cached(f"{key}.patterns", _patterns, prepare)
+
+
+def cached_bytes(name: str, make: Callable[[], bytes]) -> bytes:
+    """Bytes that depend on nothing but their name and the code."""
+    return _cached(f"{_native_code()[:32]}.{name}", _bytes, make)
+
+
+def cached_program(key: str, make: Callable[[], Program]) -> Program:
+    """What the native reader runs for the packs with this key."""
+    return _cached(f"{key}.{_native_code()[:8]}.program", _programs, make)
 
 
 def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T]) -> T:
@@ -66,8 +79,18 @@ def _key(folder: Path, below: str) -> str:
 @cache
 def _code() -> str:
     """A digest of the code that prepares packs, so that an upgrade does not read what an older version wrote."""
+    return _digest_of(Path(__file__).parent)
+
+
+@cache
+def _native_code() -> str:
+    """The same for what the compiled reader runs."""
+    return _digest_of(Path(__file__).parent / "native")
+
+
+def _digest_of(folder: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -10,8 +10,8 @@ from synthesis.rules.text import Span
 REACH = 300
 # What is cut from a text before a hit, beyond the longest match: two marks or spaces that may stand between, and the
 # characters that show whether a word begins there.
-_SLACK = 4
-_FEW = 4  # patterns: trying them takes less time than looking up the words before a hit
+SLACK = 4
+FEW = 4  # patterns: trying them takes less time than looking up the words before a hit
 _QUESTION_MARKS = (("?", "か。"),)  # a line without one of these holds no question
 
 
@@ -19,12 +19,12 @@ class PreparedSentence:
     """A sentence rule with its patterns, and a number of its own, by which most lines are ruled out unread."""
 
     def __init__(self, sentence: SentenceRule, index: PatternIndex) -> None:
-        self._form = sentence.form
+        self.form = sentence.form
         self._index = index
         wanted = (sentence.starts, sentence.has, sentence.also)
-        self._starts, self._has, self._also, self._lacks = map(index.set_of, (*wanted, sentence.lacks))
+        self.starts, self.has, self.also, self.lacks = map(index.set_of, (*wanted, sentence.lacks))
         words = [index.required_by_one_of(group) for group in wanted if group]
-        self.number = index.add(together([*words, _QUESTION_MARKS] if self._form == "question" else words))
+        self.number = index.add(together([*words, _QUESTION_MARKS] if self.form == "question" else words))
 
     def found(self, line: NormalLine) -> list[Span]:
         """The sentences of a line that fit."""
@@ -32,16 +32,16 @@ class PreparedSentence:
 
     def _fits(self, line: NormalLine, start: int, end: int) -> bool:
         normal = line.text.normal
-        if self._form != "any" and (self._form == "question") != is_question(normal, start, end):
+        if self.form != "any" and (self.form == "question") != is_question(normal, start, end):
             return False
-        if self._starts and not any(
-            pattern.begins(normal, start, end) for pattern in self._index.members(self._starts & line.possible)
+        if self.starts and not any(
+            pattern.begins(normal, start, end) for pattern in self._index.members(self.starts & line.possible)
         ):
             return False
         return (
-            (not self._has or self._has_one(self._has, line, start, end))
-            and (not self._also or self._has_one(self._also, line, start, end))
-            and not self._has_one(self._lacks, line, start, end)
+            (not self.has or self._has_one(self.has, line, start, end))
+            and (not self.also or self._has_one(self.also, line, start, end))
+            and not self._has_one(self.lacks, line, start, end)
         )
 
     def _has_one(self, wanted: int, line: NormalLine, start: int, end: int) -> bool:
@@ -59,25 +59,25 @@ class PreparedGuard:
 
     def __init__(self, guard: GuardRule, index: PatternIndex) -> None:
         self._index = index
-        self._quoted = guard.quoted
-        self._before, self._after, self._sentence = map(index.set_of, (guard.before, guard.after, guard.sentence))
-        self._reach = max((pattern.longest + _SLACK for pattern in index.members(self._before)), default=0)
-        self._patterns = self._before | self._after | self._sentence
+        self.quoted = guard.quoted
+        self.before, self.after, self.sentence = map(index.set_of, (guard.before, guard.after, guard.sentence))
+        self.reach = max((pattern.longest + SLACK for pattern in index.members(self.before)), default=0)
+        self._patterns = self.before | self.after | self.sentence
 
     def holds(self, line: NormalLine, start: int, end: int) -> bool:
         """Whether the hit from `start` to `end` must not count."""
         return (
-            (self._quoted and line.text.is_quoted(start, end))
+            (self.quoted and line.text.is_quoted(start, end))
             or self._words_follow(line, end)
             or self._holds_at(line, start)
         )
 
     def may_hold_in(self, line: NormalLine) -> bool:
         """Most lines hold no word of a guard, and no quotation."""
-        return bool(self._patterns & line.possible) or (self._quoted and bool(line.text.quotations))
+        return bool(self._patterns & line.possible) or (self.quoted and bool(line.text.quotations))
 
     def _words_follow(self, line: NormalLine, end: int) -> bool:
-        possible = self._after & line.possible
+        possible = self.after & line.possible
         if not possible:
             return False
         normal = line.text.normal
@@ -94,20 +94,20 @@ class PreparedGuard:
         return known
 
     def _words_precede(self, line: NormalLine, start: int) -> bool:
-        possible = self._before & line.possible
+        possible = self.before & line.possible
         if start == line.start or not possible:
             return False
-        if possible.bit_count() > _FEW:
-            possible &= line.possible_before(start, self._reach)
+        if possible.bit_count() > FEW:
+            possible &= line.possible_before(start, self.reach)
         first = line.text.sentence_at(start)[0]
         normal = line.text.normal
         return any(
-            pattern.ends(normal[max(0, first - 1, start - pattern.longest - _SLACK) : start])
+            pattern.ends(normal[max(0, first - 1, start - pattern.longest - SLACK) : start])
             for pattern in self._index.members(possible)
         )
 
     def _in_sentence(self, line: NormalLine, start: int) -> bool:
-        possible = self._sentence & line.possible
+        possible = self.sentence & line.possible
         if not possible:
             return False
         first, last = line.text.sentence_at(start)

@@ -60,10 +60,10 @@ class Detector:
     """Tells the languages of the packs in force apart, and from their neighbours."""
 
     def __init__(self, ours: Mapping[str, DetectionWords]) -> None:
-        self._ours = frozenset(ours)
+        self.ours = frozenset(ours)
         known = [*ours.items(), *neighbours().items()]  # a pack for a neighbour adds its words to those known here
-        self._words = _shared((code, detection.words) for code, detection in known)
-        self._parts = _shared((code, map(_with_edges, detection.parts)) for code, detection in known)
+        self.words = _shared((code, detection.words) for code, detection in known)
+        self.parts = _shared((code, map(_with_edges, detection.parts)) for code, detection in known)
         self._guessed: dict[str, Weights] = {}
 
     def detect(self, text: str, default: str = "en") -> Detected:
@@ -96,18 +96,18 @@ class Detector:
         return lead >= max(LEAD, LEAD_SHARE * evidence.words)
 
     def _public(self, code: str) -> str:
-        return code if code in self._ours else UNDETERMINED
+        return code if code in self.ours else UNDETERMINED
 
     def _evidence(self, text: str) -> _Evidence:
         beginning = text[:LOOKED_AT]
         if not beginning.isascii() and _NOT_LATIN.search(beginning):
             script, letters = _by_script(beginning)
             # A pack for a script that is not known here is recognised by its words.
-            if script and (script != UNDETERMINED or self._words.keys().isdisjoint(_words_of(beginning.lower()))):
+            if script and (script != UNDETERMINED or self.words.keys().isdisjoint(_words_of(beginning.lower()))):
                 return _Evidence({script: letters / LETTERS_OF_A_WORD}, letters // LETTERS_OF_A_WORD, script)
         words = _words_of(beginning.lower().replace("’", "'"))
         weights: dict[str, float] = defaultdict(float)
-        listed, by_letters = self._words, self._by_letters if len(words) >= FEWEST_WORDS else _nothing
+        listed, by_letters = self.words, self._by_letters if len(words) >= FEWEST_WORDS else _nothing
         for word in words:
             for code, weight in listed.get(word) or by_letters(word):
                 weights[code] += weight
@@ -125,7 +125,7 @@ class Detector:
         found: dict[str, float] = defaultdict(float)
         for start in range(len(word)):
             for end in range(start + 1, min(start + LONGEST_PART, len(word)) + 1):
-                for code, weight in self._parts.get(word[start:end], ()):
+                for code, weight in self.parts.get(word[start:end], ()):
                     found[code] += weight * (end - start)
         most = max(found.values(), default=0.0)
         return tuple((code, BY_LETTERS * weight / most) for code, weight in found.items())
@@ -140,7 +140,7 @@ class Detector:
         best = [code for code, weight in weights.items() if weight > most - 1e-9]
         if default in best:
             return Detected(default, "words")
-        return Detected(self._public(min(best, key=lambda code: (code not in self._ours, code))), "words")
+        return Detected(self._public(min(best, key=lambda code: (code not in self.ours, code))), "words")
 
 
 def read_detection(field: Field | None, below: Pack | None) -> DetectionWords:

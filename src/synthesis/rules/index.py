@@ -17,6 +17,7 @@ from synthesis.rules.required_words import MOST_SETS, STEM, RequiredWords, eithe
 from synthesis.rules.text import Span, Text
 
 _words_and_marks = re.compile(f"([{WORD_CHARACTERS}]+)([^{WORD_CHARACTERS}]?)").findall
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _is_word = re.compile(f"[{WORD_CHARACTERS}]").match
 
 
@@ -86,6 +87,8 @@ class SubstringPrefilter(WordPrefilter):
 
     def _met_by(self, words: str) -> int:
         met = self._absent
+        if not words.isascii():
+            words = _SURROGATE.sub("\ufffd", words)  # which JSON lets in, and the automaton does not take
         for piece in {piece for piece, _, _ in self._automaton.find_matches_as_indexes(words, overlapping=True)}:
             met |= self._meets[piece]
         return met
@@ -109,7 +112,7 @@ class PatternIndex:
         self._prepared = prepared
         self._spaced = spaced
         self._numbers: dict[str, int] = {}
-        self._required: list[RequiredWords] = []
+        self.required: list[RequiredWords] = []  # by number
         self.patterns: dict[int, Pattern] = {}
 
     def numbers(self, sources: Iterable[str]) -> list[int]:
@@ -128,8 +131,8 @@ class PatternIndex:
 
     def add(self, required: RequiredWords) -> int:
         """A number for something that is not a pattern, but that a line must meet requirements for too."""
-        self._required.append(required)
-        return len(self._required) - 1
+        self.required.append(required)
+        return len(self.required) - 1
 
     def required_by_one_of(self, sources: Iterable[str]) -> RequiredWords:
         """What a line must hold if one of these patterns is to match."""
@@ -142,7 +145,7 @@ class PatternIndex:
     @cached_property
     def prefilter(self) -> WordPrefilter:
         """Made when the last pattern is in."""
-        return prefilter_for(self._required, spaced=self._spaced)
+        return prefilter_for(self.required, spaced=self._spaced)
 
 
 class NormalLine:

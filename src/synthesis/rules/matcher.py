@@ -26,7 +26,7 @@ class _Match(NamedTuple):
     source: str
 
 
-class _PreparedRule(NamedTuple):
+class PreparedRule(NamedTuple):
     """A rule with its patterns by number, and its guards."""
 
     rule: Rule
@@ -46,15 +46,15 @@ class Matcher:
         *,
         spaced: bool = True,
     ) -> None:
-        self._index = PatternIndex(prepared, spaced=spaced)
-        self._guards: dict[GuardRule, PreparedGuard] = {}
-        self._rules = [self._prepared(rule, guards) for rule in rules]
-        self._list_rules = [prepared for prepared in self._rules if prepared.rule.list_items]
-        self._owners: dict[int, list[_PreparedRule]] = defaultdict(list)
-        for rule in self._rules:
+        self.index = PatternIndex(prepared, spaced=spaced)
+        self.guards: dict[GuardRule, PreparedGuard] = {}
+        self.rules = [self._prepared(rule, guards) for rule in rules]
+        self._list_rules = [prepared for prepared in self.rules if prepared.rule.list_items]
+        self._owners: dict[int, list[PreparedRule]] = defaultdict(list)
+        for rule in self.rules:
             for number in dict.fromkeys(rule.patterns):
                 self._owners[number].append(rule)
-        self._sentences = {rule.sentence.number: rule for rule in self._rules if rule.sentence}
+        self._sentences = {rule.sentence.number: rule for rule in self.rules if rule.sentence}
         self._wordings = sum(1 << number for number in self._owners)
         self._sentence_forms = sum(1 << number for number in self._sentences)
 
@@ -64,20 +64,20 @@ class Matcher:
         self._try_wordings([line for its_lines in lines for line in its_lines])
         return [self._hits_in(text, its_lines) for text, its_lines in zip(texts, lines, strict=True)]
 
-    def _prepared(self, rule: Rule, guards: Mapping[str, GuardRule]) -> _PreparedRule:
+    def _prepared(self, rule: Rule, guards: Mapping[str, GuardRule]) -> PreparedRule:
         asked = [guards[name] for name in rule.guards]
         asked += [rule.unless] if rule.unless else []
-        sentence = PreparedSentence(rule.sentence, self._index) if rule.sentence else None
-        return _PreparedRule(rule, self._index.numbers(rule.patterns), sentence, list(map(self._guard, asked)))
+        sentence = PreparedSentence(rule.sentence, self.index) if rule.sentence else None
+        return PreparedRule(rule, self.index.numbers(rule.patterns), sentence, list(map(self._guard, asked)))
 
     def _guard(self, guard: GuardRule) -> PreparedGuard:
         """A guard that many rules share is made once."""
-        if guard not in self._guards:
-            self._guards[guard] = PreparedGuard(guard, self._index)
-        return self._guards[guard]
+        if guard not in self.guards:
+            self.guards[guard] = PreparedGuard(guard, self.index)
+        return self.guards[guard]
 
     def _lines(self, text: Text) -> list[NormalLine]:
-        prefilter = self._index.prefilter
+        prefilter = self.index.prefilter
         lines: list[NormalLine] = []
         start = 0
         for words in text.normal.split("\n"):
@@ -95,7 +95,7 @@ class Matcher:
                 waiting[number].append(line)
         for number, its_lines in waiting.items():
             checkpoint()
-            spans = self._index.patterns[number].spans
+            spans = self.index.patterns[number].spans
             for line in its_lines:
                 if found := spans(line.text.normal, line.start, line.end):
                     line.spans[number] = found
@@ -106,7 +106,7 @@ class Matcher:
         matches.sort(key=lambda match: (match.start, -match.end, match.rule.id))
         return [_hit(match, text) for match in matches]
 
-    def _rules_for(self, line: NormalLine) -> Iterable[_PreparedRule]:
+    def _rules_for(self, line: NormalLine) -> Iterable[PreparedRule]:
         """The rules that may have a match in a line."""
         checkpoint()
         found = {rule.rule.id: rule for number in line.spans for rule in self._owners[number]}
@@ -114,9 +114,9 @@ class Matcher:
             found[self._sentences[number].rule.id] = self._sentences[number]
         return found.values()
 
-    def _matches(self, rule: _PreparedRule, line: NormalLine) -> list[_Match]:
+    def _matches(self, rule: PreparedRule, line: NormalLine) -> list[_Match]:
         matches = [
-            _Match(rule.rule, start, end, self._index.patterns[number].source)
+            _Match(rule.rule, start, end, self.index.patterns[number].source)
             for number in rule.patterns
             if number in line.spans
             for start, end in line.spans[number]
@@ -125,13 +125,13 @@ class Matcher:
             matches += [_Match(rule.rule, start, end, rule.rule.source) for start, end in rule.sentence.found(line)]
         return _outermost(_unguarded(matches, rule, line)) if matches else matches
 
-    def _in_list(self, rule: _PreparedRule, text: Text) -> list[_Match]:
+    def _in_list(self, rule: PreparedRule, text: Text) -> list[_Match]:
         """The list as a whole, if it has as many items as the rule says."""
         items = text.list_items
         if len(items) < rule.rule.list_items:
             return []
         start, end = items[0]
-        line = NormalLine(text, start, text.normal[start:end], self._index.prefilter)
+        line = NormalLine(text, start, text.normal[start:end], self.index.prefilter)
         return _unguarded([_Match(rule.rule, start, items[-1][1], rule.rule.source)], rule, line)
 
 
@@ -140,7 +140,7 @@ def _hit(match: _Match, text: Text) -> Hit:
     return Hit(match.rule, match.source, start, end, text.original[start:end])
 
 
-def _unguarded(matches: list[_Match], rule: _PreparedRule, line: NormalLine) -> list[_Match]:
+def _unguarded(matches: list[_Match], rule: PreparedRule, line: NormalLine) -> list[_Match]:
     guards = [guard for guard in rule.guards if guard.may_hold_in(line)]
     if not guards:
         return matches

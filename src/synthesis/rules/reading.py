@@ -8,10 +8,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from synthesis.rules.cosine import token_cosine
 from synthesis.rules.detection import Detected
-from synthesis.rules.language import WORD_CHARACTERS, language_of
+from synthesis.rules.language import WORD_CHARACTERS, Language, language_of
 from synthesis.rules.schema import Rule
 from synthesis.rules.text import Span, Text
 
@@ -40,14 +41,24 @@ class Hit(NamedTuple):
 class Reading:
     """One text as it was read. What only some checks ask for is computed when they do."""
 
-    __slots__ = ("__dict__", "_text", "hits", "language", "language_by", "original")
+    __slots__ = ("__dict__", "hits", "language", "language_by", "original")
 
-    def __init__(self, text: Text, hits: Sequence[Hit] = ()) -> None:
-        self._text = text
-        self.original = text.original
-        self.language = text.language
-        self.language_by = text.language_by  # as Detected says it
+    def __init__(self, original: str, language: Language, language_by: str, hits: Sequence[Hit] = ()) -> None:
+        self.original = original
+        self.language = language
+        self.language_by = language_by  # as Detected says it
         self.hits = hits  # in the order of the text
+
+    @classmethod
+    def of(cls, text: Text, hits: Sequence[Hit] = ()) -> "Reading":
+        """The reading of a text that is in normal form already."""
+        reading = cls(text.original, text.language, text.language_by, hits)
+        reading._text = text
+        return reading
+
+    @cached_property
+    def _text(self) -> Text:
+        return Text(self.original, self.language, self.language_by)
 
     @cached_property
     def sentences(self) -> list[Span]:
@@ -69,6 +80,10 @@ class Reading:
         """The words in lower case and without typography, so that it makes no difference to a comparison."""
         return _WORD.findall(self._text.normal)
 
+    def cosine_with(self, other: "Reading") -> float:
+        """How alike this text and another are by their words, from 0 to 1."""
+        return token_cosine(other.words, self.words)
+
     def word_span(self, number: int) -> Span:
         """Where one of the words stands."""
         return self._text.span(*self._word_places[number])
@@ -78,6 +93,16 @@ class Reading:
         return [match.span() for match in _WORD.finditer(self._text.normal)]
 
 
+class Reader(Protocol):
+    """Whoever reads texts by rules. There are two: in Python, the reference, and compiled."""
+
+    def languages(self, conversations: Sequence[Sequence[str]]) -> list[list[Detected]]:
+        """The language of each message of each conversation."""
+
+    def read(self, messages: Sequence[Message]) -> list[Reading]:
+        """The reading of each message; one whose language has no rules has no hits."""
+
+
 def read_without_rules(text: str, language: str) -> Reading:
     """A text with its sentences and words, for those who look for nothing in it."""
-    return Reading(Text(text, language_of(language)))
+    return Reading(text, language_of(language), "declared")

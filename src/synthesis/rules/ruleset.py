@@ -10,16 +10,19 @@ import msgspec
 
 from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.rules.cache import cached_pack, cached_patterns
+from synthesis.rules.cache import cached_pack, cached_patterns, cached_program
 from synthesis.rules.detection import Detector, neighbours
-from synthesis.rules.language import UNDETERMINED, language_of
+from synthesis.rules.language import UNDETERMINED, Language, language_of
 from synthesis.rules.loader import language_folders, load_pack
 from synthesis.rules.matcher import Matcher
+from synthesis.rules.native.library import library
+from synthesis.rules.native.program import Program, program
+from synthesis.rules.native.reader import NativeReader
 from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
-from synthesis.rules.reading import Hit, Message, Reading
+from synthesis.rules.python_reader import PythonReader
+from synthesis.rules.reading import Message, Reader, Reading
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
-from synthesis.rules.text import Text
 
 COMMON = 250  # words of a pack's list for detection, which begins with the most common ones: poor keys for patterns
 
@@ -75,28 +78,32 @@ class RuleSet:
         key = (language, where, signals)
         if key not in self._matchers:
             pack = self.packs[language]
-            rules = [rule for rule in pack.rules if self._is_wanted(rule, where, signals)]
-            spaced = language_of(language).spaced
+            rules, spaced = self.wanted(*key), language_of(language).spaced
             self._matchers[key] = Matcher(rules, pack.guards, self.patterns(language), spaced=spaced)
         return self._matchers[key]
 
     def read(self, messages: Sequence[Message]) -> list[Reading]:
         """The reading of each message; one whose language has no rules has no hits."""
-        texts = [self._text(message) for message in messages]
-        hits: list[Sequence[Hit]] = [()] * len(texts)
-        waiting: dict[tuple[str, str, frozenset[str] | None], list[int]] = defaultdict(list)
-        for number, (message, text) in enumerate(zip(messages, texts, strict=True)):
-            if text.normal and text.language.code != UNDETERMINED:
-                waiting[text.language.code, message.where, message.signals].append(number)
-        for key, numbers in waiting.items():
-            found = self.matcher(*key).scan([texts[number] for number in numbers])
-            for number, its_hits in zip(numbers, found, strict=True):
-                hits[number] = its_hits
-        return list(map(Reading, texts, hits))
+        return self.reader.read(messages)
 
-    def _text(self, message: Message) -> Text:
+    @cached_property
+    def reader(self) -> Reader:
+        """The compiled reader where there is one, else Python's."""
+        compiled = library()
+        return NativeReader(self, compiled) if compiled else PythonReader(self)
+
+    def program(self, language: str) -> Program:
+        """What the compiled reader runs for a language."""
+        return self._patterns.program(language)
+
+    def language_of(self, message: Message) -> tuple[Language, str]:
+        """The language in which a message is read, and how that was decided."""
         code, how = message.language or self.detector.detect(message.text)
-        return Text(message.text, language_of(code if code in self.packs else UNDETERMINED), how)
+        return language_of(code if code in self.packs else UNDETERMINED), how
+
+    def wanted(self, language: str, where: str, signals: frozenset[str] | None) -> list[Rule]:
+        """The rules for one side and some signals (None: all)."""
+        return [rule for rule in self.packs[language].rules if self._is_wanted(rule, where, signals)]
 
     def _is_wanted(self, rule: Rule, where: str, signals: frozenset[str] | None) -> bool:
         return self._signals[rule.signal].where == where and (signals is None or rule.signal in signals)
@@ -122,6 +129,7 @@ class PatternStore:
         self._signals = signals
         self._layers: dict[str, list[tuple[Pack, str, Path]]] = defaultdict(list)
         self._ready: dict[str, dict[str, PreparedPattern]] = {}
+        self._programs: dict[str, Program] = {}
 
     def add(self, pack: Pack, key: str, folder: Path) -> None:
         self._layers[pack.language].append((pack, key, folder))
@@ -139,6 +147,26 @@ class PatternStore:
                 ready = new | ready
             self._ready[language] = ready
         return self._ready[language]
+
+    def program(self, language: str) -> Program:
+        """All rules of a language for the compiled reader, those too that a set of rules leaves out."""
+        if language not in self._programs:
+            keys = "".join(key for _, key, _ in self._layers[language])
+            key = hashlib.sha256(keys.encode()).hexdigest()[:32]
+            self._programs[language] = cached_program(key, partial(self._program, language))
+        return self._programs[language]
+
+    def _program(self, language: str) -> Program:
+        pack: Pack | None = None
+        lists_of: dict[str, WordLists] = {}
+        for layer, _, _ in self._layers[language]:
+            pack = _on_top(pack, layer)
+            lists = WordLists(layer.lists)
+            lists_of = dict.fromkeys(layer.patterns(), lists) | lists_of
+        assert pack is not None
+        spaced = language_of(language).spaced
+        matcher = Matcher(pack.rules, pack.guards, self.of(language), spaced=spaced)
+        return program(language_of(language), matcher, lists_of)
 
     def _prepared(self, pack: Pack, folder: Path, known: frozenset[str]) -> dict[str, PreparedPattern]:
         language, lists = language_of(pack.language), WordLists(pack.lists)

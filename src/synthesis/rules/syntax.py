@@ -40,14 +40,20 @@ class WordLists:
     def __init__(self, words: Mapping[str, Sequence[str]] | None = None) -> None:
         self._words = words or {}
         self._nodes: dict[str, Node] = {}
+        self._ids: set[int] = set()  # of the nodes, which live as long as this
 
     def __contains__(self, name: str) -> bool:
         return name in self._words
+
+    def is_list(self, node: Node) -> bool:
+        """Whether a tree is all of a list."""
+        return id(node) in self._ids
 
     def node(self, name: str, within: tuple[str, ...]) -> Node:
         if name not in self._nodes:
             options = (_Parser(normalise_pattern(word), self, within).whole() for word in self._words[name])
             self._nodes[name] = Choice(tuple(options))
+            self._ids.add(id(self._nodes[name]))
         return self._nodes[name]
 
 

@@ -152,7 +152,7 @@ class ReportWorker:
         with self._writer(block, "results") as results, self._writer(block, "failures") as failures:
             for result in found:
                 if self._spec.shows(result):
-                    results.write(result.to_dict())
+                    results.write(result.to_record())
                 if result.outcome == FAIL:
                     failures.write(failure_of(result))
 

@@ -42,7 +42,7 @@ class Evaluator:
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
-        messages = [list(self._messages(case)) for case in cases]
+        messages = list(self._messages(cases))
         read = iter(self.rules.read([message for own in messages for message in own]))
         readings = [list(islice(read, len(own))) for own in messages]
         self._read_further(messages, readings)
@@ -86,19 +86,24 @@ class Evaluator:
         called = (check for check in self._alerting if check.name not in asked and calls_for(check, exchanges))
         return next((self._check(check, exchanges) for check in called), None)
 
-    def _messages(self, case: Case) -> Iterator[Message]:
-        """The texts of a case in the order in which its exchanges take their readings."""
-        if case.problem is None:
-            signals, texts = signals_read(case.checks, self.profile), list(chain.from_iterable(case.exchanges))
-            for text, where, language in zip(texts, cycle(("user", "assistant")), self._languages(case, texts)):
-                yield Message(text, where, signals, language)
+    def _messages(self, cases: Sequence[Case]) -> Iterator[list[Message]]:
+        """For each case its texts, in the order in which its exchanges take their readings."""
+        texts = [list(chain.from_iterable(case.exchanges)) if case.problem is None else [] for case in cases]
+        for case, own, languages in zip(cases, texts, self._languages(cases, texts), strict=True):
+            signals = signals_read(case.checks, self.profile)
+            sided = zip(own, cycle(("user", "assistant")), languages)
+            yield [Message(text, where, signals, language) for text, where, language in sided]
 
-    def _languages(self, case: Case, texts: Sequence[str]) -> Sequence[Detected]:
-        """The declared language of all its texts, else what the conversation tells."""
-        declared = case.lang or self._language
-        if declared:
-            return [Detected(primary(declared), "declared")] * len(texts)
-        return self.rules.detector.conversation(texts)
+    def _languages(self, cases: Sequence[Case], texts: Sequence[list[str]]) -> Iterator[Sequence[Detected]]:
+        """The declared language of all texts of a case, else what the conversation tells."""
+        undeclared = [own for case, own in zip(cases, texts, strict=True) if own and not self._declared(case)]
+        told = iter(self.rules.reader.languages(undeclared))
+        for case, own in zip(cases, texts, strict=True):
+            declared = self._declared(case)
+            yield [Detected(primary(declared), "declared")] * len(own) if declared else next(told) if own else ()
+
+    def _declared(self, case: Case) -> str | None:
+        return case.lang or self._language
 
     def _exchanges(self, case: Case, readings: Iterator[Reading]) -> list[Exchange]:
         if case.problem is not None:
@@ -143,8 +148,9 @@ def _unreadable(check: Check, exchange: Exchange) -> str | None:
     """The side that a check must read and cannot: the reply, or the user's message where the check rests on it."""
     if exchange.assistant.language.code == UNDETERMINED:
         return "reply"
-    reads_user = any(signal.where == "user" for signal in check.signals)
-    return "user's message" if reads_user and exchange.user.language.code == UNDETERMINED else None
+    if exchange.user.language.code != UNDETERMINED:
+        return None
+    return "user's message" if any(signal.where == "user" for signal in check.signals) else None
 
 
 def _languages(exchanges: Sequence[Exchange]) -> dict[str, str]:

@@ -1,0 +1,132 @@
+"""The compiled reader against the Python one: random rules on their own words, and programs with damaged numbers."""
+
+import random
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from campaign.forked import in_child
+from campaign.random_rules import random_pattern
+from campaign.spelling import spelled
+from campaign.tally import Attempt, Broken, Budget, Kind, Setting
+from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cost import cost
+from synthesis.rules.language import LANGUAGES
+from synthesis.rules.matcher import Matcher
+from synthesis.rules.native.characters import VERSION, character_tables
+from synthesis.rules.native.library import DONE, HEAD, Library, NativeReaderError, encoded, flat, library, numbers_of
+from synthesis.rules.native.program import program
+from synthesis.rules.native.sections import NUMBER
+from synthesis.rules.pattern import prepare as prepare_pattern
+from synthesis.rules.schema import GuardRule, Rule
+from synthesis.rules.syntax import PatternError, WordLists, parse
+from synthesis.rules.text import Text
+
+LIMIT = 30
+DEAREST = 20_000  # steps: a pattern that takes long in Python only shortens the campaign
+MARKS = [" ", ". ", "? ", ", ", "\n", "\n- ", "'", '"', "\u200b", "*", "\ud800", "é", "१", "。"]
+
+
+@contextmanager
+def prepare(setting: Setting) -> Iterator[Attempt]:  # noqa: ARG001
+    compiled = library()
+    tables = cached_bytes(f"characters-{VERSION}", character_tables)
+
+    def attempt(chance: random.Random, number: int, folder: Path) -> None:  # noqa: ARG001
+        if compiled is None:
+            raise Broken("the compiled reader is not built: run `make dev` with cargo at hand")
+        seed = chance.random()
+        in_child(lambda: _compare(compiled, tables, random.Random(seed)), LIMIT)
+
+    yield attempt
+
+
+def _compare(compiled: Library, tables: bytes, chance: random.Random) -> None:
+    language = LANGUAGES[chance.choice(["en", "hi", "ja"])]
+    sources = [source for source in (random_pattern(chance) for _ in range(6)) if _is_usable(source)]
+    if len(sources) < 2:
+        return
+    lists = WordLists()
+    prepared = {source: prepare_pattern(source, language, lists) for source in sources}
+    guard = GuardRule("g", before=(sources[-1],), after=(sources[0],), sentence=tuple(sources[2:3]), quoted=True)
+    rules = [
+        _rule("plain", *sources),
+        _rule("guarded", *sources, guards=("g",)),
+        _rule("list", label="l", list_items=2),
+    ]
+    matcher = Matcher(rules, {"g": guard}, prepared, spaced=language.spaced)
+    numbers = program(language, matcher, dict.fromkeys(prepared, lists)).numbers
+    texts = [_text(sources, chance) for _ in range(4)]
+    characters = compiled.make("characters", *flat(tables))
+    expected = matcher.scan([Text(text, language) for text in texts])
+    for text, hits in zip(texts, expected, strict=True):
+        answer = _read(compiled, characters, numbers, text)
+        found = list(zip(*(iter(answer[HEAD : HEAD + answer[1] * 4]),) * 4, strict=True))
+        wanted = [(("guarded", "list", "plain").index(hit.rule.id.split(".")[-1]), hit.start, hit.end) for hit in hits]
+        order = (2, 0, 1)  # the numbers of the rules in the program are those of the list above
+        native = [(order[rule], start, end) for rule, _, start, end in found]
+        if answer[0] == DONE and native != wanted:
+            raise Broken(f"{sources!r} on {text!r}: {native} and not {wanted}")
+    _damage(compiled, characters, numbers, texts[0], chance)
+
+
+def _damage(compiled: Library, characters: object, numbers: bytes, text: str, chance: random.Random) -> None:
+    """A damaged program is refused or gives some answer; anything else would end this process."""
+    for _ in range(20):
+        damaged = array(NUMBER, numbers)
+        for _ in range(chance.choice([1, 1, 3])):
+            damaged[chance.randrange(len(damaged))] = chance.choice(
+                [0, 1, 5, 13, 0xFFFF, 0xFFFFFFFF, chance.getrandbits(32)]
+            )
+        try:
+            _read(compiled, characters, damaged.tobytes(), text)
+        except NativeReaderError:
+            continue
+
+
+def _read(compiled: Library, characters: object, numbers: bytes, text: str) -> list[int]:
+    matcher = compiled.make("matcher", characters, *flat(numbers))
+    selection = compiled.make("select", matcher, *numbers_of([0, 1, 2]), keep=(matcher,))
+    return compiled.call("read", characters, matcher, selection, *encoded([text]))
+
+
+def _rule(name: str, *patterns: str, label: str = "", list_items: int = 0, guards: tuple[str, ...] = ()) -> Rule:
+    texts = {"en": "x"}
+    return Rule(
+        f"agency.negative.{name}",
+        "en",
+        "g",
+        texts,
+        texts,
+        patterns,
+        None,
+        list_items=list_items,
+        label=label,
+        guards=guards,
+    )
+
+
+def _is_usable(source: str) -> bool:
+    try:
+        return cost(parse(source)) <= DEAREST
+    except (PatternError, RecursionError):
+        return False
+
+
+def _text(sources: list[str], chance: random.Random) -> str:
+    parts: list[str] = []
+    for _ in range(chance.randint(1, 6)):
+        words = spelled(parse(chance.choice(sources)), chance)[:300]
+        cut = chance.randrange(len(words) + 1)
+        parts += [words[:cut] if chance.random() < 0.3 else words, chance.choice(MARKS)]
+    return "".join(parts)
+
+
+KIND = Kind(
+    "native-reader",
+    "random rules and damaged programs in the compiled reader",
+    prepare,
+    quick=Budget(1500, 120),
+    full=Budget(50_000, 3600),
+)

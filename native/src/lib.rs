@@ -1,0 +1,19 @@
+//! The native reader: what `rules/matcher.py` does in Python, for many texts in one call.
+//!
+//! Python stays the reference. Its packs come as flat arrays of numbers, which are checked when they are loaded; its
+//! texts come as code points. Hits go back as numbers. All `unsafe` code of the crate is in `boundary`.
+
+#![deny(unsafe_code)]
+
+mod boundary;
+pub mod characters;
+mod code;
+mod cosine;
+mod detection;
+mod input;
+mod machine;
+pub mod matcher;
+mod required;
+mod rules;
+mod sentences;
+mod text;

@@ -1,0 +1,280 @@
+"""Reading by the compiled reader: many texts in one call, and Python for what it declines."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache, cached_property
+from itertools import islice
+from typing import NamedTuple, Protocol
+
+from synthesis.cancellation import checkpoint
+from synthesis.errors import shorten
+from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cosine import cosine
+from synthesis.rules.detection import Detected
+from synthesis.rules.language import UNDETERMINED, Language
+from synthesis.rules.native.characters import VERSION, character_tables
+from synthesis.rules.native.languages import HOW, codes_of, detection_program
+from synthesis.rules.native.library import (
+    DONE,
+    HEAD,
+    NOT_REACHED,
+    Handle,
+    Library,
+    NativeReaderError,
+    encoded,
+    flat,
+    numbers_of,
+)
+from synthesis.rules.native.program import Program
+from synthesis.rules.python_reader import PythonReader, Rules
+from synthesis.rules.reading import Hit, Message, Reading
+from synthesis.rules.schema import Rule
+from synthesis.rules.text import Span
+
+HIT = 4  # numbers of each hit in an answer: its rule and wording, start and end
+Key = tuple[str, str, frozenset[str] | None]  # language, side, signals
+
+
+class NativeRules(Rules, Protocol):
+    """What it must know of the rules in force."""
+
+    def program(self, language: str) -> Program: ...
+
+    def wanted(self, language: str, where: str, signals: frozenset[str] | None) -> list[Rule]: ...
+
+
+class NativeReading(Reading):
+    """A reading whose sentences are in an answer of the compiled reader, and its likeness in that of its batch."""
+
+    __slots__ = ("answer", "batch", "first", "last", "number")
+
+    answer: list[int]
+    first: int  # of the numbers of its sentences in the answer
+    last: int
+    batch: "_Batch"
+    number: int  # in the batch
+
+    @cached_property
+    def sentences(self) -> list[Span]:
+        numbers = self.answer[self.first : self.last]
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+    def cosine_with(self, other: Reading) -> float:
+        is_pair = isinstance(other, NativeReading) and other.batch is self.batch and other.number == self.number - 1
+        known = self.batch.cosines[self.number // 2] if is_pair and self.number % 2 else None
+        return super().cosine_with(other) if known is None else known
+
+
+class _Batch:
+    """Messages that were read together: a message and its reply stand side by side."""
+
+    def __init__(self, reader: "NativeReader", messages: Sequence[Message]) -> None:
+        self._reader = reader
+        self._messages = messages
+
+    @cached_property
+    def cosines(self) -> list[float | None]:
+        """How alike every two neighbours are; None where Python must say. All at once, when the first is asked for."""
+        return self._reader.cosines([message.text for message in self._messages])
+
+
+class _Selection(NamedTuple):
+    """The rules of one side and some signals, and what the numbers of hits mean."""
+
+    matcher: Handle
+    handle: Handle
+    rules: Sequence[Rule | None]  # by the numbers of the program
+    wordings: Sequence[str]  # of patterns, then of rules that are found by a sentence or a list
+
+
+class _Part(NamedTuple):
+    """Messages that are read in one call."""
+
+    numbers: list[int]  # among all messages
+    messages: list[Message]
+    languages: list[tuple[Language, str]]
+
+    def behind(self, place: int) -> "_Part":
+        return _Part(self.numbers[place:], self.messages[place:], self.languages[place:])
+
+
+class NativeReader:
+    """Reads messages in batches, each language, side and choice of signals in one call."""
+
+    def __init__(self, rules: NativeRules, library: Library) -> None:
+        self._rules = rules
+        self._library = library
+        self._python = PythonReader(rules)
+        self._matchers: dict[str, Handle] = {}
+        self._selections: dict[Key, _Selection] = {}
+        self._refused: set[str] = set()  # languages whose program could not be loaded
+        self.declined = 0  # texts that were left to Python, so far
+
+    def languages(self, conversations: Sequence[Sequence[str]]) -> list[list[Detected]]:
+        """The language of each message of each conversation; where they differ, Python weighs them together."""
+        texts = [text for conversation in conversations for text in conversation]
+        detector, known = self._detector
+        try:
+            answer = self._library.call("detect", self._characters, detector, *encoded(texts))
+        except NativeReaderError as error:
+            warnings.warn(f"{error}; Python detects the languages", stacklevel=2)
+            return self._python.languages(conversations)
+        found = iter([known.get(pair) for pair in zip(answer[::2], answer[1::2], strict=True)])
+        return [self._agreed(texts, list(islice(found, len(texts)))) for texts in conversations]
+
+    def _agreed(self, texts: Sequence[str], alone: list[Detected | None]) -> list[Detected]:
+        agreed = [detected for detected in alone if detected is not None]
+        if len(agreed) == len(texts) and all(detected.language == agreed[0].language for detected in agreed):
+            return agreed
+        return self._rules.detector.conversation(texts)
+
+    @cached_property
+    def _detector(self) -> tuple[Handle, dict[tuple[int, int], Detected]]:
+        """The detector inside the library, and what its answers mean."""
+        detector = self._rules.detector
+        handle = self._library.make("detector", *flat(detection_program(detector)))
+        codes = enumerate(codes_of(detector))
+        return handle, {(number, how): Detected(code, HOW[how]) for number, code in codes for how in range(len(HOW))}
+
+    def cosines(self, texts: Sequence[str]) -> list[float | None]:
+        """How alike the first and second text are, the third and fourth, and so on; None where Python must say."""
+        try:
+            answer = iter(self._library.call("compare", self._characters, *encoded(texts)))
+        except NativeReaderError as error:
+            warnings.warn(f"{error}; Python compares {len(texts)} texts", stacklevel=2)
+            return [None] * (len(texts) // 2)
+        return [_cosine(*counted) for counted in zip(answer, answer, answer, answer, strict=True)]
+
+    def read(self, messages: Sequence[Message]) -> list[Reading]:
+        """The reading of each message; one whose language has no rules has no hits."""
+        readings: dict[int, Reading] = {}
+        batch = _Batch(self, messages)
+        parts: dict[Key, _Part] = defaultdict(lambda: _Part([], [], []))
+        for number, message in enumerate(messages):
+            language, how = self._rules.language_of(message)
+            if message.text and language.code != UNDETERMINED:
+                part = parts[language.code, message.where, message.signals]
+                part.numbers.append(number)
+                part.messages.append(message)
+                part.languages.append((language, how))
+            else:
+                readings[number] = Reading(message.text, language, how)
+        for key, part in parts.items():
+            self._read_part(key, part, batch, readings)
+        return [readings[number] for number in range(len(messages))]
+
+    def _read_part(self, key: Key, part: _Part, batch: _Batch, readings: dict[int, Reading]) -> None:
+        """Read in as many calls as it takes: a call returns when it has taken its share of time."""
+        while part.numbers:
+            checkpoint()
+            selection = self._selection(key)
+            if selection is None:
+                self._decline(part, range(len(part.numbers)), readings)
+                return
+            try:
+                answer = self._answer(selection, [message.text for message in part.messages])
+            except NativeReaderError as error:
+                beginnings = ", ".join(repr(shorten(message.text, 30)) for message in part.messages[:3])
+                warnings.warn(f"{error} (on {len(part.messages)} texts: {beginnings}); Python reads them", stacklevel=2)
+                self._decline(part, range(len(part.numbers)), readings)
+                return
+            reached = self._take(selection, answer, part, batch, readings)
+            part = part.behind(reached)
+
+    def _answer(self, selection: _Selection, texts: Sequence[str]) -> list[int]:
+        return self._library.call("read", self._characters, selection.matcher, selection.handle, *encoded(texts))
+
+    def _take(
+        self, selection: _Selection, answer: list[int], part: _Part, batch: _Batch, readings: dict[int, Reading]
+    ) -> int:
+        """Turn an answer into readings; returns how many texts were reached."""
+        count = len(part.numbers)
+        status, hits, sentences = (answer[place : count * HEAD : HEAD] for place in range(3))
+        hit_at = count * HEAD
+        sentence_at = hit_at + sum(hits) * HIT
+        declined: list[int] = []
+        for place, (number, message, (language, how)) in enumerate(zip(*part, strict=True)):
+            if status[place] == DONE:
+                hit_end, sentence_end = hit_at + hits[place] * HIT, sentence_at + sentences[place] * 2
+                found = _hits(selection, message.text, answer[hit_at:hit_end]) if hits[place] else ()
+                reading = NativeReading(message.text, language, how, found)
+                reading.answer, reading.first, reading.last = answer, sentence_at, sentence_end
+                reading.batch, reading.number = batch, number
+                reading.anchor = answer[place * HEAD + 3], answer[place * HEAD + 4]
+                readings[number] = reading
+                hit_at, sentence_at = hit_end, sentence_end
+            elif status[place] == NOT_REACHED:
+                self._decline(part, declined, readings)
+                return place
+            else:
+                declined.append(place)
+        self._decline(part, declined, readings)
+        return count
+
+    def _decline(self, part: _Part, places: Sequence[int], readings: dict[int, Reading]) -> None:
+        """Let Python read some of the texts."""
+        if places:
+            self.declined += len(places)
+            messages = [
+                part.messages[place]._replace(
+                    language=Detected(part.languages[place][0].code, part.languages[place][1])
+                )
+                for place in places
+            ]
+            for place, reading in zip(places, self._python.read(messages), strict=True):
+                readings[part.numbers[place]] = reading
+
+    def _selection(self, key: Key) -> _Selection | None:
+        """What a side is read with; None for a language whose program was refused, which is said once."""
+        if key[0] in self._refused:
+            return None
+        try:
+            return self._selected(key)
+        except NativeReaderError as error:
+            self._refused.add(key[0])
+            warnings.warn(f"{error} (the program of '{key[0]}'); Python reads these texts", stacklevel=2)
+            return None
+
+    def _selected(self, key: Key) -> _Selection:
+        if key not in self._selections:
+            language = key[0]
+            program = self._rules.program(language)
+            if language not in self._matchers:
+                content = flat(program.numbers)
+                self._matchers[language] = self._library.make("matcher", self._characters, *content)
+            matcher = self._matchers[language]
+            wanted = {rule.id: rule for rule in self._rules.wanted(*key)}
+            numbers = [number for number, rule_id in enumerate(program.rules) if rule_id in wanted]
+            handle = self._library.make("select", matcher, *numbers_of(numbers), keep=(matcher,))
+            rules = [wanted.get(rule_id) for rule_id in program.rules]
+            wordings = [*program.wordings, *(rule.source if rule else "" for rule in rules)]
+            self._selections[key] = _Selection(matcher, handle, rules, wordings)
+        return self._selections[key]
+
+    @property
+    def _characters(self) -> Handle:
+        return _characters(self._library)
+
+
+@cache
+def _characters(library: Library) -> Handle:
+    """What is known about characters; one for all readers."""
+    return library.make("characters", *flat(cached_bytes(f"characters-{VERSION}", character_tables)))
+
+
+def _cosine(shared: int, left: int, right: int, told: int) -> float | None:
+    if told > 1:
+        return None
+    if not left or not right:
+        return 0.0
+    return 1.0 if told else cosine(shared, left, right)
+
+
+def _hits(selection: _Selection, text: str, numbers: list[int]) -> list[Hit]:
+    rules, wordings, new = selection.rules, selection.wordings, tuple.__new__
+    columns = zip(numbers[::HIT], numbers[1::HIT], numbers[2::HIT], numbers[3::HIT], strict=True)
+    # As `Hit(...)` makes them, in half the time: there are many.
+    return [
+        new(Hit, (rules[rule], wordings[wording], start, end, text[start:end])) for rule, wording, start, end in columns
+    ]
