@@ -120,8 +120,9 @@ def _alpha(agreement: "Agreement") -> str:
     """`alpha 0.62 (0.12 to 0.91)`."""
     if agreement.alpha is None:
         return f"not defined: {agreement.reason}"
-    interval = agreement.interval
-    return f"alpha {agreement.alpha:.2f}" + (f" ({interval[0]:.2f} to {interval[1]:.2f})" if interval else "")
+    if agreement.interval is None:
+        return f"alpha {agreement.alpha:.2f} ({agreement.reason or 'no interval'})"
+    return f"alpha {agreement.alpha:.2f} ({agreement.interval[0]:.2f} to {agreement.interval[1]:.2f})"
 
 
 def _rate(rate: "Rate") -> str:

@@ -20,6 +20,7 @@ from synthesis.report.judged.run import NOT_VALIDATED, JudgedSample, Rate, axis_
 from synthesis.report.plain import count
 
 FORMAT = 1
+FEWEST_FOR_INTERVAL = 6  # so few samples have so few resamples that the interval would look surer than it is
 
 
 def lower_median(scores: Sequence[int]) -> int:
@@ -142,15 +143,22 @@ def _judge(
 def _axis(name: str, pass_at: int, samples: Sequence[PanelSample]) -> PanelAxis:
     medians = Counter(sample.median[name] for sample in samples)
     units = [tuple(sorted(scores[name] for scores in sample.scores.values())) for sample in samples]
-    alpha = alpha_of_counts(Counter(units))
-    same = "all judges gave the same score throughout: agreement cannot be told from chance"
     return PanelAxis(
         name=name,
         pass_at=pass_at,
         mean_of_medians=sum(medians.elements()) / len(samples),
         medians={f"score{score}": medians[score] for score in SCORES},
-        agreement=Agreement(alpha, bootstrap_interval(units, alpha_of_counts), same if alpha is None else ""),
+        agreement=_agreement(units),
     )
+
+
+def _agreement(units: Sequence[tuple[int, ...]]) -> Agreement:
+    alpha = alpha_of_counts(Counter(units))
+    if alpha is None:
+        return Agreement(None, None, "all judges gave the same score throughout, which cannot be told from chance")
+    if len(units) < FEWEST_FOR_INTERVAL:
+        return Agreement(alpha, None, f"no interval for fewer than {FEWEST_FOR_INTERVAL} samples")
+    return Agreement(alpha, bootstrap_interval(units, alpha_of_counts))
 
 
 def _rate(samples: Sequence[PanelSample], holds: Callable[[PanelSample], bool]) -> Rate:

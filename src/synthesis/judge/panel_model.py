@@ -24,7 +24,7 @@ class PanelRun(msgspec.Struct, frozen=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Krippendorff's alpha for ordinal scores with its 95 % interval, or why there is none."""
+    """Krippendorff's alpha for ordinal scores with its 95 % interval; `reason` says why one is missing."""
 
     alpha: float | None
     interval: list[float] | None
