@@ -13,7 +13,7 @@ from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.journal.lines import Identity
 from synthesis.judge.panel import build_panel, lower_median
 from synthesis.judge.panel_model import PanelRun
-from synthesis.judge.statistics import alpha_of_counts, bootstrap_interval
+from synthesis.judge.statistics import alpha_of_counts, bootstrap_interval, krippendorff_alpha_ordinal
 from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, SavedScore
 
 # K. Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", example C: four observers, missing data.
@@ -91,6 +91,13 @@ def test_the_interval_is_over_samples_seeded_and_the_same_in_any_order():
     assert high - low < 0.6
     narrow = bootstrap_interval(units * 16, alpha_of_counts)  # sixteen times the samples: a quarter of the width
     assert (high - low) / (narrow[1] - narrow[0]) == pytest.approx(4, rel=0.2)
+
+
+def test_alpha_is_the_same_to_the_last_digit_in_any_order():
+    scores = random.Random(5)
+    units = [tuple(sorted(scores.choices(range(1, 6), k=4))) for _ in range(60)]
+    found = {krippendorff_alpha_ordinal(scores.sample(units, len(units))) for _ in range(50)}
+    assert len(found) == 1
 
 
 def test_agreement_without_variation_is_undefined_with_a_reason():

@@ -10,6 +10,7 @@ from synthesis.cli import exits
 from synthesis.cli.judge_options import run_journal, run_root, stored_run
 from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
+from synthesis.report.plain import count
 
 if TYPE_CHECKING:
     from synthesis.judge.panel_model import Agreement, Panel, PanelJudge, PanelSample
@@ -57,7 +58,7 @@ def _write(found: "Panel", path: Path) -> None:
 
 
 def _text(found: "Panel") -> Iterator[str]:
-    yield f"Panel of {len(found.judges)} judges, rubric {found.rubric}: {len(found.samples)} samples"
+    yield f"Panel of {len(found.judges)} judges, rubric {found.rubric}: {count(len(found.samples), 'sample')}"
     width = max(len(judge.run) for judge in found.judges)
     for judge in found.judges:
         yield f"  {judge.run:<{width}}  {judge.judge}: {_means(judge)}, passed {_rate(judge.passed)}"
@@ -68,14 +69,14 @@ def _text(found: "Panel") -> Iterator[str]:
     yield f"  {'divided':<14} {_rate(found.split)}: some judges let it pass, others do not"
     if found.differ_most:
         yield ""
-        yield f"The judges differ on {len(found.differ_most)} samples, most on:"
+        yield f"The judges differ on {count(len(found.differ_most), 'sample')}, most on:"
         yield from (f"  {sample.query_log_id}: {_scores(sample)}{_question(sample)}" for sample in _shown(found))
 
 
 def _markdown(found: "Panel") -> Iterator[str]:
     from synthesis.report.markdown import plain_words as words
 
-    yield f"### Panel of {len(found.judges)} judges: {len(found.samples)} samples, rubric {words(found.rubric)}"
+    yield f"### Panel of {len(found.judges)} judges: {count(len(found.samples), 'sample')}, rubric {words(found.rubric)}"
     yield from ("", "| run | judge | mean scores | passed |", "| --- | --- | --- | --- |")
     for judge in found.judges:
         yield f"| {words(judge.run)} | {words(judge.judge)} | {words(_means(judge))} | {_rate(judge.passed)} |"
@@ -84,7 +85,7 @@ def _markdown(found: "Panel") -> Iterator[str]:
     yield from (f"| {words(axis.name)} | {_alpha(axis.agreement)} |" for axis in found.axes)
     yield from ("", f"Divided on passing: {_rate(found.split)}.")
     if found.differ_most:
-        yield from ("", f"They differ on {len(found.differ_most)} samples, most on:", "")
+        yield from ("", f"They differ on {count(len(found.differ_most), 'sample')}, most on:", "")
         yield from (f"- {words(sample.query_log_id)}: {words(_scores(sample))}" for sample in _shown(found))
 
 
