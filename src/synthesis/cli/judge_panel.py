@@ -76,7 +76,8 @@ def _text(found: "Panel") -> Iterator[str]:
 def _markdown(found: "Panel") -> Iterator[str]:
     from synthesis.report.markdown import plain_words as words
 
-    yield f"### Panel of {len(found.judges)} judges: {count(len(found.samples), 'sample')}, rubric {words(found.rubric)}"
+    samples = count(len(found.samples), "sample")
+    yield f"### Panel of {len(found.judges)} judges: {samples}, rubric {words(found.rubric)}"
     yield from ("", "| run | judge | mean scores | passed |", "| --- | --- | --- | --- |")
     for judge in found.judges:
         yield f"| {words(judge.run)} | {words(judge.judge)} | {words(_means(judge))} | {_rate(judge.passed)} |"
