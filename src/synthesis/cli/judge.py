@@ -11,6 +11,7 @@ from synthesis.cli import exits
 from synthesis.cli.judge_interruption import run_interruptible
 from synthesis.cli.judge_options import evaluation_options, read_inputs, run_journal, run_root, stored_run
 from synthesis.cli.judge_output import calibration_lines, estimate_lines, status_lines, summary_lines
+from synthesis.cli.judge_panel import panel
 from synthesis.cli.judge_progress import Reporter
 from synthesis.cli.saving import Saving, saving_options
 from synthesis.cli.terminal import safe
@@ -28,6 +29,9 @@ def judge() -> None:
 
     What is judged is stored at once; the same command resumes where it stopped and pays for nothing twice.
     """
+
+
+judge.add_command(panel)
 
 
 @judge.command()

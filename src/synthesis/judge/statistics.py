@@ -5,12 +5,13 @@ Where a figure is not defined (nothing to count, no variation) the answer is Non
 
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 Interval = list[float]  # low, high; a list, as JSON has it
-Value = TypeVar("Value", int, float, tuple[int, int])
+Value = TypeVar("Value", int, float, tuple[int, int], tuple[int, ...])
 
 Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
 RESAMPLES = 2000
@@ -115,27 +116,45 @@ def krippendorff_alpha_ordinal(units: Iterable[Sequence[int]]) -> float | None:
 
     None when no unit has two scores, or when all scores are the same.
     """
-    rated = [Counter(unit) for unit in units if len(unit) > 1]
-    totals = sum(rated, Counter[int]())
-    pairs = [(low, high) for low in sorted(totals) for high in sorted(totals) if low < high]
+    return alpha_of_counts(Counter(tuple(sorted(unit)) for unit in units))
+
+
+def alpha_of_counts(units: Mapping[tuple[int, ...], int]) -> float | None:
+    """The same alpha, from the sorted scores of a unit -> how often: a bootstrap draws units of few kinds."""
+    totals, differing = Counter[int](), defaultdict[tuple[int, int], float](float)
+    for unit, count in sorted(units.items()):  # in this order, so that shuffled samples give the same last digit
+        if len(unit) < 2:
+            continue
+        for score in unit:
+            totals[score] += count
+        for pair, weight in _differing_pairs(unit):
+            differing[pair] += count * weight
+    given = sorted(score for score, count in totals.items() if count)
+    pairs = [(low, high) for low in given for high in given if low < high]
     distances = {pair: _ordinal_distance(*pair, totals) for pair in pairs}
     expected = sum(totals[low] * totals[high] * distance for (low, high), distance in distances.items())
     if not expected:
         return None
-    observed = sum(_disagreement(unit, distances) for unit in rated)
+    observed = sum(differing[pair] * distance for pair, distance in distances.items())
     return 1 - (totals.total() - 1) * observed / expected
+
+
+@lru_cache(maxsize=4096)  # a bootstrap asks for the same few units thousands of times
+def _differing_pairs(unit: tuple[int, ...]) -> tuple[tuple[tuple[int, int], float], ...]:
+    """How often two different scores meet in a unit, out of the other scores that each one could meet."""
+    counts = Counter(unit)
+    return tuple(
+        ((low, high), counts[low] * counts[high] / (len(unit) - 1))
+        for low in sorted(counts)
+        for high in sorted(counts)
+        if low < high
+    )
 
 
 def _ordinal_distance(low: int, high: int, totals: Mapping[int, int]) -> float:
     """Two scores are as far apart as there are scores between them in the data."""
     between = sum(count for score, count in totals.items() if low <= score <= high)
     return (between - (totals[low] + totals[high]) / 2) ** 2
-
-
-def _disagreement(unit: Counter[int], distances: Mapping[tuple[int, int], float]) -> float:
-    present = sorted(unit)
-    found = sum(unit[low] * unit[high] * distances[low, high] for low in present for high in present if low < high)
-    return found / (unit.total() - 1)
 
 
 def quadratic_weighted_kappa(pairs: Mapping[tuple[int, int], int]) -> float | None:

@@ -1,7 +1,7 @@
 """The pages, one module each. A module has `router = APIRouter(include_in_schema=False)`; this list makes it
 served, and `NAVIGATION` (layout.py) links to it."""
 
-from synthesis.server.pages import compare, judged, label, layout, login, reference, rules, run, runs, try_page
+from synthesis.server.pages import compare, judged, label, layout, login, panel, reference, rules, run, runs, try_page
 
 PAGE_ROUTERS = (
     try_page.router,
@@ -9,6 +9,7 @@ PAGE_ROUTERS = (
     run.router,
     compare.router,
     judged.router,
+    panel.router,
     label.router,
     rules.router,
     reference.router,
