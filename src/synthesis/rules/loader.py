@@ -7,7 +7,7 @@ A pack is checked in full before anything is evaluated.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,12 +43,10 @@ def load_pack(
         (read_yaml(path).mapping(("lists", "guards", "defaults", "rules")), str(path)) for path in pack_files(folder)
     ]
     lists = dict(inherited.lists) if inherited else {}
-    for section, _ in sections:
-        lists.update((name, words.texts()) for name, words in _entries(section, "lists"))
+    lists.update((name, words.texts()) for name, words in _entries_of_all(sections, "lists"))
     checker = _PatternChecker(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
     guards = dict(inherited.guards) if inherited else {}
-    for section, _ in sections:
-        guards.update((name, _guard(field, name, checker)) for name, field in _entries(section, "guards"))
+    guards.update((name, _guard(field, name, checker)) for name, field in _entries_of_all(sections, "guards"))
     reader = _RuleReader(language, signals, guards, checker)
     return Pack(
         language=language,
@@ -81,6 +79,17 @@ def _manifest(folder: Path) -> dict[str, Field]:
 def _entries(section: Mapping[str, Field], key: str) -> Iterable[tuple[str, Field]]:
     """The names and values of a mapping that may be absent."""
     return section[key].mapping().items() if key in section else ()
+
+
+def _entries_of_all(sections: Iterable[tuple[Mapping[str, Field], str]], key: str) -> Iterator[tuple[str, Field]]:
+    """The entries of all files of a pack. They share their names, so one that comes twice would hide the other."""
+    files: dict[str, str] = {}
+    for section, file in sections:
+        for name, field in _entries(section, key):
+            if name in files:
+                field.fail(f"'{name}' is also among the {key} of {Path(files[name]).name}: rename one of them")
+            files[name] = file
+            yield name, field
 
 
 def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
