@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from labelled import QUESTIONS, Judged
+from labelled import QUESTIONS, WITH_SOFT, Judged
 from protocol import POSITIVES_FOR_RECALL, SCORED, Confusion
 
 HEAD = """\
@@ -29,7 +29,7 @@ def counted(answers: Mapping[tuple[str, str, str], Sequence[Judged]], profile: s
     """The sources of every check and language that has enough positives in one of them."""
     found: dict[tuple[str, str], dict[str, list[Judged]]] = defaultdict(lambda: defaultdict(list))
     for (family, task, by), judged in answers.items():
-        if by == profile and family in QUESTIONS:
+        if by == profile and family in QUESTIONS and not task.endswith(WITH_SOFT):
             for one in judged:
                 if one.label == SCORED:
                     key = QUESTIONS[family][task].check, str(one.row.get("lang", "en"))

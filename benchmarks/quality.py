@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import faithfulness
-from labelled import QUESTIONS, SILENT, Figure, Judged, alarms, ask, figures
+from labelled import QUESTIONS, SILENT, Figure, Judged, alarms, ask, figures, file_of
 from measured import write_measured
 from protocol import LOOKS, READ, SCORED, Confusion, log_look, revision
 from reading import print_errors, rule_counts
@@ -48,7 +48,7 @@ def answers(options: argparse.Namespace, profile: str) -> Answers:
     evaluator, found = Evaluator(profile=profile, keep_text=False), Answers()
     for family, questions in QUESTIONS.items():
         for task, question in questions.items():
-            path = options.folder / family / f"{task}.jsonl"
+            path = file_of(options.folder, family, task)
             if wanted(options, family, task) and path.is_file() and question.check in checks():
                 found[family, task, profile] = ask(path, options.part, {task: question}, evaluator)[task]
     for family, (pattern, names) in SILENT.items():
@@ -69,7 +69,7 @@ def missing(options: argparse.Namespace) -> list[str]:
         for family, questions in QUESTIONS.items()
         for task, question in questions.items()
         if wanted(options, family, task)
-        and not ((path := options.folder / family / f"{task}.jsonl").is_file() and question.check in checks())
+        and not ((path := file_of(options.folder, family, task)).is_file() and question.check in checks())
     ]
 
 
