@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-AROUND = 400  # characters before and behind a quote that are kept with it
-OPENING = 800  # characters of a passage that are kept where a quote does not stand in it
+AROUND = 240  # characters before and behind a quote that are kept with it
+OPENING = 480  # characters of a passage that are kept where a quote does not stand in it
+LONGEST_WORD = 30  # characters; a part ends between words, in scripts that have spaces
 Claims = Sequence[Mapping[str, Any]]
 
 
@@ -16,9 +17,17 @@ def with_passages(claims: Sequence[dict[str, Any]], passages: Sequence[str]) -> 
 def _kept(claims: Claims, passages: Sequence[str]) -> Iterator[dict[str, Any]]:
     for number, text in enumerate(passages, 1):
         for start, end in _joined(_wanted(claims, number)):
-            part = text[start:end]
-            if part.strip():
-                yield {"passage": number, "start": start, "length": len(text), "text": part}
+            start, end = _word_start(text, start), _word_end(text, end)
+            if text[start:end].strip():
+                yield {"passage": number, "start": start, "length": len(text), "text": text[start:end]}
+
+
+def _word_start(text: str, start: int) -> int:
+    return next((at for at in range(start, max(0, start - LONGEST_WORD), -1) if text[at - 1].isspace()), start)
+
+
+def _word_end(text: str, end: int) -> int:
+    return next((at for at in range(end, min(len(text), end + LONGEST_WORD)) if text[at].isspace()), end)
 
 
 def _wanted(claims: Claims, number: int) -> list[tuple[int, int]]:
