@@ -135,9 +135,9 @@ def failure_analysis(records: Sequence[Record], rubric: Rubric, judge: str = "")
     categories: list[list[Category]] = []
     for axis in rubric.axes:
         found = {level: _of_level(spoken, axis, level) for level in _failing_levels(axis)}
-        categories.append([
-            Category(axis, level, len(members), axis_title(judge, axis.name)) for level, members in found.items()
-        ])
+        categories.append(
+            [Category(axis, level, len(members), axis_title(judge, axis.name)) for level, members in found.items()]
+        )
         analysis[f"by{camel(axis.name, capital=True)}Reason"] = {
             _key(level): _category(members, axis, level, len(failed)) for level, members in found.items()
         }

@@ -58,7 +58,9 @@ def test_quotes_are_word_for_word_through_markup_and_unusual_signs():
 
 
 def test_claims_on_courses_quote_the_skill_or_outcome_as_a_judge_reads_it():
-    claims = judged("STA210 covers confidence intervals. INF101 does not cover Python.", COURSES, ANALYST).details["claims"]
+    claims = judged("STA210 covers confidence intervals. INF101 does not cover Python.", COURSES, ANALYST).details[
+        "claims"
+    ]
     assert [(c["verdict"], c["passage"], c["quote"]) for c in claims] == [
         ("supported", 2, "Interpret confidence intervals"),
         ("contradicted", 1, "Python programming"),

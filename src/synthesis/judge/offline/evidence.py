@@ -29,9 +29,7 @@ def claim_verdict(support: Support, listed: bool) -> str:
     return SUPPORTED if is_supported(support, listed) else NOT_FOUND
 
 
-def _claim(
-    text: str, support: Support, span: Place | None, passages: Sequence[Original], verdict: str
-) -> CheckedClaim:
+def _claim(text: str, support: Support, span: Place | None, passages: Sequence[Original], verdict: str) -> CheckedClaim:
     number, found = support.passage, None
     if number is not None and verdict != NOT_FOUND:
         found = passages[number].locate(support.quote)

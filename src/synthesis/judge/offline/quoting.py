@@ -30,7 +30,8 @@ class Original:
             return None
         whole = (start for start in starts if self._is_whole(at[start], at[start + len(wanted) - 1]))
         start = next(whole, starts[0])  # scripts without spaces have no edges to go by
-        return self._with_signs(at[start], at[start + len(wanted) - 1])
+        first, last = self._with_signs(at[start], at[start + len(wanted) - 1])
+        return (first, last) if first < last else None
 
     @cached_property
     def _plain(self) -> str:

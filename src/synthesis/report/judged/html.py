@@ -196,8 +196,8 @@ def _claims(figures: RunFigures) -> str:
         f"{claims.not_found} not found; {count(claims.false_quotes, 'false quote')}</li>"
     )
     frequent = "".join(
-        f'<li>{count(len(claim.query_log_ids), "answer")}, {shown(claim.verdict)}: <q dir="auto">{shown(claim.text)}</q>'
-        "</li>"
+        f"<li>{count(len(claim.query_log_ids), 'answer')}, {shown(claim.verdict)}: "
+        f'<q dir="auto">{shown(claim.text)}</q></li>'
         for claim in claims.examples[:_FREQUENT]
     )
     return f"<h3>Claims</h3><ul>{said}{frequent}</ul>"
