@@ -42,14 +42,11 @@ def test_a_sentence_that_is_repeated_is_marked_each_time():
 
 
 def test_quotes_are_word_for_word_through_markup_and_unusual_signs():
-    passage = "# Hours\n* The **library** opens at ［nine］ [every day](http://example.org/nine) – “really”.\n* It has 1, 000 seats."
+    opening = "The **library** opens at ［nine］ [every day](http://example.org/nine) – “really”."
+    passage = f"# Hours\n* {opening}\n* It has 1, 000 seats."
     answer = "- The *library* opens at nine every day.\n- It has 1,000 seats."
     first, second = judged(answer, (passage,)).details["claims"]
-    assert (
-        passage[slice(*first["quoteSpan"])]
-        == first["quote"]
-        == "The **library** opens at ［nine］ [every day](http://example.org/nine) – “really”."
-    )
+    assert passage[slice(*first["quoteSpan"])] == first["quote"] == opening
     assert second["quote"] == "It has 1, 000 seats."
     assert [answer[slice(*claim["span"])] for claim in (first, second)] == [
         "The *library* opens at nine every day.",
