@@ -48,7 +48,7 @@ def fill(place: Path) -> dict[str, str]:
             "old": history.add_report(run_all_cases(cases(KIND)), _known("2026-10-01", "1.0")),
             "new": history.add_report(run_all_cases(cases(COLD)), _known("2026-11-01", "1.1")),
             "bare": history.add_report(run_all_cases(cases(COLD)), Provenance("2026-09-01T08:00:00.000Z", name="bare")),
-            "judged": history.add_judged(_judged(place.parent), _known("2026-11-02", "judge")),
+            "judged": history.add_judged(judged_folder(place.parent), _known("2026-11-02", "judge")),
         }
 
 
@@ -56,7 +56,8 @@ def _known(day: str, tag: str) -> Provenance:
     return Provenance(f"{day}T08:00:00.000Z", with_text=True, tags=(tag,), name="companion")
 
 
-def _judged(folder: Path) -> Path:
+def judged_folder(folder: Path) -> Path:
+    """The folder of a run that the offline judge has judged."""
     config = EvaluationConfig(output_dir="ferry", root=folder, iterations=2)
     work = run_evaluation(parse_test_cases(SAMPLES, "set.json"), config)
     with ThreadPoolExecutor(1) as beside:  # a browser's driver may have a loop in this thread

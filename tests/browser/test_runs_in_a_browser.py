@@ -209,3 +209,17 @@ def test_help_is_a_key_away_and_a_screen_reader_knows_the_state(page: Any, ids: 
     pressed = page.locator(".label-item:visible .question").first.get_by_role("button", name="Agree")
     assert pressed.get_attribute("aria-pressed") == "true"
     assert page.get_by_role("status").inner_text().startswith("1 of 2 started")
+
+
+def test_a_sentence_leads_to_its_quote_and_opens_the_passage(page: Any, ids: dict[str, str]) -> None:
+    page.goto(f"/judged/{ids['judged']}")
+    sign = page.locator("mark sup a[aria-label^='claim 1: supported']").first
+    quote = page.locator(f"mark[id='{(sign.get_attribute('href') or '#')[1:]}']")
+    assert not quote.is_visible()
+    sign.focus()
+    page.keyboard.press("Enter")
+    quote.wait_for(state="visible", timeout=2000)
+    page.wait_for_timeout(50)
+    box = quote.bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < page.viewport_size["height"]

@@ -161,6 +161,15 @@ def test_status_and_report_are_read_from_the_journal(capsys, here):
     assert (code, out) == (0, ran)
 
 
+def test_status_says_what_is_not_validated_offline(capsys, here):
+    write_set(here / "set.json", sample_cases(1))
+    said(capsys, "judge", "run", "set.json")
+    assert "completeness (not validated)" in said(capsys, "judge", "status", "set")[1]
+    with JudgeServer() as server:
+        said(capsys, *over(server, "set.json"), "--output-dir", "chat")
+    assert "not validated" not in said(capsys, "judge", "status", "chat")[1]
+
+
 def test_calibrate_compares_with_human_labels(capsys, here):
     write_set(here / "set.json", sample_cases(12))
     with JudgeServer() as server:

@@ -29,6 +29,7 @@ def test_the_python_example_prints_what_it_says(tmp_path):
 
 def test_every_option_that_the_chapter_names_exists():
     text = CHAPTER.read_text()
-    help_text = "".join(run(".", "-m", "synthesis", "judge", name, "--help") for name in ("run", "panel"))
+    parts = ("run", "report", "panel")
+    help_text = "".join(run(".", "-m", "synthesis", "judge", part, "--help") for part in parts)
     for option in set(re.findall(r"--[a-z][a-z-]+", text)):
         assert option in help_text, option

@@ -5,7 +5,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from saved_samples import fill
+from saved_samples import fill, judged_folder
 
 from synthesis.api import run_all_cases
 from synthesis.history import Provenance, open_history
@@ -97,8 +97,19 @@ def test_a_judged_run_shows_its_figures_corners_and_claims(full: Any, ids: dict[
     ):
         assert words in page
     assert "wrong &lt;i&gt;" in page
-    assert "Claims and evidence" in page
+    assert 'aria-label="claim 1: ' in page  # each sentence leads to its claim
+    assert re.search(r"<h4>Claims: [✓✗?] 1 ", page)
+    assert len(ids_of(page)) == len(set(ids_of(page)))
     assert full.get(f"/runs/{ids['judged']}", headers=HTML).headers["location"] == f"/judged/{ids['judged']}"
+
+
+def test_the_trend_of_offline_completeness_says_that_it_is_not_validated(serving: Any, tmp_path: Path) -> None:
+    with open_history(tmp_path / "history.db") as history:
+        for name in ("one", "two"):
+            history.add_judged(judged_folder(tmp_path / name), Provenance(name="ferry"))
+    with serving(history=str(tmp_path / "history.db")) as client:
+        page = shown(client, "/judged")
+    assert 'aria-label="Mean completeness (not validated): ' in page
 
 
 def test_a_bundled_set_is_judged_without_script(serving: Any, tmp_path: Path) -> None:

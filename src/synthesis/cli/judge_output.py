@@ -48,6 +48,16 @@ def status_lines(ledger: "Ledger") -> Iterator[str]:
         yield f"    cost: {cost_line(iteration.cost)}"
         for error in iteration.errors[:SHOWN_FAILURES]:
             yield f"    failed {error['queryLogId']}: {error['reason']}"
+    yield from _proof_lines(run)
+
+
+def _proof_lines(run: "RunLine") -> Iterator[str]:
+    """What nobody has validated is said wherever a run is summed up."""
+    from synthesis.report.judged.run import axis_title
+
+    for axis in run.rubric.axes:
+        if (title := axis_title(run.judge.provider, axis.name)) != axis.name:
+            yield f"  {title}: no agreement of this judge with people was found"
 
 
 def cost_line(cost: Figures) -> str:

@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 
+from synthesis.judge.claims import unsupported_claims
 from synthesis.judge.model import Axis, Level, Rubric
 from synthesis.judge.records import EMPTY, SCORES, all_passed, camel, reasoning_of, score_of
 from synthesis.judge.statistics import share
+from synthesis.report.judged.run import axis_title
 
 GOOD_SHARE = 0.8  # of all records passed: a strength
 FEW = 0.3  # of the failed records: below it the mildest kind of failure is rare
@@ -31,14 +33,15 @@ EMPTY_ADVICE = "find out why the system said nothing before judging what it says
 
 
 class Category(msgspec.Struct, frozen=True):
-    """How many failed records have one failing score on one axis."""
+    """How many failed records have one failing score on one axis, and how that axis is shown for this judge."""
 
     axis: Axis
     level: Level
     count: int
+    title: str
 
     def __str__(self) -> str:
-        return f"{self.axis.name} {self.level.score} ({self.level.label})"
+        return f"{self.title} {self.level.score} ({self.level.label})"
 
 
 def insights(axes: Sequence[Sequence[Category]], failed: int, total: int, empty: int = 0) -> dict[str, Any]:
@@ -115,10 +118,11 @@ SHOWN_EXAMPLES = 3
 Record = Mapping[str, Any]
 
 
-def failure_analysis(records: Sequence[Record], rubric: Rubric) -> dict[str, Any]:
+def failure_analysis(records: Sequence[Record], rubric: Rubric, judge: str = "") -> dict[str, Any]:
     """The low-faithfulness file: the records that did not pass, sorted by what each axis says of them.
 
     An empty answer contradicts nothing and explains nothing, so it is in no category of an axis but in its own.
+    `judge` is its provider: what was not validated for it says so.
     """
     failed = [record for record in records if not all_passed(record, rubric)]
     analysis: dict[str, Any] = {
@@ -131,13 +135,16 @@ def failure_analysis(records: Sequence[Record], rubric: Rubric) -> dict[str, Any
     categories: list[list[Category]] = []
     for axis in rubric.axes:
         found = {level: _of_level(spoken, axis, level) for level in _failing_levels(axis)}
-        categories.append([Category(axis, level, len(members)) for level, members in found.items()])
+        categories.append(
+            [Category(axis, level, len(members), axis_title(judge, axis.name)) for level, members in found.items()]
+        )
         analysis[f"by{camel(axis.name, capital=True)}Reason"] = {
             _key(level): _category(members, axis, level, len(failed)) for level, members in found.items()
         }
     analysis["insights"] = insights([kinds for kinds in categories if kinds], len(failed), len(records), len(empty))
     analysis["emptyAnswers"] = _kind(empty, rubric.axes[0], "The answer is empty: nothing was judged", len(failed))
-    return analysis
+    claims = unsupported_claims(records)
+    return analysis | ({"claims": claims} if claims else {})
 
 
 def _failing_levels(axis: Axis) -> list[Level]:

@@ -98,7 +98,7 @@ def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
         tuple(_error(work, sample) for sample in ledger.samples if work.state(sample) is State.FAILED),
         metrics,
         iteration_cost(ledger, run, number, len(records), timestamp),
-        failure_analysis(records, run.rubric),
+        failure_analysis(records, run.rubric, run.judge.provider),
     )
 
 

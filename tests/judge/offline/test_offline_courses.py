@@ -50,7 +50,7 @@ def test_saying_what_a_course_lacks_is_accurate_and_denying_what_it_has_is_not()
 
 def test_the_evidence_names_the_course_and_its_entry():
     claim = first_claim("STA210 covers confidence intervals.")
-    assert claim["passage"] == 1
+    assert claim["passage"] == 2
     assert claim["evidence"] == "STA210 Applied Statistics: Interpret confidence intervals"
 
 

@@ -130,7 +130,7 @@ def test_a_reply_of_questions_alone_is_compared_and_beside_an_answer_is_not():
 
 def test_each_claim_names_its_passage_and_evidence():
     claims = judged("It carries 40,000 cars. The toll is not charged at night.").details["claims"]
-    assert [claim["passage"] for claim in claims] == [0, 1]
+    assert [claim["passage"] for claim in claims] == [1, 2]
     assert "40,000 cars" in claims[0]["evidence"]
     assert "toll" in claims[1]["evidence"]
 

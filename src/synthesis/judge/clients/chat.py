@@ -17,6 +17,7 @@ from synthesis.judge.clients import JudgeSettings
 from synthesis.judge.clients.faults import failed_call
 from synthesis.judge.clients.sending import recorded
 from synthesis.judge.model import TestCase, TokenUsage, Verdict
+from synthesis.judge.passages import with_passages
 from synthesis.judge.prompt import context_texts
 from synthesis.judge.replies import read_reply
 
@@ -67,7 +68,8 @@ class ChatJudge:
         axes = read_reply(reply.text, self._rubric, shown)
         if not self._wants_claims:
             return Verdict(axes)
-        return Verdict(axes, details={"claims": read_claims(reply.text, case.answer, context_texts(case.context))})
+        texts = context_texts(case.context)
+        return Verdict(axes, details=with_passages(read_claims(reply.text, case.answer, texts), texts))
 
     def worst_case(self, case: TestCase) -> TokenUsage:
         """A token is at least one byte: no tokenizer is needed to know the most that a call can take."""

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from synthesis.judge.model import Course
 from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.support import CONFLICT_FACTOR, Support, foreign_numbers
-from synthesis.judge.offline.tokens import Token, joined, normalise, stem, tokenise
+from synthesis.judge.offline.tokens import SAME_WORD_PREFIX, Token, joined, normalise, stem, tokenise
 from synthesis.judge.offline.words import FRAME_WORDS, NEGATIONS, NOT_DENYING, TURNS
 
 _SEVERAL = re.compile(r"^(?:both|all|together|these|those|overall|combined)\b", re.I)
@@ -77,7 +77,16 @@ class CourseEvidence:
             unsupported=joined(lacking),
             notes=notes,
             conflict=bool(notes),
+            contradicted=any(token.stem in denied for token in lacking),
         )
+
+    def nearest_line(self, course: int, tokens: Sequence[Token]) -> str:
+        """The skill or outcome of a course that shares most with a claim; its name where none shares anything."""
+        wanted = {token.stem[:SAME_WORD_PREFIX] for token in self.terms(tokens, [course], frozenset())}
+        code, name, *lines = evidence_text(self.courses[course]).split("\n")
+        shared = [len(wanted & {stem[:SAME_WORD_PREFIX] for stem in _stems(line)}) for line in lines]
+        most = max(shared, default=0)
+        return lines[shared.index(most)] if most else f"{code} {name}".strip()
 
     def _conflict_notes(self, lacking: list[Token], denied: set[str], subject: list[int]) -> list[str]:
         notes = []

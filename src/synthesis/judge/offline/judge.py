@@ -1,7 +1,5 @@
 """The offline judge: what is compared with what, and what the verdict says about it."""
 
-from typing import Any
-
 from synthesis.errors import JudgeError
 from synthesis.judge.model import AxisVerdict, Course, Rubric, TestCase, Verdict
 from synthesis.judge.offline.bridging import (
@@ -17,10 +15,13 @@ from synthesis.judge.offline.bridging import (
 from synthesis.judge.offline.claims import Claim, split_claims
 from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.courses import CourseEvidence, admits_loose_fit
+from synthesis.judge.offline.evidence import claim_evidence
 from synthesis.judge.offline.scoring import OWN_WORDS, Faithfulness, faithfulness
 from synthesis.judge.offline.scripts import refuse_incomparable
 from synthesis.judge.offline.support import Support, support_of
 from synthesis.judge.offline.tokens import language_of
+from synthesis.judge.passages import with_passages
+from synthesis.judge.prompt import context_texts
 
 AXES = ("faithfulness", "completeness")
 MOST_CLAIMS = 300
@@ -52,10 +53,12 @@ class OfflineJudge:
             "faithfulness": AxisVerdict(faithful.score, " ".join([WHAT_IT_IS, faithful.reasoning, *limits])),
             "completeness": AxisVerdict(complete, f"{WHAT_IT_IS} {NOT_VALIDATED} {why}"),
         }
+        texts = context_texts(case.context)
+        evidence = claim_evidence(checked, case.answer, texts, listed=courses is not None)
         details = {
             "judge": "offline",
             "support": round(faithful.support, 6),
-            "claims": [_claim_details(claim.text, support) for claim, support in checked],
+            **with_passages([claim.as_detail() for claim in evidence], texts),
             "bridging": bridging._asdict(),
             "language": language_of(case.answer),
             "style": faithful.style,
@@ -96,6 +99,9 @@ def check_claims(
         if not tokens or (courses and courses.is_frame(tokens, given)):
             continue
         support = courses.support_of(tokens, subject, given) if courses else support_of(tokens, index, given)
+        if courses and support.passage is not None:
+            # Also with the words that tie the claim to the reader: they often name the outcome it rests on.
+            support = support._replace(quote=courses.nearest_line(support.passage, claim.tokens))
         checked.append((claim, _with_loose_note(claim.text, support)))
     return checked
 
@@ -130,14 +136,3 @@ def _limits(count: int, index: ContextIndex) -> list[str]:
     if index.truncated:
         limits.append("The context was too long to be read to its end.")
     return limits
-
-
-def _claim_details(text: str, support: Support) -> dict[str, Any]:
-    return {
-        "text": text,
-        "support": round(support.value, 6),
-        "passage": support.passage,
-        "evidence": support.evidence,
-        "unsupported": support.unsupported,
-        "notes": support.notes,
-    }

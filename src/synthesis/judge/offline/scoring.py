@@ -14,6 +14,7 @@ from synthesis.judge.offline.support import Support
 
 LEAST_SUPPORT = 0.03  # added before the logarithm: no claim is infinitely unsupported
 WEAK_CLAIM, WEAK_LISTED = 0.05, 0.27
+SUPPORTED_AT = 4  # the score from which people found an answer supported, in the sets of the fit
 MIXED_SHARE = 0.25  # of claims that are weak or against the context, from which an answer is mixed at best
 OWN_WORDS, EXTRACT, LISTED = "in its own words", "an extract of the context", "compared with listed evidence"
 
@@ -132,6 +133,12 @@ def faithfulness(checked: Checked, listed: bool) -> Faithfulness:
     if limit < score:
         said.append(f"That allows {limit} at most.")
     return Faithfulness(min(score, limit), features.support, style, " ".join(said), scoring | {"limit": limit})
+
+
+def is_supported(support: Support, listed: bool) -> bool:
+    """Whether a claim would pass as an answer of its own."""
+    _, score, _ = _listed(features_of([support])) if listed else _fitted(features_of([support]))
+    return min(score, score_limit([support], listed)) >= SUPPORTED_AT
 
 
 def _listed(features: Features) -> tuple[str, int, dict[str, Any]]:

@@ -25,7 +25,9 @@ class Support(NamedTuple):
     evidence: str
     unsupported: list[str]
     notes: list[str]
-    conflict: bool
+    conflict: bool  # something in the claim does not go with the context
+    quote: str = ""  # the nearest sentences of that passage
+    contradicted: bool = False  # these sentences say otherwise
 
 
 def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[str] = frozenset()) -> Support:
@@ -57,7 +59,19 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
         unsupported=joined(missing),
         notes=notes,
         conflict=conflict,
+        quote=window.text,
+        contradicted=bool(turned) or (conflict and _says_otherwise(tokens, stems, index, window)),
     )
+
+
+def _says_otherwise(tokens: Sequence[Token], stems: list[str], index: ContextIndex, window: Window) -> bool:
+    """The window says the same with another number or name where the claim has one that the context lacks."""
+    if alignment.in_order(stems, window) < NEAR_ENOUGH:
+        return False
+    other = [token for token in window.tokens if token.stem not in stems]
+    numbers = [token for token in other if token.kind in ("number", "number-word")]
+    names = {token.stem for token in names_in(window.tokens)} & {token.stem for token in other}
+    return bool((numbers and foreign_numbers(tokens, index)) or (names and foreign_names(tokens, index)))
 
 
 def _missing_terms(tokens: Sequence[Token], index: ContextIndex, given: frozenset[str]) -> list[Token]:

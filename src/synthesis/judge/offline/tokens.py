@@ -51,8 +51,12 @@ class Token(NamedTuple):
 
 def normalise(text: str) -> str:
     """One form for what looks the same: full-width forms, quotes, invisible characters, broken numbers."""
-    plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
-    return _BROKEN_DECIMAL.sub(r"\1", _BROKEN_THOUSANDS.sub(r"\1", plain))
+    return _BROKEN_DECIMAL.sub(r"\1", _BROKEN_THOUSANDS.sub(r"\1", fold_characters(text)))
+
+
+def fold_characters(text: str) -> str:
+    """Full-width forms, quotes and invisible characters in one form."""
+    return unicodedata.normalize("NFKC", text).translate(_QUOTES)
 
 
 def tokenise(text: str) -> list[Token]:

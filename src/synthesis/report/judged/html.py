@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+import msgspec
+
 from synthesis.report.html.page import foot_note, head
 from synthesis.report.html.spans import shown
 from synthesis.report.judged.run import (
@@ -28,6 +30,7 @@ _LIMITS = (
 SCORES = (1, 2, 3, 4, 5)
 _LOW, _HIGH = (1, 2), (4, 5)
 _SHADES = 4
+_FREQUENT = 5
 # (high on the second axis, high on the first): what such an answer is.
 _CORNERS = {
     (True, False): "persuasive but wrong",
@@ -52,7 +55,7 @@ def body(run: JudgedRun) -> Iterator[str]:
     yield _headline(run, figures)
     yield _figures(run, figures)
     yield f'<section class="limits"><h2>What a score does not mean</h2><p>{_LIMITS}</p></section>\n'
-    yield f'<div class="charts">{"".join(_distribution(axis) for axis in figures.axes)}</div>\n'
+    yield f'<div class="charts">{"".join(_distribution(axis, figures.empty_answers) for axis in figures.axes)}</div>\n'
     yield from (piece for piece in (_matrix(run), _stability(run), _analysis(figures), _errors(run)) if piece)
     yield from samples(run)
 
@@ -84,6 +87,8 @@ def _figures(run: JudgedRun, figures: RunFigures) -> str:
         ]
     cells += [
         *([passed] if passed not in cells else []),
+        *([(str(figures.empty_answers), "empty answers: 1 on every axis", "error")] if figures.empty_answers else []),
+        *_claim_cells(run),
         (str(totals.errors), "could not be judged", "error" if totals.errors else ""),
         (str(totals.not_judged), "not yet judged", ""),
         (str(totals.stale), "stale: changed since", ""),
@@ -93,6 +98,18 @@ def _figures(run: JudgedRun, figures: RunFigures) -> str:
         f'<div class="{kind}"><dt>{shown(words)}</dt><dd>{shown(value)}</dd></div>' for value, words, kind in cells
     )
     return f'<dl class="figures broad">{drawn}</dl>\n'
+
+
+def _claim_cells(run: JudgedRun) -> list[tuple[str, str, str]]:
+    """Unsupported claims and false quotes; none where the judge listed no claims."""
+    found = run.last.metrics.get("claims")
+    if not found:
+        return []
+    rates = [
+        (msgspec.convert(found["unsupported"], Rate), "of claims not supported"),
+        (msgspec.convert(found["falseQuotes"], Rate), "of quotes false"),
+    ]
+    return [(*_rate(rate, words), "error" if rate.numerator else "") for rate, words in rates]
 
 
 def _rate(rate: Rate, what: str) -> tuple[str, str]:
@@ -111,14 +128,14 @@ def _mean(mean: Mean, what: str) -> tuple[str, str]:
     return f"{mean.value:.2f}", f"{what}{interval}"
 
 
-def _distribution(axis: AxisFigures) -> str:
+def _distribution(axis: AxisFigures, empty: int) -> str:
     most = max([axis.count(score) for score in SCORES] + [1])
     rows = "".join(
         f'<li class="{"for" if score >= axis.passes_at else "against"}"><span class="rule"><span class="sign">'
         f"{'+' if score >= axis.passes_at else '−'}</span>score {score}</span>"
         f'<svg width="100%" height="10" aria-hidden="true">'
         f'<rect width="{100 * axis.count(score) / most:.2f}%" height="10"/></svg>'
-        f"<span>{count(axis.count(score), 'sample')}</span></li>\n"
+        f"<span>{count(axis.count(score), 'sample')}{f', {empty} empty' if empty and score == 1 else ''}</span></li>\n"
         for score in reversed(SCORES)
     )
     return f'<section class="chart"><h2>{shown(axis.title.capitalize())}</h2><ul class="rules">{rows}</ul></section>\n'
@@ -153,13 +170,37 @@ def _analysis(figures: RunFigures) -> str:
         ("What to do", insights.recommendation),
     )
     lines = "".join(f"<li><b>{title}:</b> {shown(text)}</li>" for title, text in said if text)
-    body = f"<ul>{lines}</ul>{''.join(_kinds(axis) for axis in figures.axes)}"
+    kinds = "".join(_kinds(axis) for axis in figures.axes)
+    body = f"<ul>{lines}</ul>{kinds}{_empty(figures)}{_claims(figures)}"
     return f'<section class="chart"><h2>Failure analysis</h2>{body}</section>\n' if lines else ""
 
 
 def _kinds(axis: AxisFigures) -> str:
     rows = "".join(f"<li>{kind.count}: {shown(kind.description)}</li>" for kind in axis.failures if kind.count)
     return f"<h3>Low {shown(axis.title)}</h3><ul>{rows}</ul>" if rows else ""
+
+
+def _empty(figures: RunFigures) -> str:
+    """Apart from the kinds of failure: who says nothing contradicts nothing."""
+    if not figures.empty_answers:
+        return ""
+    return f"<h3>Empty answers</h3><ul><li>{figures.empty_answers}: nothing was said, so nothing was judged</li></ul>"
+
+
+def _claims(figures: RunFigures) -> str:
+    claims = figures.claims
+    if claims is None:
+        return ""
+    said = (
+        f"<li>{claims.supported} of {count(claims.total, 'claim')} supported, {claims.contradicted} contradicted, "
+        f"{claims.not_found} not found; {count(claims.false_quotes, 'false quote')}</li>"
+    )
+    frequent = "".join(
+        f"<li>{count(len(claim.query_log_ids), 'answer')}, {shown(claim.verdict)}: "
+        f'<q dir="auto">{shown(claim.text)}</q></li>'
+        for claim in claims.examples[:_FREQUENT]
+    )
+    return f"<h3>Claims</h3><ul>{said}{frequent}</ul>"
 
 
 def _errors(run: JudgedRun) -> str:
@@ -178,17 +219,22 @@ def _matrix(run: JudgedRun) -> str:
         return ""
     (across, _), (down, _) = run.axes[:2]
     vertical = axis_title(run.judge, down)
-    verdicts = [sample.judge_verdict for sample in run.last.records]
+    verdicts = [sample.judge_verdict for sample in run.last.records if not sample.is_empty]
     cells = Counter((said[down].score, said[across].score) for said in verdicts)
     heads = "".join(f'<th scope="col">{score}</th>' for score in SCORES)
     rows = "".join(_row(cells, score) for score in reversed(SCORES))
     return (
         f'<section class="chart"><h2>{shown(vertical.capitalize())} against {shown(across)}</h2>'
         f'<p class="quiet">Samples by their two scores: {shown(down)} from bottom to top, {shown(across)} from left to '
-        f'right.</p><div class="matrix-part"><div class="scroll"><table class="matrix">'
+        f'right{_left_out(run)}.</p><div class="matrix-part"><div class="scroll"><table class="matrix">'
         f"<thead><tr><td></td>{heads}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>{_corners(cells, down, across)}</div></section>\n"
     )
+
+
+def _left_out(run: JudgedRun) -> str:
+    empty = sum(sample.is_empty for sample in run.last.records)
+    return f", without {count(empty, 'empty answer')}" if empty else ""
 
 
 def _row(cells: Cells, score: int) -> str:

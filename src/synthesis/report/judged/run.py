@@ -19,14 +19,40 @@ class SavedScore(msgspec.Struct, frozen=True, omit_defaults=True):
     reasoning: str = ""
 
 
-class ClaimEvidence(msgspec.Struct, frozen=True):
-    """What the offline judge found for one claim of an answer."""
+class ClaimEvidence(msgspec.Struct, frozen=True, rename="camel"):
+    """What a judge found for one claim of an answer; runs of version 0.1 have no verdict and what follows it.
+
+    `span` is its place in the answer, `quote_span` that of its quote in the passage (numbered from 1).
+    """
 
     text: str
     support: float
     evidence: str
     unsupported: tuple[str, ...]
     notes: tuple[str, ...]
+    verdict: str = ""
+    span: tuple[int, int] | None = None
+    passage: int | None = None
+    quote: str = ""
+    quote_found: bool | None = None
+    quote_span: tuple[int, int] | None = None
+
+    @property
+    def has_false_quote(self) -> bool:
+        """The judge quotes what does not stand in the passage that it names."""
+        return bool(self.quote) and self.quote_found is False
+
+
+class PassagePart(msgspec.Struct, frozen=True):
+    """A part of a passage of the context that a claim rests on; `start` is its place, `length` that of the passage."""
+
+    passage: int
+    start: int
+    length: int
+    text: str
+
+
+EMPTY = "empty answer"
 
 
 class JudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -46,8 +72,18 @@ class JudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
     @property
     def claims(self) -> tuple[ClaimEvidence, ...]:
-        """The evidence for each claim; only the offline judge gives it."""
+        """The evidence for each claim, where the judge gave it."""
         return msgspec.convert(self.details.get("claims", ()), tuple[ClaimEvidence, ...])
+
+    @property
+    def passages(self) -> tuple[PassagePart, ...]:
+        """The parts of the context that the record has kept."""
+        return msgspec.convert(self.details.get("passages", ()), tuple[PassagePart, ...])
+
+    @property
+    def is_empty(self) -> bool:
+        """The answer says nothing, so no judge was asked."""
+        return EMPTY in self.flags
 
 
 class UnjudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -170,6 +206,26 @@ class Insights(msgspec.Struct, frozen=True, rename="camel"):
     recommendation: str = ""
 
 
+class FrequentClaim(msgspec.Struct, frozen=True, rename="camel"):
+    """A claim that is not supported, and the samples whose answers make it."""
+
+    text: str
+    verdict: str
+    count: int
+    query_log_ids: tuple[str, ...]
+
+
+class ClaimCounts(msgspec.Struct, frozen=True, rename="camel"):
+    """Claims by verdict; `examples` are the unsupported ones that most answers have."""
+
+    total: int
+    supported: int
+    contradicted: int
+    not_found: int
+    false_quotes: int
+    examples: tuple[FrequentClaim, ...] = ()
+
+
 class Totals(msgspec.Struct, frozen=True, rename="camel"):
     """Figures whose names do not depend on the axes."""
 
@@ -180,11 +236,13 @@ class Totals(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RunFigures(msgspec.Struct, frozen=True):
-    """The figures of one iteration."""
+    """The figures of one iteration; `empty_answers` are in no kind of failure of an axis."""
 
     totals: Totals
     axes: tuple[AxisFigures, ...]
     insights: Insights
+    empty_answers: int
+    claims: ClaimCounts | None
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -208,6 +266,8 @@ def last_figures(run: JudgedRun) -> RunFigures:
         msgspec.convert(run.last.metrics, Totals),
         tuple(_axis_figures(run, axis, passes_at) for axis, passes_at in run.axes),
         msgspec.convert(run.last.analysis["insights"], Insights),
+        run.last.analysis.get("emptyAnswers", {}).get("count", 0),
+        msgspec.convert(run.last.analysis.get("claims"), ClaimCounts | None),
     )
 
 

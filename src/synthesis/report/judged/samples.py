@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from synthesis.report.html.spans import shown
-from synthesis.report.judged.run import JudgedRun, JudgedSample
+from synthesis.report.judged.claims import claim_list, claim_table, marked_answer
+from synthesis.report.judged.run import JudgedRun, JudgedSample, axis_title
 from synthesis.report.plain import count
 
 MOST_SAMPLES = 500
@@ -15,57 +16,56 @@ def samples(run: JudgedRun) -> Iterator[str]:
     chosen = [*run.failed(), *passed][:MOST_SAMPLES]
     said = _selection(len(chosen), len(run.last.records))
     yield f'<section id="samples"><h2>Samples</h2><p class="quiet">{said}</p>\n'
-    yield from (_sample(sample) for sample in chosen)
+    yield from (_sample(sample, f"s{n}-", run.judge) for n, sample in enumerate(chosen, 1) if not sample.is_empty)
+    empty = [(n, sample) for n, sample in enumerate(chosen, 1) if sample.is_empty]
+    if empty:
+        yield f"<h2>{count(len(empty), 'empty answer')}</h2>"
+        yield '<p class="quiet">Nothing was said, so nothing was judged: 1 on every axis, and no contradiction.</p>\n'
+    yield from (_sample(sample, f"s{n}-", run.judge) for n, sample in empty)
     yield "</section>\n"
 
 
 def _selection(chosen: int, judged: int) -> str:
     kept = f"all {count(judged, 'judged sample')}" if chosen == judged else f"{chosen:,} of {judged:,} judged samples"
-    return f"This page shows {kept}, those that did not pass first."
+    return f"This page shows {kept}, those that did not pass first, empty answers last."
 
 
-def _sample(sample: JudgedSample) -> str:
+def _sample(sample: JudgedSample, name: str, judge: str) -> str:
     kind, word = ("pass", "passed") if sample.passed else ("unexpected", "not passed")
     stale = " (stale: question, context or answer changed since)" if sample.stale else ""
     flags = "".join(f'<span class="badge error">{shown(flag)}</span>' for flag in sample.flags)
     return (
         f'<article class="case"><header><h3>{shown(sample.query_log_id)}</h3> '
         f'<span class="badge {kind}">{word}{stale}</span>{flags}</header>\n'
-        f"{sample_texts(sample)}<ul>{sample_verdicts(sample)}</ul>{claims(sample)}</article>\n"
+        f"{sample_texts(sample, name)}{claims(sample, name)}<ul>{sample_verdicts(sample, judge)}</ul></article>\n"
     )
 
 
-def sample_texts(sample: JudgedSample) -> str:
-    """Question and answer, where the run has kept them."""
-    return _text("user", "Question", sample.question) + _text("assistant", "Answer", sample.system_answer)
+def sample_texts(sample: JudgedSample, name: str = "") -> str:
+    """Question and answer, where the run has kept them; with a `name`, the answer's claims are marked.
+
+    The name tells the anchors of a sample from those of others on the page.
+    """
+    question = "" if sample.question is None else _text("user", "Question", shown(sample.question))
+    if sample.system_answer is None:
+        return question
+    answer = marked_answer(sample, name) if name else shown(sample.system_answer)
+    return question + _text("assistant", "Answer", answer if answer.strip() else '<em class="quiet">(empty)</em>')
 
 
-def _text(side: str, title: str, text: str | None) -> str:
-    if text is None:
-        return ""
-    return f'<div class="turn {side}"><h4>{title}</h4><div class="text" dir="auto">{shown(text)}</div></div>\n'
+def claims(sample: JudgedSample, name: str) -> str:
+    """The evidence for each claim; as a table without verdicts for runs of version 0.1."""
+    return claim_list(sample, name) if any(claim.verdict for claim in sample.claims) else claim_table(sample)
 
 
-def sample_verdicts(sample: JudgedSample) -> str:
+def _text(side: str, title: str, drawn: str) -> str:
+    return f'<div class="turn {side}"><h4>{title}</h4><div class="text" dir="auto">{drawn}</div></div>\n'
+
+
+def sample_verdicts(sample: JudgedSample, judge: str = "") -> str:
     """The score on each axis, with the reason where it was kept."""
-    said = sample.judge_verdict.items()
-    return "".join(f"<li><b>{shown(axis)} {v.score}</b> {shown(v.reasoning)}</li>" for axis, v in said)
-
-
-def claims(sample: JudgedSample) -> str:
-    """What the offline judge found for each claim."""
-    rows = "".join(
-        f'<tr><td dir="auto">{shown(claim.text)}</td><td>{claim.support:.2f}</td>'
-        f'<td dir="auto">{shown(claim.evidence)}</td>'
-        f"<td>{shown(', '.join([*claim.unsupported, *claim.notes]))}</td></tr>"
-        for claim in sample.claims
-    )
-    if not rows:
-        return ""
-    names = ("claim", "support", "nearest in the context", "not found")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
-    table = f'<table class="claims"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-    return f'<details><summary>Claims and evidence</summary><div class="scroll">{table}</div></details>'
+    said = ((axis_title(judge, axis), verdict) for axis, verdict in sample.judge_verdict.items())
+    return "".join(f"<li><b>{shown(title)} {v.score}</b> {shown(v.reasoning)}</li>" for title, v in said)
 
 
 def cost(run: JudgedRun) -> str:

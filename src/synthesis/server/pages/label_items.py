@@ -119,5 +119,5 @@ def _sample(run: JudgedRun, sample: JudgedSample, number: int) -> LabelItem:
         for axis, passes_at in run.axes
     ]
     export = msgspec.json.encode({"queryLogId": sample.query_log_id}).decode()
-    body, notes = Markup(sample_texts(sample)), Markup(claims(sample))
+    body, notes = Markup(sample_texts(sample)), Markup(claims(sample, f"s{number}-"))
     return LabelItem(str(number), sample.query_log_id, (), body, notes, questions, export, content_warning=False)

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
+from synthesis.report.judged.run import OFFLINE, axis_title
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.state import server_state
@@ -75,10 +76,16 @@ def _trend(history: "History", kind: str, name: str, tag: str | None) -> dict[st
 
     if kind == JUDGE:
         lines = [line("Pass rate", "pass_rate", " %"), line("Mean faithfulness", "faithfulness"),
-                 line("Mean completeness", "completeness")]  # fmt: skip
+                 line(f"Mean {_completeness(history, name, tag)}", "completeness")]  # fmt: skip
     else:
         lines = [line("Unexpected failures", "failures", lowest=0), line("Label accuracy", "label_accuracy", " %")]
     return {"name": name, "lines": [one for one in lines if one[1]], "runs": len(points)}
+
+
+def _completeness(history: "History", name: str, tag: str | None) -> str:
+    """The axis as it is shown: one offline run among them is enough to say that nobody validated it."""
+    providers = [run.conditions["judge"]["provider"] for run in history.runs(kind=JUDGE, name=name, tag=tag)]
+    return axis_title(OFFLINE if OFFLINE in providers else "", "completeness")
 
 
 @router.post("/runs/{run_id}/tags")
