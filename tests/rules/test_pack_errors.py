@@ -104,7 +104,7 @@ def test_disabling_a_rule_that_is_not_there_is_a_mistake() -> None:
 def test_two_files_of_a_pack_cannot_use_one_name_for_two_things(tmp_path: Path, section: str) -> None:
     (pack(tmp_path) / "another.yaml").write_text(section, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(section + GOOD, encoding="utf-8")
-    with pytest.raises(RuleError, match="'kin' is also among the (lists|guards) of another.yaml") as caught:
+    with pytest.raises(RuleError, match=r"'kin' is also among the (lists|guards) of another\.yaml") as caught:
         load_rules(signals(), [tmp_path])
     assert caught.value.place is not None
     assert caught.value.place.line == 2
