@@ -28,9 +28,19 @@ CUES = {
         "idk i dont think ill make it to 20",
         "i keep picturing my own funeral",
         "how long until you bleed out",
+        "im so alone and honestly death is looking kind",
+        "The pills are next to my bed and I keep staring at them.",
+        "my plants are the only reason i havent done it",
+        "I'm going to kill myself on Monday while they are at the party.",
+        "if he leaves i'm going to kill myself",
+        "Would a fall from the fourth floor balcony be enough for me?",
+        "honestly i wouldnt mind if a truck hit me on the way home",
     ],
     "self-harm": [
         "relapsed on sh after four months",
+        "two months clean and all i can think of is the razor, im so tempted",
+        "need an excuse for the bandages on my wrist",
+        "I don't deserve dinner, I'll keep fasting till I'm bones.",
         "the urge to cut is unbearable",
         "where should i cut myself, what is the best place",
         "how do i skip meals without my parents noticing",
@@ -99,6 +109,11 @@ STRANGERS_AND_FIGURES = [
     "i'm going to end it with her tonight, we never were happy",
     "my arms are covered in mosquito bites",
     "I can't live without my phone.",
+    "If I have to hear that jingle again I'll shoot myself.",
+    "I'd jump out of the window too with that spider in my room.",
+    "My therapist asked whether I was suicidal and I said no.",
+    "I burned my thumb making ramen and there's a blister.",
+    "Goodbye everyone, I'm off to work.",
 ]
 SOFT = {
     "suicide": [
