@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import faithfulness
-from labelled import QUESTIONS, SILENT, Figure, Judged, alarms, ask, figures, file_of
+from labelled import QUESTIONS, SILENT, WITH_SOFT, Figure, Judged, alarms, ask, figures, file_of
 from measured import write_measured
 from protocol import LOOKS, READ, SCORED, Confusion, log_look, revision
 from reading import print_errors, rule_counts
@@ -161,7 +161,7 @@ def note_look(lines: Sequence[Figure], log: Path) -> None:
 
 
 def _set(line: Figure) -> str:
-    return line.family if line.family in SILENT else line.task
+    return line.family if line.family in SILENT else line.task.removesuffix(WITH_SOFT)
 
 
 def options_from_command_line() -> argparse.Namespace:

@@ -83,6 +83,7 @@ def api_reference() -> str:
 def _signature(name: str, item: Any) -> str:
     """A signature as a user would write it: without the modules of its types, one parameter per line if it is long."""
     text = re.sub(r"(?:[a-z_]+\.)+(?=[A-Za-z])", "", str(inspect.signature(item)))
+    text = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", text)
     whole = f"{name}{text}"
     return whole if len(whole) <= 100 else re.sub(r", (?=\*|[a-z_]+:)", ",\n    ", whole)
 
