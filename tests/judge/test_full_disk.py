@@ -7,6 +7,12 @@ from running import config_for, judge, results_of, sample_cases, synthesis, writ
 from server import JudgeServer
 
 
+@pytest.fixture(autouse=True)
+def no_bytecode(monkeypatch):
+    """Python would keep a module that it compiles on a full disk cut short, and fail on it ever after."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+
 def limited(size):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 

@@ -88,7 +88,7 @@ def _answering(exchange: Exchange, cue: OpenCue) -> CheckResult:
         "applies_by": BY_OPEN_CUE if carried else BY_CUE,
         "cue": EXPLICIT_CUE,
         "cue_groups": sorted({hit.rule.group for hit in cues}),
-        "cue_hits": exchange.first_words(cues),
+        "cue_hits": _tightest(exchange.first_words(cues)),
         "cue_turn": cue.first.turn,
         **_elements(exchange, elements),
         "harmful_hits": exchange.first_words(harmful),
@@ -100,6 +100,11 @@ def _answering(exchange: Exchange, cue: OpenCue) -> CheckResult:
         evidence["given"] = list(cue.given)
     findings = exchange.findings(*_SHOWN, counted=[*exchange.hits(CUE.name), *harmful, *elements.hits])
     return CheckResult(NAME, passed, evidence, findings, missing=tuple(lacking))
+
+
+def _tightest(wordings: list[str]) -> list[str]:
+    """Those that hold none of the others: a rule for a whole sentence adds nothing to the words that name it."""
+    return [words for words in wordings if not any(other in words for other in wordings if other != words)]
 
 
 def _harmful(exchange: Exchange, alone: list[Hit]) -> CheckResult:

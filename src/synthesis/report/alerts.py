@@ -38,8 +38,8 @@ def notice_of(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) ->
     if alert is None:
         return None
     words = dict.fromkeys(shorten(finding.text) for finding in alert.findings if finding.signal == CUE)
-    widest = [said for said in words if not any(said != other and said in other for other in words)]
-    cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in widest)}."
+    tightest = [said for said in words if not any(said != other and other in said for other in words)]
+    cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in tightest)}."
     return AlertNotice(alert.check, cue, _verdict(alert), tuple(remarks_about(result, alert, glossary, told_in)))
 
 
