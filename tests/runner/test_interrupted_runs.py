@@ -36,9 +36,9 @@ def members(group: int) -> list[str]:
     """The processes of a group that are alive, but for multiprocessing's tracker, which ends a little later."""
     listed = subprocess.run(["ps", "-ww", "-eo", "pgid,stat,args"], capture_output=True, text=True, check=True).stdout
     lines = [line.split(None, 2) for line in listed.splitlines()[1:]]
-    return [
-        args for pgid, stat, args in lines if int(pgid) == group and stat[0] != "Z" and "resource_tracker" not in args
-    ]
+    alive = [args for pgid, stat, args in lines if int(pgid) == group and stat[0] != "Z"]
+    # One in brackets has given its memory back and is about to be gone.
+    return [args for args in alive if "resource_tracker" not in args and not args.startswith("[")]
 
 
 def hidden(folder: Path) -> list[str]:

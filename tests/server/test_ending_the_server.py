@@ -28,7 +28,13 @@ class Server:
     def __init__(self, folder: Path, *options: str) -> None:
         command = [sys.executable, "-m", "synthesis", "serve", "--port", "0", *options]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "SYNTHESIS_NATIVE": "0"},  # the compiled reader is through before a signal comes
+            start_new_session=True,
         )
         assert self.process.stdout
         found = re.search(r"http://\S+", self.process.stdout.readline())

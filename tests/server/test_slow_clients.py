@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from synthesis.rules.python_reader import PythonReader
+from synthesis.rules.ruleset import RuleSet
+
 TIMEOUT = 0.5
 LONG = "You should just try to relax. " * 10_000  # some seconds of work
 HEAD = "POST /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n"
@@ -171,8 +174,9 @@ def test_a_table_whose_header_is_not_utf8_is_told_and_the_next_is_evaluated(serv
 OVER = {"done", "failed", "cancelled"}
 
 
-def test_an_evaluation_that_was_given_up_does_not_go_on(serving: Any) -> None:
+def test_an_evaluation_that_was_given_up_does_not_go_on(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both threads of the pool are taken; after their 408 they are free for others, long before the texts are read."""
+    monkeypatch.setattr(RuleSet, "reader", property(PythonReader))  # the compiled one is through before anyone gives up
     long, short = ({"user": "I lost my job.", "assistant": LONG[:size]} for size in (len(LONG), 5_000))
     with serving(timeout=1.5) as client:
         client.post("/api/v1/check", json=short)
