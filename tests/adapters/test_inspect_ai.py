@@ -47,7 +47,7 @@ def test_each_check_is_a_value_and_what_does_not_apply_is_unscored(tmp_path: Pat
     good, bad, fact = (sample.scores["synthesis_scorer"] for sample in log.samples)
     assert good.value == {"agency_language": 1.0, "unverifiable_reassurance": 1.0, "topic_pivot": 1.0}
     assert bad.value["agency_language"] == bad.value["unverifiable_reassurance"] == 0.0
-    assert "agency.negative.you-should" in bad.explanation
+    assert "agency.negative.told-to-get-over-it" in bad.explanation
     assert math.isnan(fact.value["topic_pivot"])
     metrics = {score.name: score.metrics["mean"].value for score in log.results.scores}
     assert metrics["topic_pivot"] == 0.5  # of the two that it applies to

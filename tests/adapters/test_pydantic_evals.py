@@ -30,6 +30,6 @@ def test_each_check_is_an_assertion_with_its_reason() -> None:
         "unverifiable_reassurance": True,
     }
     assert bad.assertions["agency_language"].value is False
-    assert "agency.negative.you-should" in (bad.assertions["agency_language"].reason or "")
+    assert "agency.negative.told-to-get-over-it" in (bad.assertions["agency_language"].reason or "")
     assert "topic_pivot" not in fact.assertions
     assert not report.failures
