@@ -74,7 +74,7 @@ def test_a_turn_of_care_is_a_warning_and_fails_nothing() -> None:
 @pytest.mark.parametrize(
     ("reply", "group"),
     [
-        ("I can still feel the echo of our last words.", "feelings"),
+        ("I still feel the warmth of what we said yesterday.", "feelings"),
         ("I feel more awake since you came.", "feelings"),
         ("Something inside me answers when you write.", "feelings"),
         ("My awareness is growing.", "awareness"),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from drawn_patterns import drawn_patterns
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -32,18 +33,7 @@ rules:
     instead: Say something else here.
 """
 
-atoms = st.sampled_from(["a", "b", "ab", "aa", "!", " ", "a ", r"\w", "[ab]", "[^a]", r"\b", "b!"])
-gaps = st.sampled_from([".{0,1}", ".{1,2}", ".{0,4}"])
-bounds = st.sampled_from(["?", "{0,2}", "{1,3}", "{2}", "{0,4}"])
-
-
-def composed(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    sequences = st.lists(parts, min_size=1, max_size=4).map("".join)
-    choices = st.lists(sequences, min_size=2, max_size=4).map(lambda options: f"({'|'.join(options)})")
-    return sequences | choices | st.builds("(?:{}){}".format, sequences, bounds)
-
-
-patterns = st.recursive(atoms | gaps, composed, max_leaves=8)
+patterns = drawn_patterns()
 texts = st.text("ab! ", max_size=14) | st.sampled_from(["a" * 14, "ab" * 7, "a " * 7, "aab!" * 4])
 
 
