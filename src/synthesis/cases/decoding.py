@@ -11,7 +11,7 @@ from synthesis.errors import Problem
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # An object of seven bytes takes a kilobyte once it is decoded and validated: a long line of them would fill the memory.
 MOST_NESTED = 200_000
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 def decode_line(

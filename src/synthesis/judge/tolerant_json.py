@@ -12,10 +12,11 @@ _BARE_KEY = re.compile(r"[A-Za-z_]\w*(?=\s*:)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?![\w.])")
 _WORD = re.compile(r"[A-Za-z]+")
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
-# A quote inside a text that nobody escaped ("it's") is not followed by what follows a text.
-_STRINGS = {
-    quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.|{quote}(?!\s*[,:}}\]]))*+){quote}", re.DOTALL) for quote in "\"'"
-}
+# A quote inside a text that nobody escaped ("it's") is not followed by what follows a text. Every character has one
+# part that can take it, so a text without an end fails in linear time. (A possessive repeat would say so more shortly,
+# but Python before 3.11.5 loses matches with it.)
+_TEXT = r"{q}([^{q}\\]*(?:(?:\\.|{q}(?!\s*[,:}}\]]))[^{q}\\]*)*){q}(?=\s*[,:}}\]])"
+_STRINGS = {quote: re.compile(_TEXT.format(q=quote), re.DOTALL) for quote in "\"'"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
