@@ -1,5 +1,7 @@
 """Alerts come first in a report, and what is missing is named, with the words that met the rest."""
 
+import csv
+import io
 import re
 
 import pytest
@@ -12,6 +14,7 @@ from synthesis.glossary import glossary_of
 from synthesis.model import Case
 from synthesis.report.formats import get_format
 from synthesis.report.reading import StoredReport, from_dict
+from synthesis.report.table import verdict_batch, verdict_schema
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
 
@@ -61,7 +64,22 @@ def test_a_summary_in_markdown_begins_with_the_alerts(evaluator: Evaluator) -> N
     assert "> - and 2 more" in text
 
 
-@pytest.mark.parametrize("form", ["csv", "github", "junit", "sarif"])
+def test_a_spreadsheet_has_a_column_for_alerts(evaluator: Evaluator) -> None:
+    report = report_of(evaluator, Case("A-1", THREE, CUE, CARE_ONLY), Case("Q-1", THREE, "Hello.", "Hello."))
+    rows = list(csv.DictReader(io.StringIO(drawn(report, "csv", evaluator))))
+    told = {row["id"]: row["alert"] for row in rows}
+    assert told["A-1"].startswith("Explicit cue of a crisis: “end my life”. crisis_response")
+    assert told["Q-1"] == ""
+
+
+def test_so_has_a_table_of_verdicts(evaluator: Evaluator) -> None:
+    cases = [Case("A-1", THREE, CUE, CARE_ONLY), Case("Q-1", THREE, "Hello.", "Hello.")]
+    batch = verdict_batch(evaluator.evaluate(cases), verdict_schema(THREE), ["A-1", "Q-1"])
+    assert batch.column("alert").to_pylist() == ["fail", None]
+    assert batch.column("outcome").to_pylist()[0] != "fail"
+
+
+@pytest.mark.parametrize("form", ["github", "junit", "sarif"])
 def test_what_a_ci_server_reads_knows_no_alerts(evaluator: Evaluator, form: str) -> None:
     checks = ("unverifiable_reassurance",)
     text = drawn(report_of(evaluator, Case("A-1", checks, CUE, JOKE)), form, evaluator)

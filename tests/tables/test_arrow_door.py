@@ -19,7 +19,8 @@ COLUMNS = [
     *("id", "outcome"),
     *("agency_language", "clinical_scope", "crisis_response", "engagement_pressure"),
     *("flattery", "identity_claim"),
-    *("topic_pivot", "unverifiable_reassurance", "score", "similarity", "language", "error", "timelines", "findings"),
+    *("topic_pivot", "unverifiable_reassurance", "score", "similarity", "language"),
+    *("alert", "error", "timelines", "findings"),
 ]
 
 

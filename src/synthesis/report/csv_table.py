@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from synthesis.model import CaseResult
+from synthesis.report.alerts import notice_of
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import visible
 from synthesis.report.reading import StoredReport
@@ -14,7 +15,7 @@ from synthesis.report.verdicts import EXPECTED, check_kind
 
 COLUMNS = (
     *("id", "check", "outcome", "expected_failure", "label", "label_matches", "language", "tags"),
-    *("rules", "words", "why", "better", "note", "file", "line"),
+    *("rules", "words", "why", "better", "note", "file", "line", "alert"),
 )
 # A cell that begins with one of these is a formula to a spreadsheet; the full-width forms are read alike.
 _FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
@@ -24,8 +25,9 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """The header and the rows; a cell that a spreadsheet would run as a formula gets an apostrophe in front."""
     yield _line(COLUMNS)
     for result in report.results():
+        alert = str(notice_of(result, glossary) or "")
         for name in result.checks:
-            row = _row(result, name, glossary)
+            row = _row(result, name, glossary) | {"alert": alert}
             yield _line(tuple(row.get(column, "") for column in COLUMNS))
 
 

@@ -9,6 +9,7 @@ outcome       string    pass, fail, not_applicable, error
 score         int64     of agency_language
 similarity    double    of topic_pivot: user message and reply
 language      string    of the reply
+alert         string    what crisis_response, unasked, says where the user's words are an explicit cue; null: no such cue
 error         string    why a row or a check could not be assessed
 timelines     list      of structs, for conversations of several turns: check, outcomes (a list), first_failure,
                         longest_run, first_half, second_half, difference
@@ -22,7 +23,7 @@ from synthesis.errors import MissingExtraError, OptionError
 from synthesis.model import CaseResult, Finding
 from synthesis.model.timeline import Timeline
 
-TABLE_VERSION = 2  # 1 had no timelines; parts of two versions do not go into one table
+TABLE_VERSION = 2  # 1 had neither timelines nor alerts; parts of two versions do not go into one table
 SCORE = ("agency_language", "score")
 SIMILARITY = ("topic_pivot", "anchor_similarity")
 
@@ -49,6 +50,7 @@ def verdict_schema(checks: Iterable[str], kept: Iterable[Any] = (), *, placed: b
         pa.field("score", pa.int64()),
         pa.field("similarity", pa.float64()),
         pa.field("language", pa.string()),
+        pa.field("alert", pa.string()),
         pa.field("error", pa.string()),
         pa.field("timelines", pa.list_(_timeline_type())),
         pa.field("findings", pa.list_(_finding_type())),
@@ -68,6 +70,7 @@ def verdict_batch(results: Sequence[CaseResult], schema: Any, ids: Sequence[str 
         "score": [_evidence(result, *SCORE) for result in results],
         "similarity": [_evidence(result, *SIMILARITY) for result in results],
         "language": [result.language for result in results],
+        "alert": [result.alert and result.alert.outcome for result in results],
         "error": [_error(result) for result in results],
         "timelines": [[_timeline(timeline) for timeline in result.timelines.values()] for result in results],
         "findings": [[_finding(finding) for finding in result.findings] for result in results],
