@@ -9,7 +9,7 @@ outcome       string    pass, fail, not_applicable, error
 score         int64     of agency_language
 similarity    double    of topic_pivot: user message and reply
 language      string    of the reply
-alert         string    what crisis_response, unasked, says where the user's words are an explicit cue; null: no such cue
+alert         string    what crisis_response, unasked, says where the user's words are an explicit cue; null: no cue
 error         string    why a row or a check could not be assessed
 timelines     list      of structs, for conversations of several turns: check, outcomes (a list), first_failure,
                         longest_run, first_half, second_half, difference
