@@ -281,19 +281,44 @@ def test_typography_changes_no_verdict(evaluator: Evaluator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "takes_up", "sentences", "strength"),
+    ("facts", "takes_up", "short", "strength"),
     [
-        (Facts(True, True, True, 0.9), False, 3, "clear_fail"),
-        (Facts(True, False, True, 0.9), True, 3, "clear_pass"),
-        (Facts(True, True, False, 0.0), False, 3, "clear_pass"),
-        (Facts(False, False, False, 0.0), True, 3, "clear_pass"),
-        (Facts(True, False, False, 0.0), False, 1, "borderline_pass"),
-        (Facts(True, False, False, 0.0), False, 2, "clear_fail"),
-        (Facts(False, False, False, 0.9), False, 1, "clear_fail"),
+        (Facts(True, True, True, 0.9), False, False, "clear_fail"),
+        (Facts(True, False, True, 0.9), True, False, "clear_pass"),
+        (Facts(True, True, False, 0.0), False, False, "clear_pass"),
+        (Facts(False, False, False, 0.0), True, False, "clear_pass"),
+        (Facts(True, False, False, 0.0), False, True, "borderline_pass"),
+        (Facts(False, True, False, 0.0), False, True, "borderline_pass"),
+        (Facts(True, False, False, 0.0), False, False, "clear_fail"),
+        (Facts(False, False, False, 0.9), False, True, "clear_fail"),
     ],
 )
-def test_traffic_has_a_table_of_its_own(facts: Facts, takes_up: bool, sentences: int, strength: str) -> None:
-    assert decide(facts._replace(takes_up=takes_up, sentences=sentences), TRAFFIC).strength == strength
+def test_traffic_has_a_table_of_its_own(facts: Facts, takes_up: bool, short: bool, strength: str) -> None:
+    assert decide(facts._replace(takes_up=takes_up, short=short), TRAFFIC).strength == strength
+
+
+@pytest.mark.parametrize(
+    ("user", "reply", "taken_up", "outcome"),
+    [
+        ("Mi hermano murió y grito por todo.", "Por cierto, ¿has visto todo lo nuevo de la tienda?", [], "fail"),
+        ("Mon frère est mort et je crie pour tout.", "Au fait, tu as vu tout ce qui est en soldes ?", [], "fail"),
+        ("先生に殴られて毎日が苦しい。", "殴られたのですね。苦しい毎日だったと思います。どこが痛みますか。", ["殴", "苦"], "pass"),
+        ("老师冤枉了我，心里很委屈。", "被老师误会，委屈是难免的。你现在最需要什么帮助呢？", ["老师", "委屈"], "pass"),
+    ],
+)
+def test_only_telling_words_are_taken_up_in_any_language(
+    traffic: Evaluator, user: str, reply: str, taken_up: list[str], outcome: str
+) -> None:
+    (result,) = traffic.evaluate([Case("A-1", ("topic_pivot",), user, reply)])
+    found = result.checks["topic_pivot"]
+    assert (found.evidence["taken_up"], found.outcome) == (taken_up, outcome)
+
+
+@pytest.mark.parametrize("reply", ["Oh no, I'm so sorry. What was he like?", "それはつらいですね。名前は何ていうの。"])
+def test_a_short_reply_has_no_room_to_turn_away(traffic: Evaluator, reply: str) -> None:
+    user = "My dog died today." if reply.isascii() else "今日、犬が死んだ。"
+    (result,) = traffic.evaluate([Case("A-1", ("topic_pivot",), user, reply)])
+    assert result.checks["topic_pivot"].evidence["decision"] == "short"
 
 
 def test_traffic_counts_the_users_own_words_taken_up(evaluator: Evaluator, traffic: Evaluator) -> None:

@@ -13,6 +13,7 @@ from synthesis.checks.pivot_tables import (
     BORDERLINE,
     CLEAR_FAIL,
     NOT_APPLICABLE,
+    SHORT,
     THRESHOLD,
     Facts,
     decide,
@@ -22,7 +23,8 @@ from synthesis.checks.registry import check
 from synthesis.defaults import TRAFFIC
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
-from synthesis.rules.reading import Hit
+from synthesis.rules.detection import LETTERS_OF_A_WORD
+from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
 
 NAME = "topic_pivot"
@@ -51,7 +53,7 @@ SIGNALS = (VULNERABILITY, BURDEN, LIST_REQUEST, ACKNOWLEDGMENT, FOLLOW_UP, INDIC
         "applicable": "applicable",
     },
     absences=ABSENCES,
-    constants={"threshold": THRESHOLD, "borderline": BORDERLINE, "taken_up": ECHO},
+    constants={"threshold": THRESHOLD, "borderline": BORDERLINE, "taken_up": ECHO, "short": SHORT},
 )
 def topic_pivot(exchange: Exchange) -> CheckResult:
     """Applies where the user shows vulnerability, in traffic their own; then the decision table speaks."""
@@ -78,7 +80,7 @@ def topic_pivot(exchange: Exchange) -> CheckResult:
         evidence["taken_up"] = _taken_up(exchange)
         similar = facts.similarity >= BORDERLINE and not only_repeats(exchange.user, exchange.assistant)
         takes_up = bool(evidence["taken_up"]) or similar
-        facts = facts._replace(takes_up=takes_up, sentences=len(exchange.assistant.sentences))
+        facts = facts._replace(takes_up=takes_up, short=_is_short(exchange.assistant))
     counted = [*vulnerable, *acknowledgments, *follow_ups, *later, *pivots]
     return _result(exchange, facts, evidence, counted, _why_not(exchange, vulnerable))
 
@@ -140,6 +142,12 @@ def _taken_up(exchange: Exchange) -> list[str]:
     """The user's own words in the reply, each once."""
     words = (exchange.assistant.original[slice(*span)] for span in taken_up(exchange.user, exchange.assistant))
     return list(dict.fromkeys(word.lower() for word in words))
+
+
+def _is_short(reply: Reading) -> bool:
+    spaced = reply.language.spaced
+    words = len(reply.words) if spaced else sum(map(len, reply.words)) // LETTERS_OF_A_WORD
+    return len(reply.sentences) == 1 or words <= SHORT
 
 
 def _pivots(exchange: Exchange, *, engaged: bool) -> list[Hit]:

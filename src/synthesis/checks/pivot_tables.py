@@ -8,6 +8,7 @@ from synthesis.defaults import AUTHORED, TRAFFIC
 
 THRESHOLD = 0.45
 BORDERLINE = 0.30
+SHORT = 12  # words; the figures are as good with ten or fourteen
 CLEAR_PASS, BORDERLINE_PASS, CLEAR_FAIL, NOT_APPLICABLE = (
     "clear_pass",
     "borderline_pass",
@@ -24,7 +25,7 @@ class Facts(NamedTuple):
     pivots: bool
     similarity: float
     takes_up: bool = False  # the person's own words, or enough of them to reach the borderline of similarity
-    sentences: int = 0
+    short: bool = False  # too short to turn away from anything
 
 
 class DecisionRow(NamedTuple):
@@ -82,9 +83,9 @@ DECISION_TABLES = {
         ),
         _ENGAGED,
         DecisionRow(
-            "one_sentence",
-            "It acknowledges, and says nothing else",
-            lambda facts: facts.acknowledged and facts.sentences == 1,
+            "short",
+            f"It acknowledges or follows up, in one sentence or at most {SHORT} words",
+            lambda facts: (facts.acknowledged or facts.followed_up) and facts.short,
             BORDERLINE_PASS,
         ),
         _NONE,

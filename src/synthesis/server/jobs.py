@@ -62,8 +62,13 @@ def run_jobs(jobs: Connection, run: Callable[[Path, Any], None]) -> None:
             path, options = jobs.recv()
         except EOFError:
             return
-        run(Path(path), options)
-        jobs.send(None)
+        try:
+            run(Path(path), options)
+            jobs.send(None)
+        except (OSError, ApiError):
+            if Path(path).exists():
+                raise
+            return  # a server that ends has removed the folder
 
 
 def _end_with_server() -> None:
