@@ -140,7 +140,7 @@ def _together(problems: list[Problem]) -> Problem:
 
 def _error_case(problem: Problem, options: LogOptions, name: str) -> Case:
     case_id = problem.case_id or f"ROW-{problem.line}"
-    return Case(case_id, options.checks, source=Source(name, problem.line), problem=problem.message)
+    return Case(case_id, options.checks, source=Source(name, problem.line, problem.own_id), problem=problem.message)
 
 
 def _ready(cases: list[Case], name: str) -> Block:

@@ -18,6 +18,11 @@ _LISTS = ("checks", "tags")
 _COPIED = ("lang", "notes")
 
 
+def is_case_id(name: object) -> bool:
+    """Whether this is an id as cases have it; `ROW-1` is what a row without one is called."""
+    return isinstance(name, str) and CASE_ID.fullmatch(name) is not None and not name.startswith(_MADE)
+
+
 class LogRow(NamedTuple):
     """One record of a log: its number, the line where it starts, and its fields."""
 
@@ -40,28 +45,38 @@ class Converter:
 
     def case(self, row: LogRow) -> Case | Problem:
         name = made = f"{_MADE}{row.number}"
+        own: str | None = None
         try:
-            name = self._id(row)
+            own = self._own_id(row)
+            if own and (self._options.any_id or is_case_id(own)):
+                name, own = own, None
+            self._require_new(name, row)
             # The schema would refuse an id of another shape.
-            found = self._validated({"id": made if self._options.any_id else name, **self._fields(row)}, row)
+            fields = {"id": made if self._options.any_id else name, **self._fields(row)}
+            found = self._validated(fields, row, own)
         except _UnusableError as reason:
-            return Problem(row.line, "unusable row", str(reason), name)
+            return Problem(row.line, "unusable row", str(reason), name, own)
         return msgspec.structs.replace(found, id=name) if self._options.any_id else found
 
-    def _id(self, row: LogRow) -> str:
-        """The row's own id where it is one of a case, else one made of its number."""
+    def _own_id(self, row: LogRow) -> str | None:
+        """What the row calls itself; None where it has no id."""
         given = self._value(row, "id")
-        if self._options.any_id:
-            return f"{_MADE}{row.number}" if given is None else str(given)
-        fits = isinstance(given, str) and CASE_ID.fullmatch(given) and not given.startswith(_MADE)
-        if not fits:
+        if given is None or given == "":
+            return None
+        if isinstance(given, list | dict) or not is_unicode(str(given)):
             if "id" in self._options.columns:
-                raise _UnusableError(f"the id {_shown(given)} is not valid: it needs capital letters, a hyphen, digits")
-            return f"{_MADE}{row.number}"
-        if given in self._given:
-            raise _UnusableError(f"the id {given} appears twice: here and in row {self._given[given]}")
-        self._given[given] = row.number
+                raise _UnusableError(f"its id {_shown(given)} is neither a text nor a number")
+            return None
         return str(given)
+
+    def _require_new(self, name: str, row: LogRow) -> None:
+        """Ids of cases are given once. Other ids may return: many logs have the id of a session there."""
+        if self._options.any_id:
+            return
+        if name in self._given:
+            raise _UnusableError(f"the id {name} appears twice: here and in row {self._given[name]}")
+        if not name.startswith(_MADE):
+            self._given[name] = row.number
 
     def _fields(self, row: LogRow) -> dict[str, Any]:
         fields = self._conversation(row)
@@ -102,9 +117,9 @@ class Converter:
     def _value(self, row: LogRow, field: str) -> Any:
         return row.fields.get(self._options.columns.get(field, field))
 
-    def _validated(self, fields: dict[str, Any], row: LogRow) -> Case:
+    def _validated(self, fields: dict[str, Any], row: LogRow, own_id: str | None) -> Case:
         problems: Sequence[Problem] = list(self._options.validator.problems(fields, row.line))
-        built = problems or to_case(fields, row.line, self._file)
+        built = problems or to_case(fields, row.line, self._file, own_id)
         if isinstance(built, Case):
             return built
         raise _UnusableError("; ".join(problem.message for problem in built))

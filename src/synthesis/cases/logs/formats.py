@@ -32,14 +32,15 @@ _ENDINGS = {
 def format_of(path: Path, *, mapped: bool = False, most_line: int = MOST_LINE) -> str:
     """`cases` for a file of JSON Lines cases, else the kind of log.
 
-    `mapped` says that --map or --checks was given: then lines that name no checks of their own are a log too.
+    Lines are a log if the first of them is a conversation without anything that only a case has. `mapped` says that
+    --map or --checks was given: then they are one if it names no checks.
     """
     by_ending = _ENDINGS.get(path.suffix.lower())
     if by_ending:
         return by_ending
     first = _first_object(path, most_line)
     names_checks = isinstance(first, dict) and "checks" in first
-    return LINES if _is_chat(first) or (mapped and not names_checks) else CASES
+    return LINES if _is_conversation(first) or (mapped and not names_checks) else CASES
 
 
 def is_log(path: Path, *, mapped: bool = False) -> bool:
@@ -91,15 +92,18 @@ def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[LogRow | Pro
     return read(path, options.most_line)
 
 
-def _is_chat(first: Any) -> bool:
-    """A row of a chat log: messages without the id and the checks that make a case."""
+def _is_conversation(first: Any) -> bool:
+    """A row of a log: somebody speaks, without the id, the checks or the labels that make a case."""
     if not isinstance(first, dict):
         return False
     if isinstance(first.get("conversations"), list):
         return True
     name = first.get("id")
-    is_case = "checks" in first or (isinstance(name, str) and CASE_ID.fullmatch(name) is not None)
-    return isinstance(first.get("messages"), list) and not is_case
+    if "checks" in first or (isinstance(name, str) and CASE_ID.fullmatch(name) is not None):
+        return False
+    if isinstance(first.get("messages"), list):
+        return True
+    return "expected" not in first and {"user", "assistant"} <= first.keys()
 
 
 def _first_object(path: Path, most_line: int) -> Any:
