@@ -26,6 +26,7 @@ from dataclasses import dataclass
 EXCERPT_WIDTH = 80
 SHOWN_PROBLEMS = 100
 NO_CHECKS = "names no checks"  # a kind of problem: what a case must do, and a row of a log need not
+RETURNS = "conversation returns"  # after rows of others
 _CASE_HINT = "`synthesis schema case` prints what a case must look like."
 _LOG_HINT = (
     "Conversations that name no checks are read as a log by `synthesis eval {file} --checks all`, with `--map "
@@ -101,7 +102,7 @@ class CaseError(InputError):
         super().__init__(
             f"{self.total} {noun}, nothing was evaluated",
             place=Place(file),
-            hint=f"{_CASE_HINT}\n  {_LOG_HINT.format(file=file)}" if NO_CHECKS in self.kinds else _CASE_HINT,
+            hint=_hint(self.kinds, file),
         )
 
     def __str__(self) -> str:
@@ -111,6 +112,12 @@ class CaseError(InputError):
             lines.extend(f"    {count} x {kind}" for kind, count in sorted(self.kinds.items()))
         lines.append(f"  {self.hint}")
         return "\n".join(lines)
+
+
+def _hint(kinds: Counter[str], file: str) -> str:
+    if RETURNS in kinds:
+        return "The rows of a conversation must be neighbours: --sort brings them together first, on disk."
+    return f"{_CASE_HINT}\n  {_LOG_HINT.format(file=file)}" if NO_CHECKS in kinds else _CASE_HINT
 
 
 class SchemaError(InputError):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from synthesis.cases.jsonl import to_case
-from synthesis.cases.logs.options import LogOptions
-from synthesis.cases.messages import ROLES, is_unicode, text_of
+from synthesis.cases.logs.options import ROLE, TEXT, LogOptions
+from synthesis.cases.messages import ROLES, is_unicode, side_of, text_of
 from synthesis.errors import Problem, did_you_mean, shorten
 from synthesis.model import Case
 
@@ -96,18 +96,42 @@ class Converter:
     def _conversation(self, row: LogRow) -> dict[str, Any]:
         """`messages`, or `user` and `assistant`: what the map names, else what the row has."""
         columns = self._options.columns
+        if TEXT in columns:
+            return {"messages": [{"role": self._side(row), "content": self._said(row, TEXT)}]}
         if "messages" in columns or not ("user" in columns or "assistant" in columns):
             for name in (columns["messages"],) if "messages" in columns else ("messages", "conversations"):
                 if row.fields.get(name) is not None:
                     return {"messages": _messages(row.fields[name], name)}
         return {side: self._said(row, side) for side in ("user", "assistant")}
 
-    def _said(self, row: LogRow, side: str) -> str:
-        name = self._options.columns.get(side, side)
+    def _side(self, row: LogRow) -> str:
+        """Who says the one message of the row."""
+        given = self._present(row, ROLE)
+        side = side_of(given)
+        if side is None:
+            name = self._options.columns[ROLE]
+            hint = "It may be user, customer, visitor, assistant, agent, bot, system or a word like these."
+            raise _UnusableError(f"no role is called {_shown(given)} (in '{name}'). {hint}")
+        return side
+
+    def is_silent(self, row: LogRow) -> bool:
+        """Whether the row is a message without text, such as a picture: nobody says anything, and nothing is wrong."""
+        name = self._options.columns.get(TEXT)
+        if name is None or name not in row.fields:
+            return False
+        text = text_of(row.fields[name])
+        return text is not None and not text.strip()
+
+    def _present(self, row: LogRow, field: str) -> Any:
+        name = self._options.columns.get(field, field)
         if name not in row.fields:
             present = ", ".join(sorted(map(str, row.fields))) or "nothing"
-            raise _UnusableError(f"has no '{name}' (--map {side}=NAME names it; the row has: {shorten(present)})")
-        text = text_of(row.fields[name])
+            raise _UnusableError(f"has no '{name}' (--map {field}=NAME names it; the row has: {shorten(present)})")
+        return row.fields[name]
+
+    def _said(self, row: LogRow, side: str) -> str:
+        name = self._options.columns.get(side, side)
+        text = text_of(self._present(row, side))
         if text is None or not is_unicode(text):
             raise _UnusableError(f"'{name}' is not text")
         if not text:
@@ -149,12 +173,13 @@ def _message(message: Any, number: int) -> dict[str, str]:
     if not isinstance(message, Mapping):
         raise _UnusableError(f"message {number} is not an object")
     role = message.get("role", message.get("from"))
-    if not isinstance(role, str) or role.lower() not in ROLES:
+    side = side_of(role)
+    if side is None:
         raise _UnusableError(f"message {number}: no role is called {_shown(role)}. {did_you_mean('', ROLES)}")
     content = text_of(message.get("content", message.get("value")))
     if content is None or not is_unicode(content):
         raise _UnusableError(f"message {number}: its content is not text")
-    return {"role": ROLES[role.lower()], "content": content}
+    return {"role": side, "content": content}
 
 
 def _names(value: Any) -> Any:
