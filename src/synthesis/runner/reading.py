@@ -42,7 +42,7 @@ def file_units(
     options = spec.log_options(any_id=spec.table is not None)
     returns = Returns()
     if kind == PARQUET and spec.table and not spec.sort:
-        units: Iterator[Unit | Problem] = row_ranges(file.path, file.name, options, spec.keep, seen, returns)
+        units: Iterator[Unit | Problem] = row_ranges(file.path, file.name, options, spec.keep, seen, returns.add)
     else:
         units = _log_blocks(file, options, stop=spec.on_bad_row == STOP, seen=seen, returns=returns)
     return _and_returns(units, file.path, options, returns) if CONVERSATION in options.columns else units

@@ -25,7 +25,8 @@ def with_message_columns(columns: dict[str, str], present: Iterable[str]) -> dic
         return columns
     if not (ROLE in columns or TEXT in columns) and _holds_exchanges(names):
         return columns
-    found = {field: columns.get(field) or _named(field, names, columns.values()) for field in MESSAGE}
+    free = [name for name in names if name not in columns.values()]
+    found = {field: columns.get(field) or first_called(_NAMES[field].split(), free) for field in MESSAGE}
     whole = {field: name for field, name in found.items() if name is not None}
     if len(whole) < len(MESSAGE) or len({*whole.values()}) < len(MESSAGE):
         return columns
@@ -44,10 +45,10 @@ def _holds_exchanges(names: Collection[str]) -> bool:
     return "messages" in names or "conversations" in names or {"user", "assistant"} <= {*names}
 
 
-def _named(field: str, names: list[str], taken: Iterable[str]) -> str | None:
-    """The column that is called as this field is: in any case, with or without hyphens, spaces and underscores."""
-    free = {_plain(name): name for name in reversed(names) if name not in {*taken}}
-    return next((free[_plain(known)] for known in _NAMES[field].split() if _plain(known) in free), None)
+def first_called(known: Iterable[str], names: Iterable[str]) -> str | None:
+    """The column that is called by the first of these words: in any case, with or without hyphens and underscores."""
+    plain = {_plain(name): name for name in reversed([*names])}
+    return next((plain[_plain(word)] for word in known if _plain(word) in plain), None)
 
 
 def _plain(name: str) -> str:

@@ -17,7 +17,7 @@ from synthesis.model import Case, Source, Turn
 
 # Whoever names the wrong column joins a whole file to one conversation, which no memory would hold.
 MOST_ROWS = 10_000
-Begins = Callable[[str, int], object]
+Begins = Callable[[Any, int], object]  # the name of a conversation, and the line where it begins
 
 
 def cases_of(

@@ -36,12 +36,18 @@ def parse_map(text: str) -> dict[str, str]:
         field, equals, name = (part.strip() for part in pair.partition("="))
         if not (field and equals and name):
             raise OptionError(f"--map cannot read '{pair}'", hint="Write it as --map user=prompt,assistant=completion.")
-        if field not in (*FIELDS, *MESSAGE):
-            hint = did_you_mean(field, (*FIELDS, *MESSAGE))
-            raise OptionError(f"--map: a case has no field '{field}'", hint=hint)
         if field in columns:
             raise OptionError(f"--map names '{field}' twice", hint="Name each field once.")
         columns[field] = name
+    return checked_columns(columns)
+
+
+def checked_columns(columns: dict[str, str]) -> dict[str, str]:
+    """The same map; OptionError for a field that no case has, or for fields that do not go together."""
+    for field in columns:
+        if field not in (*FIELDS, *MESSAGE):
+            hint = did_you_mean(field, (*FIELDS, *MESSAGE))
+            raise OptionError(f"--map: a case has no field '{field}'", hint=hint)
     _require_one_shape(columns)
     return columns
 

@@ -10,8 +10,8 @@ import msgspec
 
 from synthesis.cases.blocks import CHUNK, Seen
 from synthesis.cases.logs.conversion import LogRow
+from synthesis.cases.logs.joining import Begins
 from synthesis.cases.logs.options import CONVERSATION, FIELDS, MESSAGE, LogOptions
-from synthesis.cases.logs.returning import Returns
 from synthesis.cases.logs.tables import require_columns
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
 
@@ -38,11 +38,11 @@ class RowRange(msgspec.Struct, frozen=True):
 
 
 def row_ranges(
-    path: Path, shown: str, options: LogOptions, keep: Iterable[str], seen: Seen, returns: Returns
+    path: Path, shown: str, options: LogOptions, keep: Iterable[str], seen: Seen, begins: Begins = lambda *_: None
 ) -> Iterator[RowRange]:
     """The row groups of a file in order, long ones in stretches. Only the footer is read, and shown to `seen`.
 
-    Where rows are joined, the column that names conversations is read too, and `returns` is told where each begins.
+    Where rows are joined, the column that names conversations is read too, and `begins` is told where each begins.
     """
     with _opened(path) as file:
         names = file.schema_arrow.names
@@ -57,7 +57,7 @@ def row_ranges(
             _batch_size(file, group, columns, options.most_line, path)
         found = _stretches(file, shown, str(path.absolute()), state)
         column = options.columns.get(CONVERSATION)
-        yield from found if column is None else _whole(found, file, column, returns)
+        yield from found if column is None else _whole(found, file, column, begins)
 
 
 def _stretches(file: Any, shown: str, path: str, state: str) -> Iterator[RowRange]:
@@ -71,7 +71,7 @@ def _stretches(file: Any, shown: str, path: str, state: str) -> Iterator[RowRang
             line += rows
 
 
-def _whole(stretches: Iterable[RowRange], file: Any, column: str, returns: Returns) -> Iterator[RowRange]:
+def _whole(stretches: Iterable[RowRange], file: Any, column: str, begins: Begins) -> Iterator[RowRange]:
     """The stretches, each to the end of its last conversation. Of the file, only the column that names them is read."""
     from synthesis.cases.logs.borders import BorderFinder, require_names
 
@@ -86,7 +86,7 @@ def _whole(stretches: Iterable[RowRange], file: Any, column: str, returns: Retur
         named = names.slice(stretch.skip, stretch.rows)
         borders = finder.borders(named)
         for border in borders:
-            returns.add(named[border].as_py(), stretch.first_line + border)
+            begins(named[border].as_py(), stretch.first_line + border)
         more = borders[0] if borders else stretch.rows
         if current is not None:
             groups = stretch.group - current.group + 1 if more else current.groups
@@ -167,12 +167,11 @@ def needed_columns(present: Iterable[str], options: LogOptions, keep: Iterable[s
     return [name for name in present if name in wanted]
 
 
-def first_rows(path: Path, most_line: int, count: int) -> tuple[list[str], list[LogRow | Problem]]:
-    """The names of all columns, and the first rows."""
+def column_names(path: Path) -> list[str]:
+    """As the footer says; the end of a file is enough for it."""
     with _opened(path) as file:
-        for batch in file.iter_batches(batch_size=count):
-            return file.schema_arrow.names, list(batch_rows(batch, 1, most_line))
-        return file.schema_arrow.names, []
+        names: list[str] = file.schema_arrow.names
+        return names
 
 
 def _fields(row: Any, most_line: int) -> dict[str, Any] | str:
