@@ -25,6 +25,13 @@ from dataclasses import dataclass
 
 EXCERPT_WIDTH = 80
 SHOWN_PROBLEMS = 100
+NO_CHECKS = "names no checks"  # a kind of problem: what a case must do, and a row of a log need not
+RETURNS = "conversation returns"  # after rows of others
+_CASE_HINT = "`synthesis schema case` prints what a case must look like."
+_LOG_HINT = (
+    "Conversations that name no checks are read as a log by `synthesis eval {file} --checks all`, with `--map "
+    "user=NAME,assistant=NAME` if their fields have other names."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +77,11 @@ class Problem:
     kind: str
     message: str
     case_id: str | None = None
+    own_id: str | None = None  # what the row is called in its file, where that is not the id of its case
 
     def __str__(self) -> str:
-        name = f" ({self.case_id})" if self.case_id else ""
-        return f"line {self.line}{name}: {self.message}"
+        name = self.own_id or self.case_id
+        return f"line {self.line}{f' ({name})' if name else ''}: {self.message}"
 
 
 class CaseError(InputError):
@@ -94,7 +102,7 @@ class CaseError(InputError):
         super().__init__(
             f"{self.total} {noun}, nothing was evaluated",
             place=Place(file),
-            hint="`synthesis schema case` prints what a case must look like.",
+            hint=_hint(self.kinds, file),
         )
 
     def __str__(self) -> str:
@@ -104,6 +112,12 @@ class CaseError(InputError):
             lines.extend(f"    {count} x {kind}" for kind, count in sorted(self.kinds.items()))
         lines.append(f"  {self.hint}")
         return "\n".join(lines)
+
+
+def _hint(kinds: Counter[str], file: str) -> str:
+    if RETURNS in kinds:
+        return "The rows of a conversation must be neighbours: --sort brings them together first, on disk."
+    return f"{_CASE_HINT}\n  {_LOG_HINT.format(file=file)}" if NO_CHECKS in kinds else _CASE_HINT
 
 
 class SchemaError(InputError):

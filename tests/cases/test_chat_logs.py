@@ -70,6 +70,8 @@ def test_sharegpt_is_read_from_lines_and_from_a_list(tmp_path: Path) -> None:
     for path in (write_jsonl(tmp_path / "lines.jsonl", [row]), tmp_path / "list.json"):
         found = only(path)
         assert (found.id, found.exchanges) == ("ROW-1", [("Hi", "You should go.")])
+        assert found.source is not None
+        assert found.source.id == "x9"
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -114,11 +116,14 @@ def test_inspect_logs_give_their_samples_and_a_broken_sample_is_a_problem(tmp_pa
     samples = [
         {"id": "a", "epoch": 1, "messages": TALK, "error": None},
         {"id": "a", "epoch": 2, "messages": TALK[:1], "error": {"message": "ran out of time", "traceback": "..."}},
+        {"id": "a", "epoch": 3, "messages": TALK, "error": None},
     ]
-    good, bad = rows(inspect_log(tmp_path / name, samples))
+    good, bad, again = rows(inspect_log(tmp_path / name, samples))
     assert isinstance(good, Case)
     assert isinstance(bad, Problem)
     assert good.notes == "Inspect sample a, epoch 1"
+    assert isinstance(again, Case)
+    assert [case.source and case.source.id for case in (good, again)] == ["a", "a epoch 3"]
     assert bad.message == "the sample ended in error: ran out of time"
 
 
@@ -227,6 +232,10 @@ def test_shape_and_ending_tell_logs_from_cases(tmp_path: Path) -> None:
     assert not is_log(write_jsonl(tmp_path / "forgot.jsonl", [{"id": "A-1", "messages": TALK}]))
     assert is_log(write_jsonl(tmp_path / "chat.jsonl", [{"messages": TALK}]))
     assert is_log(write_jsonl(tmp_path / "share.jsonl", [{"conversations": []}]))
+    said = {"id": "conv_1", "user": "u", "assistant": "a"}
+    assert is_log(write_jsonl(tmp_path / "said.jsonl", [said]))
+    for of_a_case in ({"checks": []}, {"expected": {}}, {"id": "A-1"}):
+        assert not is_log(write_jsonl(tmp_path / "said.jsonl", [said | of_a_case]))
     assert is_log(tmp_path / "any.CSV")
     assert is_log(tmp_path / "forgot.jsonl", mapped=True)
     assert not is_log(tmp_path / "cases.jsonl", mapped=True)

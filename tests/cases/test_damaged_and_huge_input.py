@@ -134,7 +134,7 @@ def test_a_long_row_of_parquet_is_an_error_of_that_row(cli: CommandLine) -> None
     pq.write_table(pa.table(rows), cli.folder / "log.parquet")
     assert cli("--cases", "log.parquet", "--max-line", "2000").code == 3
     assert cli.report()["summary"]["errors"] == 1
-    outcome = cli("--cases", "log.parquet", "--max-line", "1000", "--map", "user=assistant,assistant=assistant")
+    outcome = cli("--cases", "log.parquet", "--max-line", "1000", "--map", "user=user,assistant=assistant")
     assert outcome.code == 3
     pq.write_table(pa.table({"user": ["u"], "assistant": ["x" * 5000]}), cli.folder / "log.parquet")
     assert "bytes on average, more than 2,000" in cli("--cases", "log.parquet", "--max-line", "2000").err

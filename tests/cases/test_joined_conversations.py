@@ -112,7 +112,8 @@ def test_a_conversation_that_comes_back_later_stops_the_run(cli: CommandLine) ->
     rows = [*exchanges("a", "p"), *exchanges("b", "p"), *exchanges("a", "p")]
     outcome = cli("eval", write_jsonl(cli.folder / "log.jsonl", rows), "--map", MAP)
     assert outcome.code == 1
-    assert "the id appears twice: here and on line 1" in outcome.err
+    assert "line 3 (a): the conversation returns after rows of others: its first row is on line 1" in outcome.err
+    assert "--sort" in outcome.err
 
 
 def test_a_column_that_names_no_conversations_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def test_a_failure_that_the_baseline_does_not_have_counts(cli: CommandLine, case
 
 
 def test_another_check_of_a_failing_case_counts_as_new() -> None:
-    known = Gates(known={"A-1": frozenset({"agency_language"})})
+    known = Gates(known=[("A-1", "A-1", frozenset({"agency_language"}))])
     assert unmet(known, result("A-1", checks={"agency_language": FAILED})) == []
     both = {"agency_language": FAILED, "topic_pivot": FAILED}
     assert unmet(known, result("A-1", checks=both)) == ["failures that the baseline does not have: 1 (A-1)"]

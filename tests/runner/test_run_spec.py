@@ -17,6 +17,7 @@ from synthesis.runner.spec import NO_EFFECT, InputFile, RunSpec
 OTHER: dict[str, Any] = {
     "checks": ("topic_pivot",),
     "columns": {"user": "prompt"},
+    "sort": True,
     "on_bad_row": "stop",
     "tags": ("a",),
     "ids": ("T-1",),

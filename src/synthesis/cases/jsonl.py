@@ -83,13 +83,13 @@ def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -
     return problems or to_case(value, number, file)
 
 
-def to_case(value: dict[str, Any], line: int, file: str) -> Case | Sequence[Problem]:
+def to_case(value: dict[str, Any], line: int, file: str, own_id: str | None = None) -> Case | Sequence[Problem]:
     """A validated object as a case; a schema of the user's own may let through what cannot be evaluated."""
     known = {key: value[key] for key in Case.__struct_fields__ if key in value and key not in _OURS}
     if "messages" in known:
         known["messages"] = with_joined_parts(known["messages"])
     try:
-        case = msgspec.convert({**known, "source": {"file": file, "line": line}}, Case)
+        case = msgspec.convert({**known, "source": {"file": file, "line": line, "id": own_id}}, Case)
     except msgspec.ValidationError as error:
         return [Problem(line, "schema violation", str(error), str(value.get("id")))]
     return case

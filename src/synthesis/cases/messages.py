@@ -10,6 +10,24 @@ ROLES = {
     **dict.fromkeys(("tool", "function", "function_call", "function_response", "tool_call", "tool_response"), "tool"),
     **dict.fromkeys(("observation", "ipython"), "tool"),
 }
+# What exports of help desks and messengers call the two sides. A line of a pasted chat that begins with one of these
+# words may well be prose ("Note: ..."), so only fields that hold a role are read by them.
+SENDERS = {
+    **ROLES,
+    **dict.fromkeys(("customer", "client", "visitor", "guest", "contact", "caller", "requester", "lead"), "user"),
+    **dict.fromkeys(("end_user", "enduser", "consumer", "member", "patient", "person"), "user"),
+    **dict.fromkeys(("inbound", "incoming", "in"), "user"),
+    **dict.fromkeys(("agent", "chatbot", "llm", "virtual_agent", "ai_agent", "virtual_assistant"), "assistant"),
+    **dict.fromkeys(("operator", "support", "admin", "teammate", "representative", "rep", "advisor"), "assistant"),
+    **dict.fromkeys(("staff", "outbound", "outgoing", "out"), "assistant"),
+    **dict.fromkeys(("event", "info", "internal", "log", "note", "notification", "trigger", "workflow"), "system"),
+}
+
+
+def side_of(role: Any) -> str | None:
+    """Who speaks under this name: `user`, `assistant`, `system` or `tool`; None where nobody is called so."""
+    name = "_".join(role.lower().replace("-", " ").split()) if isinstance(role, str) else ""
+    return SENDERS.get(name)
 
 
 def text_of(content: Any) -> str | None:

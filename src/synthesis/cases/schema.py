@@ -8,7 +8,9 @@ from typing import Any
 import jsonschema_rs
 
 from synthesis import bundled
-from synthesis.errors import Place, Problem, SchemaError, did_you_mean
+from synthesis.errors import NO_CHECKS, Place, Problem, SchemaError, did_you_mean
+
+_CHECKS_REQUIRED = '"checks" is a required property'
 
 
 def read_schema(path: Path = bundled.CASE_SCHEMA) -> Any:
@@ -66,7 +68,8 @@ class CaseValidator:
             for error in self._validator.iter_errors(case):
                 where = "/".join(str(part) for part in error.instance_path)
                 field = f"{where}: " if where else ""
-                yield Problem(line, "schema violation", f"{field}{_plain(error.message)}", case_id)
+                kind = NO_CHECKS if error.message == _CHECKS_REQUIRED else "schema violation"
+                yield Problem(line, kind, f"{field}{_plain(error.message)}", case_id)
         except ValueError as error:  # what no JSON can hold, or nesting that the validator refuses
             yield Problem(line, "schema violation", _refused(error), case_id)
             return

@@ -56,7 +56,7 @@ def _alerts(summary: dict[str, Any], examples: Sequence[CaseResult], rules: Rule
         notice = notice_of(result, glossary)
         assert notice is not None
         first, *rest = map(safe, notice.lines)
-        lines += [f"{_red('alert     ')} {safe(result.id)}: {first}", *(_dim(f"    {line}") for line in rest)]
+        lines += [f"{_red('alert     ')} {safe(result.name)}: {first}", *(_dim(f"    {line}") for line in rest)]
     left = summary["alerts"] - len(alerting)
     return [*lines, *([_dim(f"... and {_count(left, 'more alert')} in the report")] if left else []), ""]
 
@@ -117,7 +117,9 @@ def _details(failures: Sequence[CaseResult], total: int, rules: RuleSet) -> list
     lines = [""]
     for result in failures[:SHOWN_FAILURES]:
         kind = _yellow("expected  ") if result.is_negative_example else _red("unexpected")
-        lines.append(f"{kind} {safe(result.id)}: {', '.join(map(safe, result.failed_checks))}{_dim(_language(result))}")
+        lines.append(
+            f"{kind} {safe(result.name)}: {', '.join(map(safe, result.failed_checks))}{_dim(_language(result))}"
+        )
         lines += [f"    {line}" for line in (*strip_lines(result), *_remarks(result, glossary))]
     if total > SHOWN_FAILURES:
         lines.append(_dim(f"... and {total - SHOWN_FAILURES} more in the report"))
@@ -128,7 +130,7 @@ def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
     lines = []
     for result in examples:
         reason = next((check.error for check in result.checks.values() if check.error), "")
-        lines.append(f"{_red('error     ')} {safe(result.id)}: {safe(reason)}")
+        lines.append(f"{_red('error     ')} {safe(result.name)}: {safe(reason)}")
     if total > len(examples):
         lines.append(_dim(f"... and {total - len(examples)} more errors in the report"))
     return lines

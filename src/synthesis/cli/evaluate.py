@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     metavar="PATH",
     help="JSONL cases, a chat log or a table. [default: data/evals.jsonl, else the bundled cases]",
 )
-@click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,assistant=reply.")
+@click.option(
+    "--map",
+    "columns",
+    metavar="FIELD=NAME,..",
+    help="Names in a log: user=prompt,assistant=reply; for one message a row conversation=chat,role=sender,text=body.",
+)
+@click.option("--sort", is_flag=True, help="Sort rows by their conversation first, on disk. Their order is kept.")
 @click.option(
     "--checks",
     metavar="NAME,..",
@@ -130,12 +136,12 @@ def evaluate(**options: Any) -> int:
 def _evaluate(options: dict[str, Any], interruption: "Interruption") -> int:
     from synthesis.cli.evaluation import perform, run_spec
     from synthesis.cli.gates import Conclusion
-    from synthesis.runner.files import with_profile
+    from synthesis.runner.files import settled
     from synthesis.settings import find_settings
 
     options["cases"] += options.pop("files")
     settings = find_settings(Path.cwd())
-    spec = with_profile(run_spec(options, settings))
+    spec = settled(run_spec(options, settings))
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
     conclusion = Conclusion.of(options, spec)
     saving = Saving.of(options, settings.values)

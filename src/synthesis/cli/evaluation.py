@@ -85,6 +85,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
         schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, bundled.CASE_SCHEMA)),
         checks=_checks(options["checks"] or values.get("checks")),
         columns=parse_map(columns) if columns else {},
+        sort=options["sort"],
         on_bad_row=options["on_bad_row"] or values.get("on-bad-row"),
         tags=options["tags"],
         ids=options["ids"],

@@ -19,7 +19,7 @@ from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
 from synthesis.model.result import FAIL, NOT_APPLICABLE
 from synthesis.model.timeline import LEAST_IN_HALF
-from synthesis.report.compare import Failing, newly_failing, unexpected_failures
+from synthesis.report.compare import Entry, newly_failing, paired, unexpected_failures
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
 from synthesis.report.reading import Record, StoredReport, open_report
 from synthesis.report.verdicts import MISSED, kind_of
@@ -73,7 +73,7 @@ class Gates(msgspec.Struct, frozen=True):
     """What was asked for; the baseline is read before the run, so that a bad one stops it."""
 
     allowed: int = 0
-    known: Failing | None = None  # the unexpected failures of the baseline
+    known: list[Entry[frozenset[str]]] | None = None  # the unexpected failures of the baseline
     least_accuracy: float | None = None
     strict: bool = False
     drift: dict[str, float] = {}  # check -> the most that its mean difference may surely be
@@ -119,7 +119,7 @@ class Gates(msgspec.Struct, frozen=True):
             if number > self.allowed:
                 yield f"unexpected failures: {number}, allowed: {self.allowed}"
             return
-        new = newly_failing(self.known, unexpected_failures(report))
+        new = newly_failing(*paired(self.known, unexpected_failures(report)))
         if len(new) > self.allowed:
             yield _named("failures that the baseline does not have", [name for name, _ in new])
 
@@ -133,7 +133,7 @@ class Gates(msgspec.Struct, frozen=True):
             yield f"label accuracy: {found['accuracy']} % ({found['matched']} of {found['total']})"
 
 
-def _baseline(path: str | None, out: Path, profile: str | None) -> Failing | None:
+def _baseline(path: str | None, out: Path, profile: str | None) -> list[Entry[frozenset[str]]] | None:
     if path is None:
         return None
     if out.exists() and Path(path).exists() and out.samefile(path):
@@ -161,7 +161,7 @@ def _strict(report: StoredReport, tags: Mapping[str, str]) -> Iterator[str]:
     }
     labels, idle, slipped, elsewhere = found.values()
     for result in report.results():
-        name = result.id
+        name = result.name
         labels += [name] if any(not label.match for label in result.label_comparison.values()) else []
         idle += [name] if result.outcome == NOT_APPLICABLE else []
         slipped += [name] if kind_of(result) == MISSED else []

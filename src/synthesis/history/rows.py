@@ -174,11 +174,11 @@ def _case(position: int, result: CaseResult, with_text: bool) -> CaseRow:
     said = [text for turn in result.exchanges for text in turn] if with_text else []
     return CaseRow(
         position,
-        case_id=storable(result.id),
+        case_id=storable(result.name),
         outcome=result.outcome,
         kind=kind_of(result),
         language=storable(result.language),
-        words=searchable(result.id, *said),
+        words=searchable(result.name, *said),
         record=encoded(result.to_dict()),
     )
 

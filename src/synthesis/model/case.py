@@ -6,11 +6,12 @@ NEGATIVE_TAG = "negative_example"
 NEGATIVE_ENDING = "-fail"
 
 
-class Source(msgspec.Struct, frozen=True):
-    """Where a case was read."""
+class Source(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a case was read, and what it is called there if that is not its id."""
 
     file: str
     line: int
+    id: str | None = None
 
     @property
     def place(self) -> tuple[str, int]:

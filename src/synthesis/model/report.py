@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from synthesis.model.case import Source
 from synthesis.model.result import CaseResult
 
 FORMAT_VERSION = 2  # 1 did not record role, counted and missing
@@ -19,13 +20,14 @@ def percent(part: int, whole: int) -> float:
     return int(value) if value == int(value) else value
 
 
-class Failure(msgspec.Struct, frozen=True):
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """A failed case in short: which checks, and the evidence that decided."""
 
     id: str
     failed: tuple[str, ...]
     evidence: dict[str, Any]
     expected_failure: bool
+    source: Source | None = None  # where it has an id of its own
 
 
 def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Failure:
@@ -38,7 +40,8 @@ def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Fa
         fields = result.checks[name].to_dict()
         named = names.get(name)
         evidence |= {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
-    return Failure(result.id, tuple(result.failed_checks), evidence, result.is_negative_example)
+    source = result.source if result.source and result.source.id else None
+    return Failure(result.id, tuple(result.failed_checks), evidence, result.is_negative_example, source)
 
 
 class Report(msgspec.Struct, frozen=True):

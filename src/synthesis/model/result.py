@@ -172,6 +172,11 @@ class CaseResult(msgspec.Struct, frozen=True):
         )
 
     @property
+    def name(self) -> str:
+        """What people call the case: the id that its row had, else the one that it was given."""
+        return (self.source and self.source.id) or self.id
+
+    @property
     def has_texts(self) -> bool:
         return "assistant" in self.texts or "messages" in self.texts
 
@@ -214,7 +219,7 @@ class CaseResult(msgspec.Struct, frozen=True):
         return fields
 
     def to_record(self) -> dict[str, Any]:
-        """The same for an encoder, which takes findings as they are."""
+        """The same for an encoder, which takes findings and the source as they are."""
         fields: dict[str, Any] = {
             "id": self.id,
             "pass": self.passed,
@@ -232,7 +237,7 @@ class CaseResult(msgspec.Struct, frozen=True):
         if self.tags:
             fields["tags"] = list(self.tags)
         if self.source:
-            fields["source"] = {"file": self.source.file, "line": self.source.line}
+            fields["source"] = self.source
         return fields | self.texts
 
 

@@ -1,12 +1,13 @@
 """Two reports side by side: what fails now and did not before, what passes now, what rests on other evidence.
 
-Cases are paired by id. Negative examples are left out of the pass rate: for them a failure is what is wanted.
+Cases are paired by id, or by what their rows were called where both reports know it. Negative examples are left out of
+the pass rate: for them a failure is what is wanted.
 """
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,6 +28,8 @@ _CONDITIONS = {
     "input": ("input", "sha256"),
 }
 _NONE: Differences = {}  # one for all the cases that are no conversations
+T = TypeVar("T")
+Entry = tuple[str, str, T]  # id of a case, its name, and what is remembered of it
 Failing = Mapping[str, frozenset[str]]  # case -> checks that fail unexpectedly
 
 
@@ -88,7 +91,7 @@ def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
     """What changed from one report to the other; InputError if one of them does not hold all results."""
     for report in (before, after):
         require_all_results(report, "a comparison")
-    old, new = _index(before), _index(after)
+    old, new = paired(_entries(before), _entries(after))
     both = [name for name in new if name in old]
     return Comparison(
         conditions=_conditions(before.header, after.header),
@@ -118,10 +121,20 @@ def require_all_results(report: StoredReport, purpose: str) -> None:
         )
 
 
-def unexpected_failures(report: StoredReport) -> Failing:
-    """The cases that fail unexpectedly, with the checks that they fail."""
-    wanted = (result for result in report.results() if kind_of(result) == UNEXPECTED)
-    return {name: frozenset(result.failed_checks) for name, result in _named(wanted)}
+def unexpected_failures(report: StoredReport) -> list[Entry[frozenset[str]]]:
+    """The checks that each case fails unexpectedly: none for most of them."""
+    return [
+        (result.id, result.name, frozenset(result.failed_checks if kind_of(result) == UNEXPECTED else ()))
+        for result in report.results()
+    ]
+
+
+def paired(before: Iterable[Entry[T]], after: Iterable[Entry[T]]) -> tuple[dict[str, T], dict[str, T]]:
+    """Both reports by the same ids: those that rows had in their files, if both reports know such."""
+    both = list(before), list(after)
+    by_name = all(any(case_id != name for case_id, name, _ in entries) for entries in both)
+    old, new = (_by_id((name if by_name else case_id, value) for case_id, name, value in one) for one in both)
+    return old, new
 
 
 def newly_failing(before: Failing, after: Failing) -> list[tuple[str, list[str]]]:
@@ -130,21 +143,22 @@ def newly_failing(before: Failing, after: Failing) -> list[tuple[str, list[str]]
     return [(name, sorted(checks)) for name, checks in added if checks]
 
 
-def _index(report: StoredReport) -> Index:
-    return {name: _compared(result) for name, result in _named(report.results())}
+def _entries(report: StoredReport) -> Iterator[Entry[ComparedCase]]:
+    return ((result.id, result.name, _compared(result)) for result in report.results())
 
 
 def _failing(index: Index) -> Failing:
     return {name: entry.failed for name, entry in index.items() if entry.kind == UNEXPECTED}
 
 
-def _named(results: Iterable[CaseResult]) -> Iterator[tuple[str, CaseResult]]:
-    """Results by id; one that appears in several files is told apart by a number."""
+def _by_id(values: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """One that returns, as in several files, is told apart by a number."""
     seen: Counter[str] = Counter()
-    for result in results:
-        seen[result.id] += 1
-        number = seen[result.id]
-        yield (result.id if number == 1 else f"{result.id} #{number}"), result
+    found: dict[str, T] = {}
+    for name, value in values:
+        seen[name] += 1
+        found[name if seen[name] == 1 else f"{name} #{seen[name]}"] = value
+    return found
 
 
 def _compared(result: CaseResult) -> ComparedCase:

@@ -34,7 +34,7 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
 def _row(result: CaseResult, name: str, glossary: Glossary) -> dict[str, Any]:
     check, label = result.checks[name], result.label_comparison.get(name)
     row = {
-        "id": result.id,
+        "id": result.name,
         "check": name,
         "outcome": check.outcome,
         "expected_failure": _yes_no(check_kind(result, name) == EXPECTED),

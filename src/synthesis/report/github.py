@@ -30,11 +30,11 @@ def _annotation(result: CaseResult, kind: str, glossary: Glossary) -> str:
     place = {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
     if kind == MISSED:
         text = "A negative example that no check fails: the reply should be caught, and is not."
-        return _command("warning", place | {"title": f"{result.id}: not caught"}, text)
+        return _command("warning", place | {"title": f"{result.name}: not caught"}, text)
     if kind == ERROR:
-        return _command("error", place | {"title": f"{result.id}: no verdict"}, error_of(result))
+        return _command("error", place | {"title": f"{result.name}: no verdict"}, error_of(result))
     lines = dict.fromkeys(map(_line, remarks_on(result, glossary)))
-    return _command("error", place | {"title": f"{result.id}: {', '.join(result.failed_checks)}"}, "\n".join(lines))
+    return _command("error", place | {"title": f"{result.name}: {', '.join(result.failed_checks)}"}, "\n".join(lines))
 
 
 def _line(remark: Remark) -> str:

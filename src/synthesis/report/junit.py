@@ -52,7 +52,7 @@ def _properties(report: StoredReport) -> Iterator[str]:
 
 def _test_case(result: CaseResult, name: str, glossary: Glossary) -> str:
     place = {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
-    opening = f"    <testcase{_attributes(classname=name, name=result.id, **place, time='0')}"
+    opening = f"    <testcase{_attributes(classname=name, name=result.name, **place, time='0')}"
     inside = _inside(result, name, glossary)
     return f"{opening}>\n      {inside}\n    </testcase>\n" if inside else f"{opening}/>\n"
 

@@ -53,7 +53,7 @@ def _alerts(report: StoredReport, glossary: Glossary) -> list[str]:
 def _alert(result: CaseResult, glossary: Glossary) -> list[str]:
     notice = notice_of(result, glossary)
     assert notice is not None
-    head = f"> - {_code(result.id)}{_place(result)}: {_code(notice.cue)} {plain_words(notice.verdict)}"
+    head = f"> - {_code(result.name)}{_place(result)}: {_code(notice.cue)} {plain_words(notice.verdict)}"
     return [head, *(f"> {_remark(remark)}" for remark in notice.remarks[:_MOST_REMARKS])]
 
 
@@ -128,7 +128,7 @@ def _details(report: StoredReport, glossary: Glossary, room: int) -> list[str]:
 
 
 def _entry(result: CaseResult, kind: str, glossary: Glossary) -> str:
-    head = f"- {_code(result.id)}{_place(result)}"
+    head = f"- {_code(result.name)}{_place(result)}"
     if kind == MISSED:
         return f"{head}: a negative example that no check fails"
     if kind == ERROR:

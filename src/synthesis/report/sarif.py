@@ -62,9 +62,9 @@ def _entry(result: CaseResult, remark: Remark, level: str, rules: dict[str, Reco
         "ruleId": name,
         "ruleIndex": rules[name]["index"],
         "level": level,
-        "message": {"text": _literal(f"{result.id}: {words}{remark.reason or name}")},
+        "message": {"text": _literal(f"{result.name}: {words}{remark.reason or name}")},
         "locations": [_location(result)],
-        "partialFingerprints": {"caseRuleWords/v1": _fingerprint(result.id, name, *parts)},
+        "partialFingerprints": {"caseRuleWords/v1": _fingerprint(result.name, name, *parts)},
     }
 
 
@@ -82,7 +82,7 @@ def _rule(remark: Remark, index: int, glossary: Glossary) -> Record:
 
 
 def _location(result: CaseResult) -> Record:
-    logical = {"logicalLocations": [{"name": result.id, "kind": "case"}]}
+    logical = {"logicalLocations": [{"name": result.name, "kind": "case"}]}
     if result.source is None:
         return logical
     place = {"artifactLocation": {"uri": _uri(result.source.file)}}
@@ -103,7 +103,7 @@ def _suppression() -> Record:
 
 
 def _notification(result: CaseResult) -> Record:
-    text = _literal(f"{result.id}: {visible(error_of(result))}")
+    text = _literal(f"{result.name}: {visible(error_of(result))}")
     return {"level": "error", "message": {"text": text}, "locations": [_location(result)]}
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.logs.options import ERROR, STOP, LogOptions
+from synthesis.cases.logs.columns import with_message_columns
+from synthesis.cases.logs.options import ERROR, STOP, TEXT, LogOptions
 from synthesis.cases.logs.parquet import BATCH, needed_columns, require_kept
 from synthesis.cases.logs.tables import require_columns
 from synthesis.cases.schema import CaseValidator
@@ -68,6 +69,9 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
 
     def schema(self, given: Any) -> Any:
         """What the verdicts on a table with the schema `given` look like; OptionError if a column is missing."""
+        if TEXT in with_message_columns(self.columns, given.names):
+            hint = "Give a row for each conversation, with a column of messages; `synthesis eval` joins rows of files."
+            raise OptionError("a row of the table is one message, and batches cut conversations in two", hint=hint)
         require_columns(given.names, _reader(self).options, _SHOWN)
         require_kept(given.names, self.keep, _SHOWN)
         return verdict_schema(known_checks(), [given.field(name) for name in self.keep])

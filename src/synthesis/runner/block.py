@@ -4,7 +4,6 @@ What comes back is small, whatever the size of the block: counts, a few examples
 duplicate ids are found across blocks. Only a run without any output file gets its results back this way.
 """
 
-import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from synthesis.cases.blocks import Block
+from synthesis.cases.repeats import name_hash
 from synthesis.checks.registry import rules_in_force
 from synthesis.defaults import AUTHORED
 from synthesis.errors import SHOWN_PROBLEMS, Problem
@@ -137,7 +137,7 @@ class ReportWorker:
             cases += reading.cases
             block.add_problems(reading.problems)
         block.seen = len(cases)
-        block.id_hashes = array("q", [_hash(case.id) for case in cases])
+        block.id_hashes = array("q", [name_hash(case.id) for case in cases])
         block.id_lines = array("q", [case.source.line if case.source else 0 for case in cases])
         self._path(block, "ids").write_text("\n".join(case.id for case in cases), encoding="utf-8")
         if not block.kinds:
@@ -170,7 +170,3 @@ def is_alike(one: CaseResult, other: CaseResult) -> bool:
 
 def _kind(result: CaseResult) -> tuple[str, bool, bool]:
     return result.outcome, result.is_negative_example, result.alert is None
-
-
-def _hash(case_id: str) -> int:
-    return int.from_bytes(hashlib.blake2b(case_id.encode(), digest_size=8).digest(), "little", signed=True)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from synthesis.cases.jsonl import duplicate
+from synthesis.cases.repeats import repeated_places
 from synthesis.errors import Problem
-
-SHARES = 16
 
 
 class DuplicateIds:
@@ -31,28 +30,8 @@ class DuplicateIds:
 
     def problems(self) -> Iterator[Problem]:
         """A problem for each later case with the id of an earlier one."""
-        for first, again in self._pairs():
+        for first, again in repeated_places(self._hashes):
             yield duplicate(self._lines[again], self._lines[first], self._id(again))
-
-    def _pairs(self) -> list[tuple[int, int]]:
-        """Positions of the first case of an id and of a later one."""
-        repeated = self._repeated()
-        first: dict[int, int] = {}
-        pairs = []
-        for position, value in enumerate(self._hashes) if repeated else ():
-            if value in repeated and first.setdefault(value, position) != position:
-                pairs.append((first[value], position))
-        return pairs
-
-    def _repeated(self) -> set[int]:
-        """The hashes that appear more than once; looked for in shares, so that no set of all of them is needed."""
-        repeated: set[int] = set()
-        for share in range(SHARES):
-            seen: set[int] = set()
-            for value in self._hashes:
-                if value % SHARES == share:
-                    (repeated if value in seen else seen).add(value)
-        return repeated
 
     def _id(self, position: int) -> str:
         begin, number = self._blocks[bisect_right(self._blocks, (position, 1 << 62)) - 1]

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from synthesis.cases.logs.formats import is_log
+from synthesis.cases.logs.options import CONVERSATION
+from synthesis.cases.logs.preview import completed_columns
 from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
 from synthesis.defaults import AUTHORED, TRAFFIC
@@ -46,7 +48,7 @@ def evaluate_files(
 
     `rules` are those that it names, where they are already loaded. Smaller blocks report progress more often.
     """
-    spec = with_profile(spec)
+    spec = settled(spec)
     _refuse_to_overwrite(spec)
     _require_portable_similarity(spec)
     loaded = rules_in_force(spec.rules, spec.disabled) if rules is None else rules
@@ -62,7 +64,28 @@ def evaluate_files(
     return RunOutcome(report, loaded, tuple(totals.examples), totals.warned, tuple(left))
 
 
-def with_profile(spec: RunSpec) -> RunSpec:
+def settled(spec: RunSpec) -> RunSpec:
+    """The run with what its files say and it leaves open: the columns of messages, and the profile."""
+    return _with_profile(_with_columns(spec))
+
+
+def _with_columns(spec: RunSpec) -> RunSpec:
+    """With the columns that a message per row is in, which many exports call alike."""
+    read = (completed_columns(file.path, spec.columns, spec.max_line) for file in spec.inputs)
+    found = [columns for columns in read if columns is not None]
+    if any(columns != found[0] for columns in found):
+        raise OptionError(
+            "some of the files have a row for each message, in columns that others do not have",
+            hint="Name the columns with --map, or evaluate the files apart.",
+        )
+    columns = found[0] if found else spec.columns
+    if spec.sort and CONVERSATION not in columns:
+        hint = "--map conversation=NAME names the column that tells conversations apart."
+        raise OptionError("--sort sorts rows by their conversation, and no column names one", hint=hint)
+    return msgspec.structs.replace(spec, columns=columns)
+
+
+def _with_profile(spec: RunSpec) -> RunSpec:
     """With the profile that the files ask for, if none is named: somebody who wrote cases named their checks."""
     if spec.profile is not None:
         return spec

@@ -12,10 +12,11 @@ from synthesis.cases.blocks import CHUNK, Block, Seen, blocks, input_size
 from synthesis.cases.jsonl import parse_block
 from synthesis.cases.logs.borders import whole_conversations
 from synthesis.cases.logs.conversion import Converter
-from synthesis.cases.logs.formats import CASES, PARQUET, format_of, read_rows
+from synthesis.cases.logs.formats import CASES, PARQUET, format_of, raw_rows, read_rows
 from synthesis.cases.logs.joining import cases_of
 from synthesis.cases.logs.options import CONVERSATION, ERROR, STOP, LogOptions
 from synthesis.cases.logs.parquet import RowRange, batch_rows, read_range, row_ranges
+from synthesis.cases.logs.returning import Returns
 from synthesis.errors import InputError, OptionError, Place, Problem
 from synthesis.model import Case, Source
 from synthesis.runner.spec import InputFile, RunSpec
@@ -39,9 +40,21 @@ def file_units(
         found = blocks(file.path, file.name, size=size, most_line=spec.max_line, seen=seen)
         return _errors_as_blocks(found, spec.log_options(any_id=False), file.name) if _keeps_errors(spec) else found
     options = spec.log_options(any_id=spec.table is not None)
-    if kind == PARQUET and spec.table:
-        return row_ranges(file.path, file.name, options, spec.keep, seen)
-    return _log_blocks(file, options, stop=spec.on_bad_row == STOP, seen=seen)
+    returns = Returns()
+    if kind == PARQUET and spec.table and not spec.sort:
+        units: Iterator[Unit | Problem] = row_ranges(file.path, file.name, options, spec.keep, seen, returns.add)
+    else:
+        units = _log_blocks(file, options, stop=spec.on_bad_row == STOP, seen=seen, returns=returns)
+    return _and_returns(units, file.path, options, returns) if CONVERSATION in options.columns else units
+
+
+def _and_returns(
+    units: Iterable[Unit | Problem], path: Path, options: LogOptions, returns: Returns
+) -> Iterator[Unit | Problem]:
+    """The units, then the conversations that were in two places, which no single unit can know."""
+    yield from units
+    if not options.sort:
+        yield from returns.problems(raw_rows(path, options), options.columns[CONVERSATION])
 
 
 def _keeps_errors(spec: RunSpec) -> bool:
@@ -104,10 +117,12 @@ class Reader:
         return Reading(cases, problems)
 
 
-def _log_blocks(file: InputFile, options: LogOptions, *, stop: bool, seen: Seen) -> Iterator[Block | Problem]:
+def _log_blocks(
+    file: InputFile, options: LogOptions, *, stop: bool, seen: Seen, returns: Returns
+) -> Iterator[Block | Problem]:
     """The rows of a log as blocks of ready cases; a bad row is a problem (`stop`) or a case that will end in error."""
     _show_bytes(file.path, seen)
-    rows = read_rows(file.path, options, file.name)
+    rows = read_rows(file.path, options, file.name, returns.add)
     while batch := list(islice(rows, ROWS)):
         problems = [row for row in batch if isinstance(row, Problem)]
         cases = [row for row in batch if isinstance(row, Case)]
@@ -140,7 +155,7 @@ def _together(problems: list[Problem]) -> Problem:
 
 def _error_case(problem: Problem, options: LogOptions, name: str) -> Case:
     case_id = problem.case_id or f"ROW-{problem.line}"
-    return Case(case_id, options.checks, source=Source(name, problem.line), problem=problem.message)
+    return Case(case_id, options.checks, source=Source(name, problem.line, problem.own_id), problem=problem.message)
 
 
 def _ready(cases: list[Case], name: str) -> Block:

@@ -65,7 +65,7 @@ class CaseSelection:
         return (
             # Nobody knows the tags of a row that could not be read.
             (not tags or case.problem is not None or not set(tags).isdisjoint(case.tags))
-            and (not ids or case.id in ids)
+            and (not ids or case.id in ids or (case.source is not None and case.source.id in ids))
             and (self._places is None or (case.source is not None and case.source.place in self._places))
         )
 

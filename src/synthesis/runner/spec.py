@@ -56,6 +56,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     schema: Annotated[Path, NO_EFFECT] = bundled.CASE_SCHEMA  # its content is a condition, see `conditions`
     checks: tuple[str, ...] = ()  # in place of those that the cases name
     columns: dict[str, str] = {}  # field of a case -> its name in the file
+    sort: bool = False  # rows by their conversation, before they are joined
     on_bad_row: str | None = None  # None: stop for cases, error for logs
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -98,6 +99,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         self._require_checks_that_drift()
         self._require_known_language()
         self._require_outputs_that_agree()
+        if self.sort and self.keep:
+            hint = "Sort the file itself, or leave out --keep."
+            raise OptionError("--keep does not go with --sort: sorted rows are apart from their columns", hint=hint)
 
     def _require_checks_that_drift(self) -> None:
         for name, most in self.fail_on_drift.items():
@@ -144,7 +148,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     def log_options(self, *, any_id: bool) -> LogOptions:
         validator = CaseValidator(checks(), self.schema)
-        return LogOptions(validator, self.checks or DEFAULT_CHECKS, self.columns, any_id, self.max_line)
+        checks_of_rows = self.checks or DEFAULT_CHECKS
+        return LogOptions(validator, checks_of_rows, self.columns, any_id, self.max_line, self.sort)
 
     def shows(self, result: CaseResult) -> bool:
         """Whether a result is kept; the figures count all of them. An alert is never left out."""
@@ -161,7 +166,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         """The report's `options`: what was asked for, under the names that reports have always used."""
         filters = {"tags": self.tags, "ids": self.ids, "checks": self.only, "instead": self.checks}
         chosen = {"sample": self.sample, "seed": self.seed, "limit": self.limit}
-        rows = {"map": self.columns, "checks": self.checks, "on_bad_row": self.on_bad_row, "keep": self.keep}
+        read = {"map": self.columns, "sort": self.sort, "on_bad_row": self.on_bad_row}
+        rows = {**read, "checks": self.checks, "keep": self.keep}
         drift = {"fail_on_drift": self.fail_on_drift}
         return {
             "schema": shown_path(self.schema),

@@ -15,6 +15,7 @@ import msgspec
 from synthesis.cases.blocks import input_size
 from synthesis.cases.jsonl import no_cases
 from synthesis.cases.logs.formats import PARQUET, format_of
+from synthesis.cases.logs.options import CONVERSATION
 from synthesis.cases.logs.parquet import RowRange
 from synthesis.engines.base import Engine
 from synthesis.errors import SHOWN_PROBLEMS, CaseError, Problem
@@ -90,14 +91,15 @@ class _FileRun:
         self._seen = 0
         self._problems: list[Problem] = []
         self._kinds: Counter[str] = Counter()
-        self._ids = DuplicateIds(Path(plan.folder))
+        # Conversations that return are found where rows are joined.
+        self._ids = None if CONVERSATION in plan.spec.columns else DuplicateIds(Path(plan.folder))
 
     def perform(self, found: Iterator[Unit | Problem], progress: Progress | None, total: int) -> None:
         for block in self._engine.work(self._tasks(found)):
             self._take(block)
             if progress:
                 progress(self._totals.tally.cases, self._totals.read, total)
-        for problem in self._ids.problems():
+        for problem in self._ids.problems() if self._ids else ():
             self._add(problem)
         if self._kinds:
             self._problems.sort(key=lambda problem: problem.line)
@@ -124,7 +126,8 @@ class _FileRun:
         self._totals.add(block)
         self._kinds += block.kinds
         self._problems += block.problems[: SHOWN_PROBLEMS - len(self._problems)]
-        self._ids.add(block.number, block.id_hashes, block.id_lines)
+        if self._ids:
+            self._ids.add(block.number, block.id_hashes, block.id_lines)
 
 
 def _fingerprint(unit: Unit) -> str:

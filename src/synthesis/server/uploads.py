@@ -8,12 +8,14 @@ from typing import Annotated, Any
 import msgspec
 
 from synthesis.defaults import TRAFFIC
+from synthesis.errors import InputError
 from synthesis.model.report import Report
 from synthesis.runner.files import evaluate_files
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
 from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
 from synthesis.server.rulebook import loaded_rules
+from synthesis.server.upload_words import in_page_words
 
 BLOCK = 128 << 10  # bytes between two looks at whether to cancel, and two counts of progress
 PAUSE = 0.1  # seconds between two writes of the state file
@@ -39,6 +41,8 @@ class UploadOptions(msgspec.Struct, frozen=True):
     language: str | None = None
     on_bad_row: str | None = None
     columns: dict[str, str] = {}
+    sort: bool = False
+    profile: str = TRAFFIC
     folders: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
     most_line: int = 1 << 20
@@ -81,9 +85,15 @@ def _run(folder: UploadFolder, options: UploadOptions) -> None:
     except _Cancelled:
         folder.change(state=CANCELLED)
     except Exception as error:  # this file has failed; the process goes on with the next
-        folder.change(state=FAILED, error=failure(error, "invalid_cases", folder.path, placed=True))
+        folder.change(state=FAILED, error=_told(error, folder, options))
     finally:
         folder.input(options.kind).unlink(missing_ok=True)
+
+
+def _told(error: Exception, folder: UploadFolder, options: UploadOptions) -> ErrorDetail:
+    if isinstance(error, InputError):
+        return in_page_words(error, folder.input(options.kind).name)
+    return failure(error, "invalid_cases", folder.path, placed=True)
 
 
 def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
@@ -100,10 +110,11 @@ def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
     if folder.is_cancelled:
         raise _Cancelled
     spec = RunSpec(
-        profile=TRAFFIC,
+        profile=options.profile,
         inputs=(InputFile(folder.input(options.kind), f"upload.{options.kind}"),),
         checks=options.checks,
         columns=options.columns,
+        sort=options.sort,
         on_bad_row=options.on_bad_row,
         language=options.language,
         rules=options.folders,

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from synthesis.cases.jsonl import to_case
-from synthesis.cases.logs.options import LogOptions
-from synthesis.cases.messages import ROLES, is_unicode, text_of
+from synthesis.cases.logs.options import ROLE, TEXT, LogOptions
+from synthesis.cases.messages import ROLES, is_unicode, side_of, text_of
 from synthesis.errors import Problem, did_you_mean, shorten
 from synthesis.model import Case
 
@@ -16,6 +16,11 @@ CASE_ID = re.compile(r"[A-Z]+-[0-9]+")
 _MADE = "ROW-"
 _LISTS = ("checks", "tags")
 _COPIED = ("lang", "notes")
+
+
+def is_case_id(name: object) -> bool:
+    """Whether this is an id as cases have it; `ROW-1` is what a row without one is called."""
+    return isinstance(name, str) and CASE_ID.fullmatch(name) is not None and not name.startswith(_MADE)
 
 
 class LogRow(NamedTuple):
@@ -40,28 +45,38 @@ class Converter:
 
     def case(self, row: LogRow) -> Case | Problem:
         name = made = f"{_MADE}{row.number}"
+        own: str | None = None
         try:
-            name = self._id(row)
+            own = self._own_id(row)
+            if own and (self._options.any_id or is_case_id(own)):
+                name, own = own, None
+            self._require_new(name, row)
             # The schema would refuse an id of another shape.
-            found = self._validated({"id": made if self._options.any_id else name, **self._fields(row)}, row)
+            fields = {"id": made if self._options.any_id else name, **self._fields(row)}
+            found = self._validated(fields, row, own)
         except _UnusableError as reason:
-            return Problem(row.line, "unusable row", str(reason), name)
+            return Problem(row.line, "unusable row", str(reason), name, own)
         return msgspec.structs.replace(found, id=name) if self._options.any_id else found
 
-    def _id(self, row: LogRow) -> str:
-        """The row's own id where it is one of a case, else one made of its number."""
+    def _own_id(self, row: LogRow) -> str | None:
+        """What the row calls itself; None where it has no id."""
         given = self._value(row, "id")
-        if self._options.any_id:
-            return f"{_MADE}{row.number}" if given is None else str(given)
-        fits = isinstance(given, str) and CASE_ID.fullmatch(given) and not given.startswith(_MADE)
-        if not fits:
+        if given is None or given == "":
+            return None
+        if isinstance(given, list | dict) or not is_unicode(str(given)):
             if "id" in self._options.columns:
-                raise _UnusableError(f"the id {_shown(given)} is not valid: it needs capital letters, a hyphen, digits")
-            return f"{_MADE}{row.number}"
-        if given in self._given:
-            raise _UnusableError(f"the id {given} appears twice: here and in row {self._given[given]}")
-        self._given[given] = row.number
+                raise _UnusableError(f"its id {_shown(given)} is neither a text nor a number")
+            return None
         return str(given)
+
+    def _require_new(self, name: str, row: LogRow) -> None:
+        """Ids of cases are given once. Other ids may return: many logs have the id of a session there."""
+        if self._options.any_id:
+            return
+        if name in self._given:
+            raise _UnusableError(f"the id {name} appears twice: here and in row {self._given[name]}")
+        if not name.startswith(_MADE):
+            self._given[name] = row.number
 
     def _fields(self, row: LogRow) -> dict[str, Any]:
         fields = self._conversation(row)
@@ -81,18 +96,42 @@ class Converter:
     def _conversation(self, row: LogRow) -> dict[str, Any]:
         """`messages`, or `user` and `assistant`: what the map names, else what the row has."""
         columns = self._options.columns
+        if TEXT in columns:
+            return {"messages": [{"role": self._side(row), "content": self._said(row, TEXT)}]}
         if "messages" in columns or not ("user" in columns or "assistant" in columns):
             for name in (columns["messages"],) if "messages" in columns else ("messages", "conversations"):
                 if row.fields.get(name) is not None:
                     return {"messages": _messages(row.fields[name], name)}
         return {side: self._said(row, side) for side in ("user", "assistant")}
 
-    def _said(self, row: LogRow, side: str) -> str:
-        name = self._options.columns.get(side, side)
+    def _side(self, row: LogRow) -> str:
+        """Who says the one message of the row."""
+        given = self._present(row, ROLE)
+        side = side_of(given)
+        if side is None:
+            name = self._options.columns[ROLE]
+            hint = "It may be user, customer, visitor, assistant, agent, bot, system or a word like these."
+            raise _UnusableError(f"no role is called {_shown(given)} (in '{name}'). {hint}")
+        return side
+
+    def is_silent(self, row: LogRow) -> bool:
+        """Whether the row is a message without text, such as a picture: nobody says anything, and nothing is wrong."""
+        name = self._options.columns.get(TEXT)
+        if name is None or name not in row.fields:
+            return False
+        text = text_of(row.fields[name])
+        return text is not None and not text.strip()
+
+    def _present(self, row: LogRow, field: str) -> Any:
+        name = self._options.columns.get(field, field)
         if name not in row.fields:
             present = ", ".join(sorted(map(str, row.fields))) or "nothing"
-            raise _UnusableError(f"has no '{name}' (--map {side}=NAME names it; the row has: {shorten(present)})")
-        text = text_of(row.fields[name])
+            raise _UnusableError(f"has no '{name}' (--map {field}=NAME names it; the row has: {shorten(present)})")
+        return row.fields[name]
+
+    def _said(self, row: LogRow, side: str) -> str:
+        name = self._options.columns.get(side, side)
+        text = text_of(self._present(row, side))
         if text is None or not is_unicode(text):
             raise _UnusableError(f"'{name}' is not text")
         if not text:
@@ -102,9 +141,9 @@ class Converter:
     def _value(self, row: LogRow, field: str) -> Any:
         return row.fields.get(self._options.columns.get(field, field))
 
-    def _validated(self, fields: dict[str, Any], row: LogRow) -> Case:
+    def _validated(self, fields: dict[str, Any], row: LogRow, own_id: str | None) -> Case:
         problems: Sequence[Problem] = list(self._options.validator.problems(fields, row.line))
-        built = problems or to_case(fields, row.line, self._file)
+        built = problems or to_case(fields, row.line, self._file, own_id)
         if isinstance(built, Case):
             return built
         raise _UnusableError("; ".join(problem.message for problem in built))
@@ -134,12 +173,13 @@ def _message(message: Any, number: int) -> dict[str, str]:
     if not isinstance(message, Mapping):
         raise _UnusableError(f"message {number} is not an object")
     role = message.get("role", message.get("from"))
-    if not isinstance(role, str) or role.lower() not in ROLES:
+    side = side_of(role)
+    if side is None:
         raise _UnusableError(f"message {number}: no role is called {_shown(role)}. {did_you_mean('', ROLES)}")
     content = text_of(message.get("content", message.get("value")))
     if content is None or not is_unicode(content):
         raise _UnusableError(f"message {number}: its content is not text")
-    return {"role": ROLES[role.lower()], "content": content}
+    return {"role": side, "content": content}
 
 
 def _names(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from synthesis.cases.blocks import MOST_LINE, Block, blocks
 from synthesis.cases.decoding import BYTE_ORDER_MARK, decode_line
 from synthesis.cases.logs.conversion import CASE_ID, Converter, LogRow
-from synthesis.cases.logs.joining import cases_of
+from synthesis.cases.logs.joining import Begins, cases_of
 from synthesis.cases.logs.options import LogOptions
 from synthesis.errors import InputError, Place, Problem
 from synthesis.model import Case
@@ -32,14 +32,20 @@ _ENDINGS = {
 def format_of(path: Path, *, mapped: bool = False, most_line: int = MOST_LINE) -> str:
     """`cases` for a file of JSON Lines cases, else the kind of log.
 
-    `mapped` says that --map or --checks was given: then lines that name no checks of their own are a log too.
+    Lines are a log if the first of them is a conversation without anything that only a case has. `mapped` says that
+    --map or --checks was given: then they are one if it names no checks.
     """
     by_ending = _ENDINGS.get(path.suffix.lower())
     if by_ending:
         return by_ending
     first = _first_object(path, most_line)
     names_checks = isinstance(first, dict) and "checks" in first
-    return LINES if _is_chat(first) or (mapped and not names_checks) else CASES
+    return LINES if _is_conversation(first) or (mapped and not names_checks) else CASES
+
+
+def kind_by_ending(path: Path) -> str:
+    """The kind of a log; what has no ending that says it is lines."""
+    return _ENDINGS.get(path.suffix.lower(), LINES)
 
 
 def is_log(path: Path, *, mapped: bool = False) -> bool:
@@ -47,23 +53,30 @@ def is_log(path: Path, *, mapped: bool = False) -> bool:
     return format_of(path, mapped=mapped) != CASES
 
 
-def read_rows(path: Path, options: LogOptions, shown: str | None = None) -> Iterator[Case | Problem]:
+def read_rows(
+    path: Path, options: LogOptions, shown: str | None = None, begins: Begins = lambda *_: None
+) -> Iterator[Case | Problem]:
     """The rows of a log, each as a case or as what is wrong with it; InputError if the file itself is unusable.
 
     `shown` is what the cases call their file, where its path says more about a machine than about the file.
     """
     name = shown or str(path)
     empty = True
-    for case in cases_of(_rows(path, options), Converter(options, name), options, name):
+    rows = raw_rows(path, options)
+    if options.sort:
+        from synthesis.cases.logs.sorting import sorted_rows
+
+        rows = sorted_rows(rows, options)
+    for case in cases_of(rows, Converter(options, name), options, name, begins):
         empty = False
         yield case
     if empty:
         raise InputError("holds no rows", place=Place(str(path)), hint="A log has one conversation per row.")
 
 
-def _rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
+def raw_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
     """The rows of a log as they are in the file."""
-    kind = _ENDINGS.get(path.suffix.lower(), LINES)
+    kind = kind_by_ending(path)
     if kind != LINES and not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "there is no such file"
         raise InputError(what, place=Place(str(path)), hint="Check the path.")
@@ -91,15 +104,18 @@ def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[LogRow | Pro
     return read(path, options.most_line)
 
 
-def _is_chat(first: Any) -> bool:
-    """A row of a chat log: messages without the id and the checks that make a case."""
+def _is_conversation(first: Any) -> bool:
+    """A row of a log: somebody speaks, without the id, the checks or the labels that make a case."""
     if not isinstance(first, dict):
         return False
     if isinstance(first.get("conversations"), list):
         return True
     name = first.get("id")
-    is_case = "checks" in first or (isinstance(name, str) and CASE_ID.fullmatch(name) is not None)
-    return isinstance(first.get("messages"), list) and not is_case
+    if "checks" in first or (isinstance(name, str) and CASE_ID.fullmatch(name) is not None):
+        return False
+    if isinstance(first.get("messages"), list):
+        return True
+    return "expected" not in first and {"user", "assistant"} <= first.keys()
 
 
 def _first_object(path: Path, most_line: int) -> Any:

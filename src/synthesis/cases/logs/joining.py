@@ -4,30 +4,41 @@ Rows of one conversation are neighbours in their file, in the order in which thi
 stream, so that rows can be joined only while they pass.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from synthesis.cases.logs.columns import require_whole_messages
 from synthesis.cases.logs.conversion import Converter, LogRow
-from synthesis.cases.logs.options import CONVERSATION, LogOptions
+from synthesis.cases.logs.options import CONVERSATION, TEXT, LogOptions
 from synthesis.errors import InputError, Place, Problem, shorten
-from synthesis.model import Case, Turn
+from synthesis.model import Case, Source, Turn
 
 # Whoever names the wrong column joins a whole file to one conversation, which no memory would hold.
 MOST_ROWS = 10_000
+Begins = Callable[[Any, int], object]  # the name of a conversation, and the line where it begins
 
 
 def cases_of(
-    rows: Iterable[LogRow | Problem], converter: Converter, options: LogOptions, file: str
+    rows: Iterable[LogRow | Problem],
+    converter: Converter,
+    options: LogOptions,
+    file: str,
+    begins: Begins = lambda *_: None,
 ) -> Iterator[Case | Problem]:
-    """A case for each row, or for each conversation where the map names the field that tells them apart."""
+    """A case for each row, or for each conversation where the map names the field that tells them apart.
+
+    `begins` is told the name of each conversation that is joined, and the line where it begins.
+    """
+    require_whole_messages(options.columns, file)
     column = options.columns.get(CONVERSATION)
     if column is None:
         return (row if isinstance(row, Problem) else converter.case(row) for row in rows)
     # The id of a conversation is its name. Its rows may all have it in their own id, which is then no mistake.
     of_turns = Converter(msgspec.structs.replace(options, any_id=True), file)
-    return _joined(rows, converter, of_turns, column, file)
+    # A message that nobody knows the conversation of is not one by itself, as an exchange is.
+    return _joined(rows, None if TEXT in options.columns else converter, of_turns, column, file, begins)
 
 
 def too_many_rows(name: object, file: str) -> InputError:
@@ -41,15 +52,17 @@ def too_many_rows(name: object, file: str) -> InputError:
 class _Conversation:
     """The rows of one conversation so far."""
 
-    def __init__(self, name: str, line: int) -> None:
+    def __init__(self, name: str, line: int, file: str) -> None:
         self.name = name
         self._line = line
+        self._source = Source(file, line)
         self._cases: list[Case] = []
         self._problem: Problem | None = None
         self.rows = 0
         self.unplaced: list[Problem] = []  # rows after it that nobody could read: of this conversation, or of none
 
-    def add(self, found: Case | Problem) -> None:
+    def add(self, found: Case | Problem | None) -> None:
+        """Another row of it; None for one in which nothing is said."""
         self.rows += 1
         for problem in (*self.unplaced, found):
             if isinstance(problem, Problem) and self._problem is None:
@@ -63,13 +76,20 @@ class _Conversation:
         if self._problem is not None:
             message = f"the row at line {self._problem.line} {self._problem.message}"
             yield Problem(self._line, self._problem.kind, message, self.name)
+        elif self._cases:
+            yield msgspec.structs.replace(_as_one(self._cases, self.name), source=self._source)
         else:
-            yield _as_one(self._cases, self.name)
+            yield Problem(self._line, "unusable row", "the conversation holds no text", self.name)
         yield from self.unplaced
 
 
 def _joined(
-    rows: Iterable[LogRow | Problem], converter: Converter, of_turns: Converter, column: str, file: str
+    rows: Iterable[LogRow | Problem],
+    converter: Converter | None,
+    of_turns: Converter,
+    column: str,
+    file: str,
+    begins: Begins,
 ) -> Iterator[Case | Problem]:
     current: _Conversation | None = None
     for row in rows:
@@ -79,13 +99,15 @@ def _joined(
             else:
                 yield row
             continue
-        name = _name(row.fields.get(column))
+        name = conversation_name(row.fields.get(column))
         if current and current.name != name:
             yield from current.finish()
             current = None
         if name is not None:
-            current = current or _Conversation(name, row.line)
-            current.add(of_turns.case(row))
+            if current is None:
+                begins(name, row.line)
+                current = _Conversation(name, row.line, file)
+            current.add(None if of_turns.is_silent(row) else of_turns.case(row))
             if current.rows > MOST_ROWS:
                 raise too_many_rows(name, file)
         else:
@@ -94,14 +116,17 @@ def _joined(
         yield from current.finish()
 
 
-def _name(value: Any) -> str | None:
+def conversation_name(value: Any) -> str | None:
     """What a row calls its conversation; None where it belongs to none."""
     return None if value is None or value == "" else str(value)
 
 
-def _alone(row: LogRow, converter: Converter, column: str) -> Case | Problem:
+def _alone(row: LogRow, converter: Converter | None, column: str) -> Case | Problem:
     if column not in row.fields:
         return Problem(row.line, "unusable row", f"has no '{column}' (--map conversation={column} names it)")
+    if converter is None:
+        message = f"its '{column}' is empty: nobody knows which conversation it belongs to"
+        return Problem(row.line, "unusable row", message, f"ROW-{row.number}")
     return converter.case(row)
 
 

@@ -139,5 +139,10 @@ def _sample(sample: Any, number: int) -> LogRow | Problem:
         said = error.get("message", "") if isinstance(error, Mapping) else error
         message = f"the sample ended in error: {shorten(str(said))}"
         return Problem(number, "sample in error", message, f"ROW-{number}")
-    origin = f"Inspect sample {row.fields.get('id')}, epoch {row.fields.get('epoch')}"
-    return LogRow(number, number, {"messages": row.fields.get("messages"), "notes": origin})
+    name, epoch = row.fields.get("id"), row.fields.get("epoch")
+    fields = {
+        "id": name if epoch == 1 else f"{name} epoch {epoch}",
+        "messages": row.fields.get("messages"),
+        "notes": f"Inspect sample {name}, epoch {epoch}",
+    }
+    return LogRow(number, number, fields)

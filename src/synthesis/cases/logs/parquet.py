@@ -10,7 +10,8 @@ import msgspec
 
 from synthesis.cases.blocks import CHUNK, Seen
 from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.options import CONVERSATION, FIELDS, LogOptions
+from synthesis.cases.logs.joining import Begins
+from synthesis.cases.logs.options import CONVERSATION, FIELDS, MESSAGE, LogOptions
 from synthesis.cases.logs.tables import require_columns
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
 
@@ -36,8 +37,13 @@ class RowRange(msgspec.Struct, frozen=True):
     groups: int = 1  # row groups that it reaches into, where a conversation does not end with its row group
 
 
-def row_ranges(path: Path, shown: str, options: LogOptions, keep: Iterable[str], seen: Seen) -> Iterator[RowRange]:
-    """The row groups of a file in order, long ones in stretches. Only the footer is read, and shown to `seen`."""
+def row_ranges(
+    path: Path, shown: str, options: LogOptions, keep: Iterable[str], seen: Seen, begins: Begins = lambda *_: None
+) -> Iterator[RowRange]:
+    """The row groups of a file in order, long ones in stretches. Only the footer is read, and shown to `seen`.
+
+    Where rows are joined, the column that names conversations is read too, and `begins` is told where each begins.
+    """
     with _opened(path) as file:
         names = file.schema_arrow.names
         require_columns(names, options, path)
@@ -50,7 +56,8 @@ def row_ranges(path: Path, shown: str, options: LogOptions, keep: Iterable[str],
         for group in range(file.metadata.num_row_groups):
             _batch_size(file, group, columns, options.most_line, path)
         found = _stretches(file, shown, str(path.absolute()), state)
-        yield from _whole(found, file, options.columns[CONVERSATION]) if CONVERSATION in options.columns else found
+        column = options.columns.get(CONVERSATION)
+        yield from found if column is None else _whole(found, file, column, begins)
 
 
 def _stretches(file: Any, shown: str, path: str, state: str) -> Iterator[RowRange]:
@@ -64,7 +71,7 @@ def _stretches(file: Any, shown: str, path: str, state: str) -> Iterator[RowRang
             line += rows
 
 
-def _whole(stretches: Iterable[RowRange], file: Any, column: str) -> Iterator[RowRange]:
+def _whole(stretches: Iterable[RowRange], file: Any, column: str, begins: Begins) -> Iterator[RowRange]:
     """The stretches, each to the end of its last conversation. Of the file, only the column that names them is read."""
     from synthesis.cases.logs.borders import BorderFinder, require_names
 
@@ -76,7 +83,10 @@ def _whole(stretches: Iterable[RowRange], file: Any, column: str) -> Iterator[Ro
             finder = BorderFinder(stretch.file)
         if stretch.skip == 0:
             names = file.read_row_group(stretch.group, columns=[column]).column(0)
-        borders = finder.borders(names.slice(stretch.skip, stretch.rows))
+        named = names.slice(stretch.skip, stretch.rows)
+        borders = finder.borders(named)
+        for border in borders:
+            begins(named[border].as_py(), stretch.first_line + border)
         more = borders[0] if borders else stretch.rows
         if current is not None:
             groups = stretch.group - current.group + 1 if more else current.groups
@@ -153,8 +163,15 @@ def batch_rows(batch: Any, first: int, most_line: int) -> Iterator[LogRow | Prob
 def needed_columns(present: Iterable[str], options: LogOptions, keep: Iterable[str] = ()) -> list[str]:
     """The columns that a case can be made of, and those to be kept, in the order of the file."""
     wanted = {options.columns.get(field, field) for field in FIELDS} | {"conversations"} | set(keep)
-    wanted |= {options.columns[CONVERSATION]} if CONVERSATION in options.columns else set()
+    wanted |= {options.columns[field] for field in MESSAGE if field in options.columns}
     return [name for name in present if name in wanted]
+
+
+def column_names(path: Path) -> list[str]:
+    """As the footer says; the end of a file is enough for it."""
+    with _opened(path) as file:
+        names: list[str] = file.schema_arrow.names
+        return names
 
 
 def _fields(row: Any, most_line: int) -> dict[str, Any] | str:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from synthesis.cases.blocks import CHUNK
+from synthesis.cases.logs.columns import require_whole_messages
 from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.options import LogOptions
+from synthesis.cases.logs.options import TEXT, LogOptions
 from synthesis.cases.messages import is_unicode
 from synthesis.errors import InputError, OptionError, Place, Problem, did_you_mean
 
+_OF_MESSAGES = "with conversation=NAME,role=NAME,text=NAME where a row is one message"
 # One row, however it is cut into cells: each cell takes 70 bytes, whatever it holds.
 MOST_CELLS = 2_000_000
 
@@ -127,13 +129,14 @@ def _header(reader: Any, path: Path) -> list[str]:
 def require_columns(header: list[str], options: LogOptions, path: Path | str) -> None:
     """A table without the columns that were named could only give errors, so it is refused as a whole."""
     columns = options.columns
+    require_whole_messages(columns, path)
     wanted = [*columns.values()]
-    if not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
+    if TEXT not in columns and not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
         wanted += [side for side in ("user", "assistant") if side not in columns]
     for name in wanted:
         if name not in header:
             known = did_you_mean(name, filter(None, header))
-            hint = f"Name the columns with --map user=NAME,assistant=NAME. {known}"
+            hint = f"Name the columns with --map user=NAME,assistant=NAME, or {_OF_MESSAGES}. {known}"
             raise OptionError(f"{path} has no column '{name}'", hint=hint)
 
 

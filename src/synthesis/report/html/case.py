@@ -37,7 +37,7 @@ class CaseView:
         marks = Marks(with_alert_findings(result), self._styles, self._glossary, name)
         parts = [
             f'<article class="case {self._filters.classes(result)}" aria-labelledby="{name}">\n'
-            f'<header><h3 id="{name}">{shown(result.id)}</h3> '
+            f'<header><h3 id="{name}">{shown(result.name)}</h3> '
             f'<span class="badge {kind}">{KINDS[kind]}</span>{_meta(result)}</header>\n',
             alert_box(result, self._glossary),
             turn_by_turn(result, f"#{name}turn" if result.has_texts else ""),

@@ -59,7 +59,7 @@ def survey_of(report: StoredReport) -> Survey:
         survey.rules.update({(finding.rule, mark_of(finding)) for finding in result.findings})
         survey.signals.update((finding.signal, mark_of(finding)) for finding in with_alert_findings(result).findings)
         if result.alert is not None and len(survey.alerts) < MOST_ALERTS:
-            survey.alerts.append((position, result.id))
+            survey.alerts.append((position, result.name))
     return survey
 
 

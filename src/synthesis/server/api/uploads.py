@@ -1,14 +1,18 @@
 """Uploaded case files: send one, follow its progress by events, read the report."""
 
 from collections.abc import Iterator
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
+import msgspec
 from fastapi import Path, Query
 from starlette.concurrency import iterate_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from synthesis.cases.logs.options import parse_map
+from synthesis.cases.logs.options import checked_columns, parse_map
+from synthesis.errors import InputError, OptionError
 from synthesis.report.formats import get_format
 from synthesis.report.reading import open_report
 from synthesis.server.api.events import follow
@@ -18,6 +22,8 @@ from synthesis.server.conversations import language_code
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import DONE, OVER, WAITING
 from synthesis.server.state import known_checks, server_state
+from synthesis.server.upload_preview import UploadPreview, previewed
+from synthesis.server.upload_words import in_page_words
 from synthesis.server.uploads import Upload, UploadFolder, UploadOptions
 
 router = api_router("uploads")
@@ -32,6 +38,8 @@ KINDS = {
 }
 # The report is one page with inline styles and no script, so this policy differs from that of the pages.
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox"
+MOST_PREVIEW = 1 << 20  # bytes
+Kind = Annotated[Literal["jsonl", "json", "csv", "tsv", "parquet"], Query(description="Type of the file.")]
 UploadId = Annotated[str, Path(description="Id of the upload.", examples=["wYx3b0m1xkJt8dM2T0n9Vg"])]
 
 
@@ -41,10 +49,15 @@ UploadId = Annotated[str, Path(description="Id of the upload.", examples=["wYx3b
 )
 async def upload(
     request: Request,
-    kind: Annotated[Literal["jsonl", "json", "csv", "tsv"], Query(description="Type of the file.")] = "jsonl",
+    kind: Kind = "jsonl",
     checks: Annotated[str, Query(description="Names of checks, separated by commas, for rows that name none.")] = "",
     lang: Annotated[str, Query(description="Language of rows that do not name one.")] = "",
-    columns: Annotated[str, Query(alias="map", description="Names in a log: user=prompt,assistant=reply.")] = "",
+    columns: Annotated[
+        str,
+        Query(alias="map", description="Names in a log: user=prompt,assistant=reply, or the same as a JSON object."),
+    ] = "",
+    sort: Annotated[bool, Query(description="Sort rows by their conversation first.")] = False,
+    profile: Annotated[Literal["traffic", "authored"], Query(description="Who asked.")] = "traffic",
     on_bad_row: Annotated[Literal["stop", "error"] | None, Query(description="What a bad row does.")] = None,
 ) -> Response:
     """Upload a case file, a chat log or a table (the body is the file) and evaluate it."""
@@ -57,7 +70,9 @@ async def upload(
         checks=known_checks([name.strip() for name in checks.split(",")]) if checks.strip() else (),
         language=language_code(lang),
         on_bad_row=on_bad_row,
-        columns=parse_map(columns) if columns else {},
+        columns=_columns(columns) if columns else {},
+        sort=sort,
+        profile=profile,
         folders=settings.folders,
         disabled=settings.disabled,
         most_line=settings.max_body,
@@ -72,6 +87,39 @@ async def upload(
         folder.remove()
         raise
     return JsonResponse(waiting, 202, {"Location": f"{PREFIX}/uploads/{name}"})
+
+
+@router.post(
+    "/uploads/preview", **described(UploadPreview, words="It.", takes=ANY, takes_type="application/octet-stream")
+)
+async def beginning(request: Request, kind: Kind = "jsonl") -> Response:
+    """The first rows of a file, and what its columns seem to be; nothing is kept of it.
+
+    The body is the file or its beginning; of a Parquet file, its end.
+    """
+    server = server_state(request)
+    with TemporaryDirectory(prefix="synthesis-preview-") as folder:
+        path = FilePath(folder) / f"upload.{kind}"
+        await write_body(request, path, MOST_PREVIEW, server.settings.timeout)
+        try:
+            return JsonResponse(await server.in_thread(lambda: previewed(path, MOST_PREVIEW)))
+        except InputError as error:
+            told = in_page_words(error, path.name)
+            raise ApiError(422, told.code, told.message, told.hint) from None
+
+
+def _columns(text: str) -> dict[str, str]:
+    """A map as the command line takes it, or as JSON: the name of a column may hold a comma."""
+    try:
+        if text.startswith("{"):
+            return checked_columns(msgspec.json.decode(text, type=dict[str, str]))
+        return parse_map(text)
+    except OptionError as error:
+        raise ApiError(
+            422, "invalid_map", error.message.replace("--map", "The map"), "Name each column once."
+        ) from None
+    except msgspec.DecodeError as error:
+        raise ApiError(422, "invalid_map", f"The map is not an object of texts: {error}") from None
 
 
 @router.get("/uploads/{upload_id}", **described(Upload, words="Its progress."))

@@ -55,7 +55,7 @@ def _case(result: CaseResult, glossary: Glossary, number: int) -> LabelItem:
     questions = [question._replace(why=_why(result, question.name, glossary)) for question in _questions(result)]
     export = msgspec.json.encode(case_fields(result, number)).decode()
     warns = bool(view.content_warning)
-    return LabelItem(str(number), result.id, result.tags, view.conversation, view.notes, questions, export, warns)
+    return LabelItem(str(number), result.name, result.tags, view.conversation, view.notes, questions, export, warns)
 
 
 def _questions(result: CaseResult) -> list[LabelQuestion]:
@@ -77,14 +77,14 @@ def case_fields(result: CaseResult, number: int) -> Record:
     """The case as a line of a case file, with the labels it already has; an id that is not valid there is replaced."""
     asked = [name for name in result.checks if name in checks()]
     known = {name: label.expected for name, label in result.label_comparison.items() if name in asked}
-    fits = bool(_ID.fullmatch(result.id))
+    fits = bool(_ID.fullmatch(result.name))
     said = _said(result.texts)
-    fields: Record = {"id": result.id if fits else f"CASE-{number}", **said, "checks": asked, "expected": known}
+    fields: Record = {"id": result.name if fits else f"CASE-{number}", **said, "checks": asked, "expected": known}
     if result.tags:
         fields["tags"] = list(result.tags)
     if result.languages.get("language_by") == "declared":
         fields["lang"] = result.language
-    return fields if fits else fields | {"notes": f"was {result.id}"}
+    return fields if fits else fields | {"notes": f"was {result.name}"}
 
 
 def _said(texts: Record) -> Record:

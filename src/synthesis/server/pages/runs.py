@@ -8,9 +8,12 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from synthesis.checks.registry import checks
+from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.report.judged.run import OFFLINE, axis_title
+from synthesis.rules.language import language_of
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.state import server_state
@@ -22,6 +25,10 @@ router = APIRouter(include_in_schema=False)
 PER_PAGE = 50
 MOST_WORDS = 200
 NOTHING: dict[str, Any] = {"runs": [], "more": None, "names": [], "tags": [], "trend": None}
+PROFILE_WORDS = (
+    (TRAFFIC, "traffic: conversations as they come"),
+    (AUTHORED, "authored: cases written for their checks"),
+)
 RECENT = 300  # runs whose names and tags are offered as filters
 WIDTH, HEIGHT, EDGE = 320, 64, 6  # of a sparkline
 
@@ -29,7 +36,16 @@ WIDTH, HEIGHT, EDGE = 320, 64, 6  # of a sparkline
 @router.get("/runs")
 async def runs(request: Request) -> Response:
     """All runs of the checks, newest first, with their trend."""
-    return page(request, "runs.html", title="Runs", **await runs_of(request, CHECKS))
+    return page(
+        request,
+        "runs.html",
+        title="Runs",
+        checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
+        chosen=DEFAULT_CHECKS,
+        profiles=PROFILE_WORDS,
+        languages=[language_of(code) for code in server_state(request).rules.languages],
+        **await runs_of(request, CHECKS),
+    )
 
 
 async def runs_of(request: Request, kind: str) -> dict[str, Any]:

@@ -1,0 +1,251 @@
+"""Logs with a row for each message: joined to conversations in every format, sorted on disk where they are mixed."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conversation_samples import BAD, GOOD, SAID
+from helpers import CommandLine, write_jsonl
+
+from synthesis import evaluate_table
+from synthesis.cases.logs import LogOptions, parse_map, read_rows, sorting
+from synthesis.cases.logs.columns import with_message_columns
+from synthesis.cases.messages import side_of
+from synthesis.cases.schema import CaseValidator
+from synthesis.checks import checks
+from synthesis.errors import OptionError, Problem
+from synthesis.model import Case
+
+MAP = "conversation=chat,role=who,text=words"
+
+
+def messages(chat: Any, *said: tuple[str, str | None]) -> list[dict[str, Any]]:
+    return [{"chat": chat, "who": who, "words": words} for who, words in said]
+
+
+ROWS = [
+    *messages("a", ("customer", SAID), ("bot", BAD), ("system", "closed"), ("customer", "Thanks"), ("bot", GOOD)),
+    *messages("b", ("visitor", SAID), ("Agent", GOOD)),
+]
+MIXED = [ROWS[0], ROWS[5], *ROWS[1:3], ROWS[6], *ROWS[3:5]]
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def write_parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
+    return path
+
+
+def write_json(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text(json.dumps(rows))
+    return path
+
+
+WRITERS = {".jsonl": write_jsonl, ".csv": write_csv, ".parquet": write_parquet, ".json": write_json}
+
+
+def read(path: Path, given: str = MAP, **options: Any) -> list[Case | Problem]:
+    return list(read_rows(path, LogOptions(CaseValidator(checks()), columns=parse_map(given), **options)))
+
+
+def only_problem(path: Path) -> Problem:
+    (found,) = read(path)
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("sort", [False, True])
+def test_messages_of_one_conversation_are_one_case(tmp_path: Path, suffix: str, sort: bool) -> None:
+    first, second = read(WRITERS[suffix](tmp_path / f"log{suffix}", MIXED if sort else ROWS), sort=sort)
+    assert isinstance(first, Case)
+    assert isinstance(second, Case)
+    assert (first.id, first.exchanges) == ("a", [(SAID, BAD), ("Thanks", GOOD)])
+    assert (second.id, second.exchanges) == ("b", [(SAID, GOOD)])
+    assert second.source is not None
+    assert second.source.line == (2 if sort else 6) + (suffix == ".csv")
+
+
+@pytest.mark.parametrize(("held", "open_files"), [(0, 2), (600, 64)])
+def test_sorting_keeps_order_however_many_runs_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, open_files: int
+) -> None:
+    monkeypatch.setattr(sorting, "MOST_HELD", held)
+    monkeypatch.setattr(sorting, "MOST_RUNS", open_files)
+    rows = [messages(f"c{place % 3}", ("user", f"{place}"))[0] for place in range(30)]
+    found = read(write_jsonl(tmp_path / "log.jsonl", [*rows[:7], "{", *rows[7:]]), sort=True)
+    assert isinstance(found[0], Problem)
+    said = [[int(turn.content) for turn in case.messages] for case in found if isinstance(case, Case)]
+    assert said == [list(range(first, 30, 3)) for first in range(3)]
+
+
+def test_what_is_sorted_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "MOST_HELD", 0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "there"))
+    (tmp_path / "there").mkdir()
+    rows = read_rows(
+        write_jsonl(tmp_path / "log.jsonl", MIXED),
+        LogOptions(CaseValidator(checks()), columns=parse_map(MAP), sort=True),
+    )
+    next(rows)
+    assert [*(tmp_path / "there").iterdir()]
+    rows.close()  # type: ignore[attr-defined]
+    assert not [*(tmp_path / "there").iterdir()]
+
+
+BAD_ROWS = {
+    "role": (messages("a", ("Anna", "Hi")), "the row at line 1 no role is called 'Anna' (in 'who')."),
+    "no-role": ([{"chat": "a", "words": "Hi"}], "the row at line 1 has no 'who' (--map role=NAME names it;"),
+    "no-text": ([{"chat": "a", "who": "user"}], "the row at line 1 has no 'words' (--map text=NAME names it;"),
+    "number": ([{"chat": "a", "who": "user", "words": 5}], "the row at line 1 'words' is not text"),
+    "silent": (messages("a", ("user", ""), ("bot", None)), "the conversation holds no text"),
+    "lost": (messages(None, ("user", "Hi")), "its 'chat' is empty: nobody knows which conversation it belongs to"),
+}
+
+
+@pytest.mark.parametrize(("rows", "message"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_a_message_that_cannot_be_used_says_why(tmp_path: Path, rows: list[Any], message: str) -> None:
+    assert only_problem(write_jsonl(tmp_path / "log.jsonl", rows)).message.startswith(message)
+
+
+def test_a_message_without_words_is_left_out(tmp_path: Path) -> None:
+    rows = messages("a", ("user", None), ("user", SAID), ("bot", " "), ("bot", GOOD))
+    (case,) = read(write_jsonl(tmp_path / "log.jsonl", rows))
+    assert isinstance(case, Case)
+    assert [turn.content for turn in case.messages] == [SAID, GOOD]
+    assert case.source is not None
+    assert case.source.line == 1
+
+
+@pytest.mark.parametrize(
+    ("role", "side"),
+    [
+        ("Customer", "user"),
+        ("end-user", "user"),
+        ("End User", "user"),
+        ("VISITOR", "user"),
+        ("inbound", "user"),
+        ("agent", "assistant"),
+        ("AI", "assistant"),
+        ("virtual agent", "assistant"),
+        ("system", "system"),
+        ("note", "system"),
+        ("Anna", None),
+        (5, None),
+    ],
+)
+def test_roles_go_by_many_names(role: Any, side: str | None) -> None:
+    assert side_of(role) == side
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ("conversation_id,role,content", ("conversation_id", "role", "content")),
+        ("id,Ticket ID,Created,Sender Name,Sender Type,Body", ("Ticket ID", "Sender Type", "Body")),
+        ("chatId,from,message", ("chatId", "from", "message")),
+        ("session,direction,text", ("session", "direction", "text")),
+    ],
+)
+def test_exports_are_read_by_the_names_of_their_columns(names: str, found: tuple[str, ...]) -> None:
+    assert with_message_columns({}, names.split(",")) == dict(zip(("conversation", "role", "text"), found, strict=True))
+
+
+@pytest.mark.parametrize("names", ["role,content", "conversation,messages,role,text", "chat,user,assistant,role,text"])
+def test_other_logs_are_left_as_they_are(names: str) -> None:
+    assert with_message_columns({}, names.split(",")) == {}
+
+
+def test_what_the_map_names_is_taken_as_named() -> None:
+    names = ["thread", "role", "who", "text"]
+    assert with_message_columns({"role": "who"}, names) == {"role": "who", "conversation": "thread", "text": "text"}
+    assert with_message_columns({"user": "text"}, names) == {"user": "text"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("user=x,assistant=x", "--map names 'x' as 'assistant' and as 'user'"),
+        ("conversation=x,role=y,text=x", "--map names 'x' as 'conversation' and as 'text'"),
+        ("role=x,user=y", "--map names 'role' together with 'user'"),
+        ("text=x,messages=y", "--map names 'text' together with 'messages'"),
+    ],
+)
+def test_a_map_that_says_two_things_is_refused(given: str, message: str) -> None:
+    with pytest.raises(OptionError) as raised:
+        parse_map(given)
+    assert message in str(raised.value)
+
+
+def test_an_export_is_evaluated_without_any_option(cli: CommandLine) -> None:
+    rows = [{"Ticket ID": row["chat"], "Sender Type": row["who"], "Body": row["words"]} for row in ROWS]
+    assert cli("eval", write_csv(cli.folder / "export.csv", rows)).code == 2
+    report = cli.report()
+    assert (report["profile"], [result["id"] for result in report["results"]]) == ("traffic", ["a", "b"])
+    assert report["options"]["map"] == {"conversation": "Ticket ID", "role": "Sender Type", "text": "Body"}
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("table", [False, True])
+def test_a_conversation_that_returns_is_an_error_and_sorting_cures_it(
+    cli: CommandLine, suffix: str, table: bool
+) -> None:
+    path = WRITERS[suffix](cli.folder / f"log{suffix}", MIXED)
+    options = [path, "--map", MAP, "--checks", "agency_language", *(["--out-table", "table"] if table else [])]
+    done = cli("eval", *options)
+    assert done.code == 1
+    assert "3 problems" in done.err
+    assert "line 3 (a): the conversation returns after rows of others: its first row is on line 1" in done.err
+    assert "line 5 (b): the conversation returns after rows of others: its first row is on line 2" in done.err
+    assert "--sort brings them together" in done.err
+    assert cli("eval", *options, "--sort", *(["--fresh"] if table else [])).code == 2
+    if table:
+        found = pq.read_table(cli.folder / "table").to_pylist()
+        assert [(row["id"], row["outcome"], row["source_line"]) for row in found] == [
+            ("a", "fail", 1),
+            ("b", "pass", 2),
+        ]
+    else:
+        assert [(result["id"], result["outcome"]) for result in cli.report()["results"]] == [
+            ("a", "fail"),
+            ("b", "pass"),
+        ]
+
+
+def test_sorting_needs_to_know_what_to_sort_by(cli: CommandLine) -> None:
+    path = write_csv(cli.folder / "log.csv", [{"user": SAID, "assistant": GOOD}])
+    assert "no column names one" in cli("eval", path, "--sort").err
+    path = write_parquet(cli.folder / "log.parquet", ROWS)
+    done = cli("eval", path, "--map", MAP, "--sort", "--out-table", "table", "--keep", "chat")
+    assert (done.code, "--keep does not go with --sort" in done.err) == (1, True)
+
+
+def test_a_map_that_names_half_of_a_message_is_refused(cli: CommandLine) -> None:
+    path = write_jsonl(cli.folder / "log.jsonl", ROWS)
+    assert cli("eval", path, "--map", "role=who,text=words").code == 2  # `chat` is known to name conversations
+    done = cli("eval", path, "--map", "conversation=chat,role=who")
+    assert done.code == 1
+    assert "no column is named for 'text'" in done.err
+
+
+def test_files_of_two_shapes_are_evaluated_apart(cli: CommandLine) -> None:
+    one = write_jsonl(cli.folder / "one.jsonl", [{"chat": "a", "role": "user", "text": SAID}])
+    other = write_jsonl(cli.folder / "other.jsonl", [{"user": SAID, "assistant": GOOD}])
+    done = cli("eval", one, other)
+    assert (done.code, "evaluate the files apart" in done.err) == (1, True)
+
+
+def test_batches_of_messages_are_refused() -> None:
+    with pytest.raises(OptionError, match="a row of the table is one message"):
+        evaluate_table(pa.table({"chat_id": ["a"], "role": ["user"], "text": [SAID]}))
