@@ -111,8 +111,8 @@ def _add_person(file: str | None, name: str) -> int:
     if file is None:
         raise OptionError("--add-person needs --people FILE", hint="FILE is created if it is not there yet.")
     token = add_person(Path(file), name)
-    click.echo(f"{safe(name)} was added to {safe(file)}. This token is shown once:", err=True)
     click.echo(token)
+    click.echo(f"This token of {safe(name)} is shown once; {safe(file)} keeps only a proof of it.", err=True)
     return exits.OK
 
 
