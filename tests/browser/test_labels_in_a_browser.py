@@ -70,6 +70,8 @@ def test_cases_are_labelled_by_keys_alone_and_outlive_the_page(page: Any, run_id
     page.keyboard.press("n")  # folded away: a slip changes nothing
     assert page.locator(".label-said dd").first.inner_text() == "Yes"
     press(page, "Enter")
+    press(page, "x")
+    press(page, "j")
     assert page.url.endswith("/1/unverifiable_reassurance")
     assert page.locator("mark").count() == 0
     press(page, "y")
@@ -81,7 +83,7 @@ def test_cases_are_labelled_by_keys_alone_and_outlive_the_page(page: Any, run_id
     page.context.new_page().goto(f"/label/runs/{run_id}")
     page.close()
     reopened = page.context.pages[-1]
-    assert "3 of 12 questions answered, 1 of them skipped" in reopened.inner_text("main")
+    assert "4 of 12 questions answered, 1 of them skipped" in reopened.inner_text("main")
     with reopened.expect_download() as download:
         reopened.click("text=Download as cases")
     download.value.save_as(tmp_path / "labelled.jsonl")
