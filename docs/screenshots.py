@@ -58,9 +58,7 @@ PAGES = {
     "case-painful": "/runs/latest/cases/8",
     "judged-list": "/judged",
     "label": "/label",
-    "label-cases": "/label/cases?bundled=es",
-    "label-warning": "/label/cases?bundled=en",
-    "label-samples": "/label/samples?run={judged_id}",
+    "label-run": "/label/runs/{run_id}",
     "docs": "/docs",
 }
 
@@ -78,7 +76,7 @@ def make_history(place: Path) -> dict[str, str]:
     return {
         "compare": f"/compare?before={made[2]}&after={made[4]}",
         "judged": f"/judged/{judged[1]}",
-        "judged_id": judged[1],
+        "run_id": made[-1],
         "judged_compare": f"/compare?before={judged[0]}&after={judged[1]}",
     }
 

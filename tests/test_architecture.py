@@ -16,7 +16,7 @@ LAYERS = [
     ["model"],
     ["cases", "rules", "report", "settings"],
     ["checks", "judge"],
-    ["runner"],
+    ["labels", "runner"],
     ["history"],
     ["glossary"],
     ["api", "guard"],

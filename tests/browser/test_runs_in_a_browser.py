@@ -1,4 +1,4 @@
-"""Runs, comparison, judged runs and labels in a real browser: by keyboard, by mouse, at phone and desktop width."""
+"""Runs, comparison and judged runs in a real browser: by keyboard, by mouse, at phone and desktop width."""
 
 import json
 from collections.abc import Iterator
@@ -13,9 +13,8 @@ from conversation_samples import conversation
 from saved_samples import COLD, SAMPLES, cases, fill
 from serving import serving
 
-from synthesis.api import load_cases, run_all_cases
+from synthesis.api import run_all_cases
 from synthesis.history import Provenance, open_history
-from synthesis.judge import load_labels
 
 pytestmark = pytest.mark.browser
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
@@ -61,9 +60,6 @@ PATHS = (
     "/compare?before={old}&after={new}",
     "/judged",
     "/judged/{judged}",
-    "/label",
-    "/label/cases?bundled=en",
-    "/label/samples?run={judged}",
 )
 
 
@@ -152,63 +148,6 @@ def test_a_set_is_judged_and_followed_live(desktop: Any, tmp_path: Path) -> None
     desktop.get_by_text("1 of 2 have faithfulness of 4 or more").wait_for()
     assert "ferry" in desktop.inner_text("h1")
     assert desktop.get_by_text("Persuasive but wrong").is_visible()
-
-
-def test_cases_are_labelled_by_keyboard_and_exported(desktop: Any, ids: dict[str, str], tmp_path: Path) -> None:
-    desktop.goto(f"/label/cases?run={ids['new']}")
-    assert desktop.locator(".label-item:visible").count() == 0, "nothing is shown before the warning is accepted"
-    desktop.keyboard.press("a")
-    desktop.click("#accept")
-    assert desktop.locator(".label-item:visible h2").inner_text() == "APP-1"
-    for key in "aad":  # three checks, then the next case
-        desktop.keyboard.press(key)
-    assert desktop.locator(".label-item:visible h2").inner_text() == "APP-2"
-    desktop.keyboard.press("d")
-    desktop.keyboard.press("u")
-    desktop.keyboard.press("j")
-    desktop.keyboard.press("ArrowDown")
-    desktop.keyboard.press("d")
-    desktop.keyboard.press("k")
-    assert desktop.locator(".label-item:visible h2").inner_text() == "APP-2"
-    desktop.reload()
-    assert "4 verdicts labelled" in desktop.inner_text("#told"), "labels outlive a reload"
-    with desktop.expect_download() as download:
-        desktop.click("text=Export labels")
-    file = tmp_path / "labelled.jsonl"
-    download.value.save_as(file)
-    found = load_cases(file)
-    assert [case.id for case in found] == ["APP-1", "APP-3"]
-    first = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": False}
-    assert found[0].expected == first
-    assert found[1].expected == {"topic_pivot": True, "unverifiable_reassurance": True}
-
-
-def test_samples_are_labelled_and_the_labels_can_be_calibrated_with(
-    desktop: Any, ids: dict[str, str], tmp_path: Path
-) -> None:
-    desktop.goto(f"/label/samples?run={ids['judged']}")
-    desktop.keyboard.press("a")
-    desktop.keyboard.press("3")
-    desktop.locator(".label-item:visible .question").nth(1).get_by_role("button", name="2").click()
-    with desktop.expect_download() as download:
-        desktop.click("text=Export labels")
-    file = tmp_path / "labels.json"
-    download.value.save_as(file)
-    labels = load_labels(file)
-    assert labels["right"]["completeness"] == 3
-    assert 1 <= labels["right"]["faithfulness"] <= 5
-    assert labels["wrong <i>"] == {"completeness": 2}
-
-
-def test_help_is_a_key_away_and_a_screen_reader_knows_the_state(page: Any, ids: dict[str, str]) -> None:
-    page.goto(f"/label/samples?run={ids['judged']}")
-    page.keyboard.press("?")
-    assert page.get_by_role("dialog", name="Keys").is_visible()
-    page.keyboard.press("Escape")
-    page.keyboard.press("a")
-    pressed = page.locator(".label-item:visible .question").first.get_by_role("button", name="Agree")
-    assert pressed.get_attribute("aria-pressed") == "true"
-    assert page.get_by_role("status").inner_text().startswith("1 of 2 started")
 
 
 def test_a_sentence_leads_to_its_quote_and_opens_the_passage(page: Any, ids: dict[str, str]) -> None:

@@ -1,26 +1,25 @@
-"""What is offered to be labelled, and that what is taken home can be read again."""
+"""Labelling by pages: who, in which order, blind until the answer is stored, and what is taken home."""
 
 import json
-import re
-from html import unescape
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from saved_samples import cases, fill
+from saved_samples import COLD, cases, fill
 
 from synthesis import bundled
 from synthesis.api import load_cases, run_all_cases
+from synthesis.history import Provenance, open_history
+from synthesis.judge import load_labels
 from synthesis.model import Case
 from synthesis.model.case import Turn
 from synthesis.server.pages.label_items import case_fields
+from synthesis.server.people import NAME_COOKIE, add_person, load_people
+from synthesis.server.security import COOKIE, session_of
 
 HTML = {"Accept": "text/html"}
-
-
-def exported(page: str) -> list[dict[str, Any]]:
-    return [json.loads(unescape(found)) for found in re.findall(r'data-export="([^"]*)"', page)]
 
 
 @pytest.mark.parametrize("path", sorted(bundled.CASES.parent.glob("evals*.jsonl")), ids=lambda path: path.name)
@@ -63,40 +62,189 @@ def test_rows_of_a_log_get_ids_and_roles_that_a_case_file_takes(tmp_path: Path) 
     assert [case.exchanges for case in found] == [[("Hm.", "You should stop.")], [("", "You must stop.")]]
 
 
-def test_runs_with_texts_bundled_cases_and_files_are_offered(serving: Any, tmp_path: Path) -> None:
+class Labeller:
+    """Someone with a browser of their own that needs no script."""
+
+    def __init__(self, client: Any, run_id: str, token: str = "", name: str = "") -> None:
+        self.client, self.home, self.cookies = client, f"/label/runs/{run_id}", {}
+        if token:
+            self.cookies = {COOKIE: session_of(token.encode())}
+        elif name:
+            begun = self.post("/begin", name=name)
+            self.cookies = {NAME_COOKIE: begun.headers["set-cookie"].split("=", 1)[1].split(";")[0]}
+
+    def _headers(self) -> dict[str, str]:
+        return HTML | {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+
+    def get(self, path: str = "") -> Any:
+        return self.client.get(self.home + path, headers=self._headers())
+
+    def post(self, path: str, **fields: str) -> Any:
+        return self.client.post(self.home + path, data=fields, headers=self._headers())
+
+    def next(self, only: str = "") -> str:
+        """The place of the next question, below the run; empty when all is done."""
+        place = self.get(f"/next?only={only}").headers["location"].removeprefix(self.home)
+        return "" if place.startswith("?done") else place
+
+    def answer(self, place: str, answer: str) -> Any:
+        return self.post(place, answer=answer)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    place = tmp_path / "history.db"
+    with open_history(place) as history:
+        yield place, history.add_report(run_all_cases(cases(COLD)), Provenance(with_text=True, name="companion"))
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> dict[str, str]:
+    return {name: add_person(tmp_path / "people.toml", name) for name in ("Ana", "Bo")}
+
+
+def test_runs_with_texts_are_offered(serving: Any, tmp_path: Path) -> None:
     ids = fill(tmp_path / "history.db")
     with serving(history=str(tmp_path / "history.db")) as client:
         page = client.get("/label", headers=HTML).text
-        assert f"/label/cases?run={ids['new']}" in page
-        assert f"run={ids['bare']}" not in page
-        assert f"/label/samples?run={ids['judged']}" in page
-        assert "bundled=ja" in page
-        rows = exported(client.get(f"/label/cases?run={ids['new']}", headers=HTML).text)
-        assert [row["id"] for row in rows] == ["APP-1", "APP-2", "APP-3", "APP-4"]
-        samples = client.get(f"/label/samples?run={ids['judged']}", headers=HTML).text
-        assert exported(samples) == [{"queryLogId": "right"}, {"queryLogId": "wrong <i>"}]
-        refused = client.get(f"/label/cases?run={ids['bare']}", headers=HTML)
+        for name, offered in {"new": True, "judged": True, "bare": False}.items():
+            assert (f"/label/runs/{ids[name]}" in page) is offered
+        refused = client.get(f"/label/runs/{ids['bare']}", headers=HTML)
         assert refused.status_code == 409
         assert "without its texts" in refused.text
 
 
-def test_painful_texts_are_hidden_behind_a_warning(client: Any) -> None:
-    page = client.get("/label/cases?bundled=en", headers=HTML).text
-    assert "Show the texts" in page
-    assert '<div id="bench" hidden' in page
-    assert "nothing is sent to the server" in page
+def test_nothing_to_label_is_said_with_what_to_do(client: Any) -> None:
+    page = client.get("/label", headers=HTML).text
+    assert "synthesis eval my-cases.jsonl --save --save-text" in page
+    assert client.get("/label/runs/0123456789ab", headers=HTML).status_code == 404
 
 
-def test_an_uploaded_file_can_be_labelled(client: Any) -> None:
-    lines = "\n".join(json.dumps(one) for one in cases("Hm."))
-    upload = client.post("/api/v1/uploads", content=lines).json()["id"]
-    client.get(f"/api/v1/uploads/{upload}/events")
-    page = client.get(f"/label/cases?upload={upload}", headers=HTML).text
-    assert len(exported(page)) == 4
-    assert "They may be about" in page or "Some of these texts" in page
+def test_verdict_marks_and_the_answers_of_others_are_hidden_until_the_own_is_stored(
+    serving: Any, run: tuple[Path, str], people: dict[str, str], tmp_path: Path
+) -> None:
+    place, run_id = run
+    known = load_people(tmp_path / "people.toml")
+    with serving(history=str(place), people=known) as client:
+        ana, bo = (Labeller(client, run_id, token=people[name]) for name in ("Ana", "Bo"))
+        assert ana.next() == bo.next()
+        question = "/1/unverifiable_reassurance"
+        assert ana.answer(question, "yes").headers["location"] == f"/label/runs/{run_id}{question}"
+        blind = bo.get(question).text
+        assert "<mark" not in blind
+        for leak in ("Ana", "A: Yes", ">failed<", "APP-", "reassurance-fail", "verdict", "Others"):
+            assert leak not in blind, leak
+        bo.answer(question, "no")
+        seen = bo.get(question).text
+        for told in ("<mark", "A: Yes", ">failed<", "APP-"):
+            assert told in seen, told
+        assert "Ana" not in seen
+        assert "B: No" in ana.get(question).text
 
 
-@pytest.mark.parametrize("query", ["", "bundled=xx", "upload=../../x", "run=zz", "bundled=en&part=99999999999999"])
-def test_what_is_not_there_is_said(client: Any, query: str) -> None:
-    answer = client.get(f"/label/cases?{query}", headers=HTML)
-    assert answer.status_code == (200 if "part" in query else 404)
+def test_the_failing_come_first_and_everything_is_asked_once(serving: Any, run: tuple[Path, str]) -> None:
+    place, run_id = run
+    with serving(history=str(place)) as client:
+        ana = Labeller(client, run_id, name="Ana")
+        asked = []
+        while (question := ana.next()) and len(asked) < 20:
+            asked.append(question)
+            ana.answer(question, "skip")
+        assert len(set(asked)) == len(asked) == 12
+        with open_history(place) as history:
+            failing = {
+                f"/{case.position}/{check.check}"
+                for case in history.outcomes(run_id).items
+                for check in case.checks
+                if check.outcome == "fail"
+            }
+        assert set(asked[: len(failing)]) == failing
+        assert "12 of 12 questions answered, 12 of them skipped" in ana.get().text
+        assert ana.next(only="topic_pivot") == ""
+
+
+def test_labels_survive_a_restart_and_leave_as_cases_without_names(
+    serving: Any, run: tuple[Path, str], tmp_path: Path
+) -> None:
+    place, run_id = run
+    with serving(history=str(place)) as client:
+        ana = Labeller(client, run_id, name="Ana <b>")
+        assert ana.get("/export").status_code == 409
+        for position, check, answer in ((0, "topic_pivot", "no"), (1, "unverifiable_reassurance", "yes")):
+            ana.answer(f"/{position}/{check}", answer)
+        ana.answer("/2/topic_pivot", "yes")
+        Labeller(client, run_id, name="Bo").answer("/2/topic_pivot", "no")
+    with serving(history=str(place)) as client:
+        again = Labeller(client, run_id, name="Ana <b>")
+        page = again.get().text
+        assert "3 of 12 questions answered" in page
+        assert "4 answers by 2 people, 2 of them unverified; 1 question disputed" in page
+        assert "Ana &lt;b&gt;" in page
+        assert '<b>"' not in page
+        assert "A yes, B no" in page
+        other = Labeller(client, run_id, name="Cy").get().text
+        assert "answer it yourself" in other
+        assert "A yes" not in other
+        exported = again.get("/export")
+        assert "Ana" not in exported.text
+        assert "attachment" in exported.headers["content-disposition"]
+    file = tmp_path / "labelled.jsonl"
+    file.write_bytes(exported.content)
+    found = load_cases(file)
+    assert [case.id for case in found] == ["APP-1", "APP-2"]  # on the third, people are divided
+    assert found[0].expected == {"topic_pivot": True}
+    assert found[1].expected == {"unverifiable_reassurance": False}
+
+
+def test_samples_are_scored_and_leave_for_calibration(serving: Any, tmp_path: Path) -> None:
+    ids = fill(tmp_path / "history.db")
+    with serving(history=str(tmp_path / "history.db")) as client:
+        ana = Labeller(client, ids["judged"], name="Ana")
+        question = ana.next()
+        blind = ana.get(question).text
+        assert "The judge" not in blind
+        assert "<mark" not in blind
+        ana.answer(question, "2")
+        assert "The judge" in ana.get(question).text
+        (tmp_path / "labels.json").write_bytes(ana.get("/export").content)
+    assert next(iter(load_labels(tmp_path / "labels.json").values())) in ({"faithfulness": 2}, {"completeness": 2})
+
+
+@pytest.mark.parametrize(
+    "place", ["/0/nothing", "/99/topic_pivot", "/-1/topic_pivot", "/0x1/topic_pivot", "/9999999999999/topic_pivot"]
+)
+def test_what_is_not_asked_is_not_there(serving: Any, run: tuple[Path, str], place: str) -> None:
+    history, run_id = run
+    with serving(history=str(history)) as client:
+        ana = Labeller(client, run_id, name="Ana")
+        assert ana.get(place).status_code == 404
+        assert ana.answer(place, "yes").status_code == 404
+
+
+def test_wrong_answers_and_names_and_other_sites_are_refused(serving: Any, run: tuple[Path, str]) -> None:
+    history, run_id = run
+    with serving(history=str(history)) as client:
+        ana = Labeller(client, run_id, name="Ana")
+        assert ana.answer("/0/topic_pivot", "maybe").status_code == 422
+        assert Labeller(client, run_id).post("/begin", name="\x1b[31m").status_code == 422
+        nobody = Labeller(client, run_id).answer("/0/topic_pivot", "yes")
+        assert (nobody.status_code, nobody.headers["location"]) == (303, f"/label/runs/{run_id}")
+        path = f"/label/runs/{run_id}/0/topic_pivot"
+        crossed = client.post(path, data={"answer": "yes"}, headers={"Origin": "http://evil.example"})
+        assert crossed.status_code == 403
+
+
+def test_with_people_only_they_label(
+    serving: Any, run: tuple[Path, str], people: dict[str, str], tmp_path: Path
+) -> None:
+    history, run_id = run
+    token = "a token that is long enough"
+    with serving(history=str(history), people=load_people(tmp_path / "people.toml"), token=token) as client:
+        shared = Labeller(client, run_id, token=token)
+        assert "token of their own" in shared.get().text
+        assert shared.answer("/0/topic_pivot", "yes").status_code == 403
+        assert shared.post("/begin", name="Ana").status_code == 403
+        forged = Labeller(client, run_id, token=token)
+        forged.cookies[NAME_COOKIE] = "Ana"
+        assert forged.answer("/0/topic_pivot", "yes").status_code == 403
+        assert "You are <strong>Ana</strong>" in Labeller(client, run_id, token=people["Ana"]).get().text

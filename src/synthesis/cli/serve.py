@@ -7,6 +7,7 @@ import click
 from synthesis.cli import exits
 from synthesis.cli.saving import history_place
 from synthesis.errors import MissingExtraError, OptionError
+from synthesis.printable import safe
 from synthesis.settings import find_settings
 
 
@@ -16,6 +17,8 @@ from synthesis.settings import find_settings
 @click.option(
     "--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Asked of every client. Better: SYNTHESIS_TOKEN."
 )
+@click.option("--people", metavar="FILE", help="Who may come in, each with a token of their own, and label by name.")
+@click.option("--add-person", metavar="NAME", help="Add someone to --people, print their token once, and exit.")
 @click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="A name of this server; repeatable.")
 @click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="The history to show and to save in.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
@@ -48,6 +51,8 @@ def serve(
     host: str,
     port: int,
     token: str | None,
+    people: str | None,
+    add_person: str | None,
     allowed: tuple[str, ...],
     history: str | None,
     folders: tuple[str, ...],
@@ -71,13 +76,17 @@ def serve(
         if (error.name or "").startswith("synthesis"):
             raise
         raise MissingExtraError("serve", "the server") from None
+    from synthesis.server.people import load_people
     from synthesis.server.settings import ServerSettings
 
+    if add_person is not None:
+        return _add_person(people, add_person)
     configured = find_settings(Path.cwd()).values
     settings = ServerSettings(
         host=host,
         port=port,
         token=token or None,
+        people=load_people(Path(people)) if people else (),
         allowed_hosts=allowed,
         history=history_place(history, configured),
         folders=(*configured.get("rules", ()), *folders),
@@ -93,6 +102,17 @@ def serve(
         run(settings, lambda address: click.echo(f"Synthesis serves at {address} (Ctrl-C ends it)"))
     except ServerEnded:
         click.echo("Ended.", err=True)
+    return exits.OK
+
+
+def _add_person(file: str | None, name: str) -> int:
+    from synthesis.server.people import add_person
+
+    if file is None:
+        raise OptionError("--add-person needs --people FILE", hint="FILE is created if it is not there yet.")
+    token = add_person(Path(file), name)
+    click.echo(token)
+    click.echo(f"This token of {safe(name)} is shown once; {safe(file)} keeps only a proof of it.", err=True)
     return exits.OK
 
 

@@ -5,21 +5,24 @@
   rebinding). Health checks come by any name and learn nothing.
 - Cross-site: a request that changes or computes something is refused if the browser says that another site sent it.
 - Token: if there is one, everything but health, styles and the login requires it. Programs send it as a bearer token;
-  people log in with it and get a cookie.
+  people log in with it and get a cookie. A token of one's own (`--people`) says who it is as well.
 """
 
 import hashlib
 import hmac
 from http.cookies import CookieError, SimpleCookie
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from synthesis.labels.model import Person
 from synthesis.server.errors import ApiError, json_response
 from synthesis.server.settings import LOOPBACK_NAMES, ServerSettings, address_of, is_loopback
 
 COOKIE = "synthesis_session"
+PERSON = "synthesis.person"  # in a request's scope: who sent it, if they have a token of their own
 HEALTH = {"/healthz", "/readyz"}
 LOGIN = "/login"
 # Headers that decide who may come in. With two of one kind, a proxy might believe the other one.
@@ -43,26 +46,56 @@ _PURPOSE = b"synthesis session"
 _RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
+class Access(NamedTuple):
+    """Someone who may come in: a person with a token of their own, or anyone who knows the shared one (None)."""
+
+    person: Person | None
+
+
+def session_of(token: bytes) -> str:
+    """The value of the cookie that a token gives.
+
+    It is derived from the token: anyone who steals it can read pages here, but does not know the token. No session is
+    stored, so every worker process accepts it and none forgets it on a restart.
+    """
+    return hmac.new(token, _PURPOSE, hashlib.sha256).hexdigest()
+
+
+def proof_of(token: bytes) -> str:
+    """What a server has to know of a token to recognise it; neither token nor session can be computed from it."""
+    return _proof(session_of(token).encode())
+
+
+def _proof(session: bytes) -> str:
+    return hashlib.sha256(session).hexdigest()
+
+
 class TokenAuth:
-    """Compares tokens and session cookies. Without a token, anyone who can reach the server is let in."""
+    """Recognises tokens and session cookies. Without any token, anyone who can reach the server is let in."""
 
-    def __init__(self, token: str | None) -> None:
-        self._token = token.encode() if token is not None else None
-        # The cookie is derived from the token: anyone who steals it can read pages here, but does not know the token.
-        # No session is stored, so every worker process accepts it and none forgets it on a restart.
-        self.session = hmac.new(token.encode(), _PURPOSE, hashlib.sha256).hexdigest() if token else ""
+    def __init__(self, settings: ServerSettings) -> None:
+        shared = [(Access(None), proof_of(settings.token.encode()))] if settings.token is not None else []
+        own = [(Access(Person(name, verified=True)), proof) for name, proof in settings.people]
+        self._known = [*shared, *own]
 
-    def accepts_token(self, given: bytes) -> bool:
-        return self._token is None or hmac.compare_digest(given, self._token)
-
-    def accepts(self, authorization: bytes | None, cookies: bytes | None) -> bool:
-        """Whether a request with these headers is allowed; compared in constant time."""
-        if self._token is None:
-            return True
+    def access(self, authorization: bytes | None, cookies: bytes | None) -> Access | None:
+        """Who sent a request with these headers; None if nobody who may come in."""
+        if not self._known:
+            return Access(None)
         if authorization is not None:
             scheme, _, given = authorization.partition(b" ")
-            return scheme.lower() == b"bearer" and self.accepts_token(given.strip())
-        return cookies is not None and hmac.compare_digest(_session_in(cookies), self.session.encode())
+            return self.access_by_token(given.strip()) if scheme.lower() == b"bearer" else None
+        return self._access_by_session(_session_in(cookies)) if cookies is not None else None
+
+    def access_by_token(self, token: bytes) -> Access | None:
+        """Whose token this is; anyone's where none is needed."""
+        return self._access_by_session(session_of(token).encode()) if self._known else Access(None)
+
+    def _access_by_session(self, session: bytes) -> Access | None:
+        """Compared with everyone, each in constant time: how long it takes says nothing about whom it resembles."""
+        given = _proof(session)
+        found = [access for access, proof in self._known if hmac.compare_digest(given, proof)]
+        return found[0] if found else None
 
 
 def _session_in(header: bytes) -> bytes:
@@ -79,7 +112,7 @@ class SecurityMiddleware:
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
         self._hosts = _HostNames(settings)
-        self._auth = TokenAuth(settings.token)
+        self._auth = TokenAuth(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -115,9 +148,11 @@ class SecurityMiddleware:
             return ApiError(403, "cross_site", "Another site may not do this.", "Use the pages of this server.")
         if path == LOGIN or path.startswith("/static/"):
             return None
-        if not self._auth.accepts(headers.get(b"authorization"), headers.get(b"cookie")):
+        access = self._auth.access(headers.get(b"authorization"), headers.get(b"cookie"))
+        if access is None:
             hint = "Send the token as 'Authorization: Bearer TOKEN', or log in on the page."
             return ApiError(401, "token_needed", "A token is required.", hint, {"WWW-Authenticate": "Bearer"})
+        scope[PERSON] = access.person
         return None
 
 

@@ -16,6 +16,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
+    people: tuple[tuple[str, str], ...] = ()  # names, and what proves the token of each
     allowed_hosts: tuple[str, ...] = ()  # host names besides the address itself
     history: str | None = None  # file or URL of the history of runs
     folders: tuple[str, ...] = ()  # rule packs on top
@@ -36,11 +37,15 @@ class ServerSettings(msgspec.Struct, frozen=True):
                 f"the token has {len(self.token)} characters; at least {LEAST_TOKEN} are required",
                 hint='Make one with: python3 -c "import secrets; print(secrets.token_urlsafe())"',
             )
-        if self.token is None and not is_loopback(self.host):
+        if not self.asks_for_token and not is_loopback(self.host):
             raise OptionError(
                 f"{self.host} can be reached from other machines, so a token is required",
                 hint="Set SYNTHESIS_TOKEN, or leave --host out to listen on this machine alone.",
             )
+
+    @property
+    def asks_for_token(self) -> bool:
+        return self.token is not None or bool(self.people)
 
 
 def is_loopback(host: str) -> bool:

@@ -1,46 +1,52 @@
-"""Label: go through verdicts one by one, agree or disagree, and download the labels as a file."""
+"""Label: choose a saved run, see how far people agree and what their labels say, and take them home as a file."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from synthesis.history import SavedRun
+from synthesis.history import SavedCase, SavedRun, SavedSample
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.judge.results import read_run
-from synthesis.model import Case, CaseResult
-from synthesis.report.judged.run import JudgedRun
-from synthesis.report.reading import open_report
-from synthesis.rules.language import language_of
-from synthesis.server.conversations import cases_by_language
-from synthesis.server.errors import ApiError, not_found
-from synthesis.server.jobs import DONE
-from synthesis.server.pages.case_view import CONTENT_WARNING, needs_content_warning, with_texts_of
-from synthesis.server.pages.label_items import LabelItem, case_items, sample_items
-from synthesis.server.pages.layout import number_in, page
-from synthesis.server.state import ServerState, server_state
+from synthesis.labels.model import SKIP, Label, Person, checked_person, letters
+from synthesis.labels.questions import question_text, score_text
+from synthesis.labels.summary import LabelSummary, Place
+from synthesis.server.errors import ApiError
+from synthesis.server.pages.label_items import labelled_cases, labelled_samples
+from synthesis.server.pages.layout import page, read_form
+from synthesis.server.people import NAME_COOKIE, name_cookie, need_token, person_of
+from synthesis.server.state import server_state
 
 if TYPE_CHECKING:
+    from synthesis.history.labelling import RunLabels
     from synthesis.history.store import History
 
 router = APIRouter(include_in_schema=False)
-AT_ONCE = 100  # cases on one page
 OFFERED = 20  # runs to choose from
-CAUTION = "These are conversations that people had. They may be about suicide, self-harm, violence or grief."
+MOST_LISTED = 100  # disputed or skipped questions on the page
+A_YEAR = 365 * 24 * 3600
+NO_TEXTS = ApiError(409, "no_texts", "This run was saved without its texts.", "`--save-text` keeps them.")
 
 
-class LabelSet(NamedTuple):
-    """What to label: its source, its title, and one part of its items."""
+class Listed(NamedTuple):
+    """A question in a list; what people said is None for someone who has not answered it."""
 
-    source: str
-    title: str
-    items: list[LabelItem]
-    parts: int
-    home: str
-    is_screened: bool = False  # items about a crisis are known, so no general caution is needed
+    position: int
+    question: str
+    said: list[tuple[str, str]] | None
+
+
+class RunPage(NamedTuple):
+    """A run with what its page of labels shows."""
+
+    run: SavedRun
+    summary: LabelSummary
+    disputed: list[Listed]
+    skipped: list[Listed]
+    progress: tuple[int, int]
+    strata: dict[str, int]
 
 
 @router.get("/label")
@@ -48,102 +54,113 @@ async def choose(request: Request) -> Response:
     """What there is to label."""
     server = server_state(request)
 
-    def look() -> tuple[list[SavedRun], list[SavedRun]]:
+    def look() -> list[list[SavedRun]]:
         history = server.history.open_if_present()
         if history is None:
-            return [], []
-        kept = [[run for run in history.runs(limit=200, kind=kind) if run.with_text] for kind in (CHECKS, JUDGE)]
-        return kept[0][:OFFERED], kept[1][:OFFERED]
+            return [[], []]
+        kinds = (history.runs(limit=200, kind=kind) for kind in (CHECKS, JUDGE))
+        return [[run for run in runs if run.with_text][:OFFERED] for runs in kinds]
 
     runs, judged = await server.in_thread(look)
-    bundled = [(code, language_of(code).name, len(cases)) for code, cases in cases_by_language().items()]
-    return page(request, "label.html", title="Label", runs=runs, judged=judged, bundled=bundled)
+    return page(request, "label.html", title="Label", runs=runs, judged=judged)
 
 
-@router.get("/label/cases")
-async def cases(request: Request) -> Response:
-    """Cases of a run, of an upload, or bundled ones, with the verdict of each check."""
+@router.get("/label/runs/{run_id}")
+async def run(request: Request, run_id: str) -> Response:
+    """Who labels, how far they are, and what the labels say."""
     server = server_state(request)
-    query = request.query_params
-    part = number_in(query.get("part"))
-    with server.slots.one():
-        found = await server.in_thread(
-            lambda: _cases(server, dict(query), part),
-        )
-    return _bench(request, found, "cases", part)
+    person = person_of(request)
+    found = await server.from_history(lambda history: _run_page(labels_of(history, run_id), person))
+    return page(
+        request,
+        "label_run.html",
+        title=f"Label: {found.run.name}",
+        found=found,
+        person=person,
+        verifies=bool(server.settings.people),
+        is_judged=found.run.kind == JUDGE,
+        question_text=score_text if found.run.kind == JUDGE else question_text,
+        most=MOST_LISTED,
+    )
 
 
-@router.get("/label/samples")
-async def samples(request: Request) -> Response:
-    """Samples of a judged run with the judge's scores."""
+@router.post("/label/runs/{run_id}/begin")
+async def begin(request: Request, run_id: str) -> Response:
+    """Remember the typed name, where people have no tokens of their own, and go to the first question."""
     server = server_state(request)
-    found = await server.in_thread(lambda: _samples(server, dict(request.query_params)))
-    return _bench(request, found, "samples", 1)
+    one = await server.from_history(lambda history: labels_of(history, run_id).run)
+    response = RedirectResponse(f"/label/runs/{one.id}/next", 303)
+    if server.settings.people:
+        if person_of(request) is None:
+            raise need_token()
+        return response
+    form = await read_form(request)
+    person = checked_person(form.get("name", [""])[0], verified=False)
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        NAME_COOKIE, name_cookie(person), max_age=A_YEAR, httponly=True, samesite="strict", secure=secure, path="/label"
+    )
+    return response
 
 
-def _bench(request: Request, found: LabelSet, mode: str, part: int) -> Response:
-    is_crisis = any(item.content_warning for item in found.items)
-    warning = CONTENT_WARNING if is_crisis else "" if found.is_screened else CAUTION
-    return page(request, "label_bench.html", title="Label", set=found, mode=mode, part=part, warning=warning)
+@router.get("/label/runs/{run_id}/export")
+async def export(request: Request, run_id: str) -> Response:
+    """The labels as a file that `synthesis eval` or `synthesis judge calibrate` reads; nobody is named in it."""
+
+    def read(history: "History") -> tuple[str, bytes]:
+        labels = labels_of(history, run_id)
+        every = labels.all()
+        positions = sorted({label.position for label in every})
+        if labels.run.kind == CHECKS:
+            cases = (case_at(history, labels.run, position) for position in positions)
+            return "labelled-cases.jsonl", b"".join(labelled_cases(cases, every))
+        names = {position: sample_at(history, labels, position).query_log_id for position in positions}
+        return "labels.json", msgspec.json.format(msgspec.json.encode(labelled_samples(names, every))) + b"\n"
+
+    name, content = await server_state(request).from_history(read)
+    if not content.strip(b"[]\n"):
+        raise ApiError(409, "no_labels", "There is no label yet on which people agree.", "Label a case first.")
+    kind = "application/x-ndjson" if name.endswith("jsonl") else "application/json"
+    return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
-def _cases(server: ServerState, query: dict[str, str], part: int) -> LabelSet:
-    first = (part - 1) * AT_ONCE + 1
-    if "run" in query:
-        history = server.history.open()
-        return _of_run(server, history, history.run(query["run"]), part)
-    if "upload" in query:
-        uploaded, total = _uploaded(server, query["upload"])
-        items = case_items(islice(uploaded, first - 1, first - 1 + AT_ONCE), server.glossary, first)
-        return LabelSet(f"upload:{query['upload']}", "Uploaded file", items, -(-total // AT_ONCE), "/label")
-    language = query.get("bundled", "")
-    if language not in cases_by_language():
-        raise not_found("There is nothing of that name to label.", "Choose on the page Label.")
-    known = cases_by_language()[language]
-    chosen = known[first - 1 : first - 1 + AT_ONCE]
-    results = [with_texts_of(case, server.evaluate(case)) for case in chosen]
-    title = f"Bundled cases: {language_of(language).name}"
-    items = case_items(results, server.glossary, first)
-    return LabelSet(f"bundled:{language}", title, items, -(-len(known) // AT_ONCE), "/label", is_screened=True)
+def labels_of(history: "History", run_id: str) -> "RunLabels":
+    """The labels of a run that has texts."""
+    labels = history.labels(run_id)
+    if not labels.run.with_text:
+        raise NO_TEXTS
+    return labels
 
 
-def _of_run(server: ServerState, history: "History", run: SavedRun, part: int) -> LabelSet:
-    if run.kind != CHECKS:
-        raise not_found("A judged run has samples to label, not cases.")
-    if not run.with_text:
-        raise ApiError(409, "no_texts", "This run was saved without its texts.", "`synthesis --save-text` keeps them.")
-    found = history.outcomes(run.id, page=part, per_page=AT_ONCE)
-    items = case_items((case.result for case in found.items), server.glossary, (part - 1) * AT_ONCE + 1)
-    return LabelSet(f"run:{run.id}", run.name, items, found.pages, f"/runs/{run.id}")
+def case_at(history: "History", run: SavedRun, position: int) -> SavedCase:
+    return history.outcomes(run.id, page=position + 1, per_page=1).items[0]
 
 
-def _uploaded(server: ServerState, upload_id: str) -> tuple[Iterator[CaseResult], int]:
-    folder = server.upload_store.folder(upload_id)
-    upload = folder.load()
-    if upload.state != DONE:
-        raise ApiError(409, "not_done", "The upload is not finished.", "Try again in a moment.")
-    return open_report(folder.report).results(), upload.cases
+def sample_at(history: "History", labels: "RunLabels", position: int) -> SavedSample:
+    found = history.samples(labels.run.id, iteration=labels.last_iteration, page=position + 1, per_page=1)
+    return found.items[0]
 
 
-def _samples(server: ServerState, query: dict[str, str]) -> LabelSet:
-    run, source, home = _judged(server, query)
-    items = [item._replace(content_warning=_is_about_crisis(server, item)) for item in sample_items(run)]
-    if not items:
-        raise ApiError(409, "no_texts", "This run was saved without its texts.", "`--save-text` keeps them.")
-    return LabelSet(source, run.name, items, 1, home, is_screened=True)
+def _run_page(labels: "RunLabels", person: Person | None) -> RunPage:
+    every, summary = labels.all(), labels.summary()
+    own = {(label.position, label.question): label.answer for label in every if label.person == person}
+    skipped = [Listed(*place, None) for place, answer in own.items() if answer == SKIP]
+    strata: dict[str, int] = {}
+    for row in labels.sampling.rows if labels.sampling else ():
+        strata[row.stratum] = strata.get(row.stratum, 0) + 1
+    return RunPage(
+        labels.run,
+        summary,
+        [_listed(place, every, own) for place in islice(summary.disputed, MOST_LISTED)],
+        skipped[:MOST_LISTED],
+        labels.progress(person) if person else (0, 0),
+        strata,
+    )
 
 
-def _is_about_crisis(server: ServerState, sample: LabelItem) -> bool:
-    """Whether question or answer mention a crisis; the rules for crisis cues decide."""
-    said = Case("", ("crisis_response",), str(sample.body.striptags()), ".")
-    return needs_content_warning(server.evaluate(said))
-
-
-def _judged(server: ServerState, query: dict[str, str]) -> tuple[JudgedRun, str, str]:
-    if "job" in query:
-        folder = server.judge_store.folder(query["job"])
-        if folder.load().state != DONE:
-            raise ApiError(409, "not_done", "The run is not finished.", "Try again in a moment.")
-        return read_run(folder.results), f"job:{query['job']}", f"/judged/{query['job']}"
-    run_id = query.get("run", "")
-    return server.history.open().judged(run_id), f"judged:{run_id}", f"/judged/{run_id}"
+def _listed(place: Place, labels: list[Label], own: dict[Place, str]) -> Listed:
+    if own.get(place, SKIP) == SKIP:
+        return Listed(*place, None)
+    named = letters(labels)
+    here = [label for label in labels if (label.position, label.question) == place and label.answer != SKIP]
+    return Listed(*place, [(named[label.person], label.answer) for label in here])

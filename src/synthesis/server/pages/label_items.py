@@ -1,19 +1,28 @@
-"""Items for people to label: cases with the verdicts of the checks, samples with the scores of a judge."""
+"""What a person labels: a case or a sample as it is shown before and after the answer, and the labelled file.
+
+Before, a text is shown bare: no verdict, no mark, no tag, no id, since each of them may tell what the check says.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 from markupsafe import Markup
 
 from synthesis.checks.registry import checks
+from synthesis.history import SavedCase, SavedSample
+from synthesis.judge.panel import lower_median
+from synthesis.labels.model import YES, Label
+from synthesis.labels.summary import answers_by_place, consensus, value_of
 from synthesis.model import CaseResult
 from synthesis.report.glossary import Glossary
-from synthesis.report.judged.run import JudgedRun, JudgedSample
+from synthesis.report.html.spans import shown
+from synthesis.report.judged.run import JudgedSample, decode_sample
 from synthesis.report.judged.samples import claims, sample_texts
 from synthesis.report.reading import Record
 from synthesis.report.remarks import remarks_on_check
+from synthesis.runner.alerts import with_checks
 from synthesis.server.pages.case_view import case_view
 
 _ID = re.compile(r"[A-Z]+-[0-9]+")  # the ids that a case file accepts
@@ -21,56 +30,82 @@ _ROLES = {"user", "assistant", "system", "tool"}
 _OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "does not apply, so it passed"}
 
 
-class LabelQuestion(NamedTuple):
-    """One verdict to agree or disagree with: a check's, or a judge's score on an axis."""
+class LabelView(NamedTuple):
+    """A text to label; title, verdict, reason and notes are empty until the answer is stored."""
 
-    name: str
-    verdict: str
-    tone: str
-    why: str
-    value: str  # what agreeing means: `true` or `false`, or a score
-
-
-class LabelItem(NamedTuple):
-    """A case or a sample with its verdicts; `export` holds its other fields in the downloaded file."""
-
-    key: str
-    title: str
-    tags: tuple[str, ...]
     body: Markup
-    notes: Markup
-    questions: list[LabelQuestion]
-    export: str
-    content_warning: bool
+    title: str = ""
+    verdict: str = ""
+    tone: str = ""
+    why: str = ""
+    notes: Markup = Markup("")
 
 
-def case_items(results: Iterable[CaseResult], glossary: Glossary, first: int) -> list[LabelItem]:
-    """The cases that have texts and a verdict."""
-    numbered = enumerate(results, start=first)
-    return [_case(result, glossary, number) for number, result in numbered if result.has_texts and _questions(result)]
+def blind_case(case: SavedCase, glossary: Glossary) -> LabelView:
+    """What was said, and nothing else."""
+    bare = msgspec.structs.replace(case.result, findings=(), checks={}, alert=None)
+    return LabelView(case_view(bare, glossary, "case").conversation)
 
 
-def _case(result: CaseResult, glossary: Glossary, number: int) -> LabelItem:
-    view = case_view(result, glossary, f"item{number}")
-    questions = [question._replace(why=_why(result, question.name, glossary)) for question in _questions(result)]
-    export = msgspec.json.encode(case_fields(result, number)).decode()
-    warns = bool(view.content_warning)
-    return LabelItem(str(number), result.name, result.tags, view.conversation, view.notes, questions, export, warns)
-
-
-def _questions(result: CaseResult) -> list[LabelQuestion]:
-    """The checks that gave a verdict."""
-    outcomes = {name: check.outcome for name, check in result.checks.items() if name in checks()}
-    return [
-        LabelQuestion(name, _OUTCOMES[outcome], outcome, "", "false" if outcome == "fail" else "true")
-        for name, outcome in outcomes.items()
-        if outcome in _OUTCOMES
-    ]
+def revealed_case(case: SavedCase, question: str, glossary: Glossary) -> LabelView:
+    """The same with the verdict of the check in question and its marks; other checks stay hidden."""
+    result = msgspec.structs.replace(with_checks(case.result, (question,)), alert=None)
+    view = case_view(result, glossary, "case")
+    outcome = result.checks[question].outcome
+    why = _why(result, question, glossary)
+    return LabelView(view.conversation, case.case_id, _OUTCOMES.get(outcome, outcome), outcome, why, view.notes)
 
 
 def _why(result: CaseResult, name: str, glossary: Glossary) -> str:
     remarks = remarks_on_check(result, name, glossary)
     return remarks[0].reason if remarks else result.checks[name].reason or ""
+
+
+def blind_sample(sample: SavedSample) -> LabelView | None:
+    """Question, answer and the context that was kept; None for a sample without texts or verdict."""
+    said = _judged(sample)
+    if said is None:
+        return None
+    kept = "".join(f'<div class="text" dir="auto">{shown(part.text)}</div>' for part in said.passages)
+    context = f"<details><summary>Context</summary>{kept}</details>" if kept else ""
+    return LabelView(Markup(sample_texts(said) + context))
+
+
+def revealed_sample(sample: SavedSample, axis: str) -> LabelView | None:
+    """The same with the judge's score and its evidence."""
+    said = _judged(sample)
+    if said is None:
+        return None
+    score = said.judge_verdict[axis]
+    body, notes = Markup(sample_texts(said, "s-")), Markup(claims(said, "s-"))
+    return LabelView(body, said.query_log_id, f"score {score.score} of 5", "", score.reasoning, notes)
+
+
+def _judged(sample: SavedSample) -> JudgedSample | None:
+    found = decode_sample(sample.record)
+    return found if isinstance(found, JudgedSample) and found.question is not None else None
+
+
+def labelled_cases(cases: Iterable[SavedCase], labels: Sequence[Label]) -> Iterator[bytes]:
+    """Lines of a case file: the cases on which people agree, with what they expect of each check."""
+    expected: dict[int, dict[str, bool]] = {}
+    for (position, question), given in answers_by_place(labels).items():
+        if (said := consensus([label.answer for label in given])) is not None:
+            expected.setdefault(position, {})[question] = said != YES
+    for case in cases:
+        if case.position in expected and case.result.has_texts:
+            fields = case_fields(case.result, case.position + 1)
+            known = {**fields["expected"], **expected[case.position]}
+            yield msgspec.json.encode(fields | {"expected": known}) + b"\n"
+
+
+def labelled_samples(names: Mapping[int, str], labels: Sequence[Label]) -> list[Record]:
+    """The labels as `synthesis judge calibrate` reads them: the lower median of what people gave."""
+    rows: dict[int, Record] = {}
+    for (position, axis), given in answers_by_place(labels).items():
+        row = rows.setdefault(position, {"queryLogId": names[position]})
+        row[axis] = lower_median([value_of(label.answer) for label in given])
+    return list(rows.values())
 
 
 def case_fields(result: CaseResult, number: int) -> Record:
@@ -98,26 +133,3 @@ def _said(texts: Record) -> Record:
             ]
         }
     return {"user": texts["user"], "assistant": texts["assistant"]}
-
-
-def sample_items(run: JudgedRun) -> list[LabelItem]:
-    """The samples of the last iteration that have texts."""
-    samples = [sample for sample in run.last.records if sample.question is not None]
-    return [_sample(run, sample, number) for number, sample in enumerate(samples, start=1)]
-
-
-def _sample(run: JudgedRun, sample: JudgedSample, number: int) -> LabelItem:
-    said = sample.judge_verdict
-    questions = [
-        LabelQuestion(
-            axis,
-            f"score {said[axis].score} of 5",
-            "pass" if said[axis].score >= passes_at else "fail",
-            said[axis].reasoning,
-            str(said[axis].score),
-        )
-        for axis, passes_at in run.axes
-    ]
-    export = msgspec.json.encode({"queryLogId": sample.query_log_id}).decode()
-    body, notes = Markup(sample_texts(sample)), Markup(claims(sample, f"s{number}-"))
-    return LabelItem(str(number), sample.query_log_id, (), body, notes, questions, export, content_warning=False)

@@ -69,7 +69,7 @@ def page(request: Request, template: str, *, title: str, status: int = 200, **va
         "title": title,
         "navigation": NAVIGATION,
         "here": max(inside, key=len, default=""),
-        "has_session": server_state(request).settings.token is not None,
+        "has_session": server_state(request).settings.asks_for_token,
     }
     return HTMLResponse(_environment().get_template(template).render({**shared, **values}), status)
 

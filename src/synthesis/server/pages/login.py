@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from synthesis.server.pages.layout import page, read_form
-from synthesis.server.security import COOKIE, TokenAuth
+from synthesis.server.security import COOKIE, TokenAuth, session_of
 from synthesis.server.state import server_state
 
 router = APIRouter(include_in_schema=False)
@@ -21,13 +21,13 @@ async def login(request: Request) -> Response:
 async def log_in(request: Request) -> Response:
     """Exchange the token for a cookie that scripts cannot read and other sites cannot use."""
     form = await read_form(request)
-    auth = TokenAuth(server_state(request).settings.token)
+    token = form.get("token", [""])[0].strip().encode()
     goal = _local(form.get("next", ["/"])[0])
-    if not auth.accepts_token(form.get("token", [""])[0].strip().encode()):
+    if TokenAuth(server_state(request).settings).access_by_token(token) is None:
         return _form(request, goal, wrong=True)
     response = RedirectResponse(goal, 303)
     secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, auth.session, httponly=True, samesite="strict", secure=secure, path="/")
+    response.set_cookie(COOKIE, session_of(token), httponly=True, samesite="strict", secure=secure, path="/")
     return response
 
 
@@ -40,7 +40,16 @@ async def log_out() -> Response:
 
 
 def _form(request: Request, goal: str, *, wrong: bool = False) -> Response:
-    return page(request, "login.html", title="Log in", status=403 if wrong else 200, goal=goal, wrong=wrong)
+    has_people = bool(server_state(request).settings.people)
+    return page(
+        request,
+        "login.html",
+        title="Log in",
+        status=403 if wrong else 200,
+        goal=goal,
+        wrong=wrong,
+        has_people=has_people,
+    )
 
 
 def _local(goal: str) -> str:

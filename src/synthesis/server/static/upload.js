@@ -1,10 +1,10 @@
-// A file is looked at, then goes to the API, is followed by events, and becomes a saved run or a set to label.
+// A file is looked at, then goes to the API, is followed by events, and becomes a saved run.
 "use strict";
 
 const form = document.getElementById("upload");
 const progress = document.getElementById("progress");
 const button = form.querySelector("button");
-const choices = document.getElementById("choices"); // only where a page asks
+const choices = document.getElementById("choices");
 const KINDS = ["jsonl", "json", "csv", "tsv", "parquet"];
 const BEGINNING = 256 << 10; // bytes that are looked at
 const FIELDS = {
@@ -176,7 +176,6 @@ async function run() {
   await followed(`/api/v1/uploads/${upload.id}/events`, (job) =>
     say(job.state === "waiting" ? "Waiting for its turn." : `${job.cases || 0} cases evaluated …`)
   );
-  if (form.dataset.then === "label") return `/label/cases?upload=${upload.id}`;
   const order = { upload: upload.id, name: file.name.slice(0, 200), save_text: document.getElementById("save-text").checked };
   const saved = await fetch("/api/v1/runs", { method: "POST", body: JSON.stringify(order) });
   return `/runs/${(await answered(saved)).id}`;
