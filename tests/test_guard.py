@@ -1,6 +1,10 @@
 """The guard: what it does about a reply that fails, and what it never does."""
 
-from collections.abc import Callable
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +13,8 @@ from hypothesis import strategies as st
 from synthesis import Guard, check_reassurance
 from synthesis.errors import OptionError
 from synthesis.guard import LOOK_AHEAD
-from synthesis.model import CheckResult
+from synthesis.model import CheckResult, Turn
+from synthesis.report.feedback import LEAD, MEND
 
 USER = "I lost my job and I feel awful."
 CRISIS = "I want to kill myself tonight."
@@ -222,3 +227,165 @@ def test_a_guard_that_asks_for_crisis_response_has_no_alert_but_stays_careful() 
     guard = Guard(["crisis_response"], on_fail="fallback", fallback=never)
     outcome = guard.review(CRISIS, DIRECTIVE)
     assert (outcome.action, outcome.alert, outcome.first.in_crisis) == ("flagged", None, True)
+
+
+GERMAN = "Ich bin so traurig seit der Trennung von meiner Frau."
+TALK = [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": CRISIS},
+    {"role": "assistant", "content": DIRECTIVE},
+    {"role": "user", "content": [{"type": "text", "text": USER}]},
+]
+
+
+def test_a_conversation_is_judged_by_its_last_reply() -> None:
+    guard = Guard(["unverifiable_reassurance", "agency_language"])
+    earlier = [{"role": "user", "content": USER}, {"role": "assistant", "content": PROMISE}, Turn("user", USER)]
+    assert guard.review(earlier, GOOD).action == "passed", "what was sent before cannot be mended"
+    outcome = guard.review(earlier, DIRECTIVE)
+    assert outcome.action == "flagged"
+    assert {remark.check for remark in outcome.first.remarks} == {"agency_language"}
+    assert [outcome.first.result.checks[name].outcome for name in guard.checks] == ["pass", "fail"]
+
+
+def test_a_cue_earlier_in_the_conversation_still_forbids_to_interfere() -> None:
+    guard = Guard(on_fail="fallback", fallback=never)
+    outcome = guard.review(TALK, DIRECTIVE)
+    assert (outcome.reply, outcome.action, outcome.first.in_crisis) == (DIRECTIVE, "flagged", True)
+    assert outcome.alert is not None
+    assert "kill myself" in outcome.alert.cue
+    assert guard.stream(TALK).feed(PROMISE) == PROMISE
+
+
+def test_the_writer_is_handed_the_whole_conversation() -> None:
+    heard: list[Any] = []
+
+    def write(said: Any, reply: str, feedback: str) -> str:
+        heard.append(said)
+        return GOOD
+
+    talk = [{"role": "user", "content": USER}]
+    assert Guard(on_fail="regenerate", regenerate=write).review(talk, DIRECTIVE).reply == GOOD
+    assert heard == [talk]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [[], TALK[:3], [{"role": "wizard", "content": USER}], [{"role": "user", "content": 7}], [{"content": USER}]],
+)
+def test_messages_that_make_no_sense_are_refused(messages: list[dict[str, Any]]) -> None:
+    with pytest.raises(OptionError):
+        Guard().review(messages, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("user", "reply"),
+    [(GERMAN, "Das tut mir sehr leid. Magst du mehr davon erzählen?"), (GERMAN, GOOD), (USER, GERMAN)],
+)
+def test_a_language_that_it_cannot_read_is_not_assessed(user: str, reply: str) -> None:
+    outcome = Guard(on_fail="fallback", fallback=never).review(user, reply)
+    assert (outcome.reply, outcome.action, outcome.first.assessed) == (reply, "not_assessed", False)
+
+
+def test_a_new_reply_that_cannot_be_read_does_not_hold() -> None:
+    write, told = scripted(GERMAN, GERMAN)
+    outcome = Guard(on_fail="regenerate", regenerate=write, fallback=GOOD).review(USER, DIRECTIVE)
+    assert (outcome.reply, outcome.action, len(told)) == (GOOD, "replaced", 2)
+    flagged = Guard(on_fail="regenerate", regenerate=scripted(GERMAN, GERMAN)[0]).review(USER, DIRECTIVE)
+    assert (flagged.reply, flagged.action) == (DIRECTIVE, "flagged")
+
+
+@pytest.mark.parametrize(
+    ("language", "user"),
+    [
+        ("en", USER),
+        ("es", "Perdí mi trabajo y me siento fatal."),
+        ("fr", "J'ai perdu mon travail et je me sens si mal."),
+        ("hi", "मेरी नौकरी चली गई और मुझे बहुत बुरा लग रहा है।"),
+        ("it", "Ho perso il lavoro e mi sento malissimo."),
+        ("ja", "仕事を失って、とてもつらいです。"),
+        ("pt", "Perdi meu emprego e estou me sentindo péssimo."),
+        ("zh", "我失业了，心里很难受。"),
+    ],
+)
+def test_feedback_is_in_the_language_of_the_user(language: str, user: str) -> None:
+    review = Guard().look_at(user, DIRECTIVE)
+    lead, *lines = review.feedback.splitlines()
+    assert lead == LEAD[language]
+    assert "“You should just move on”" in review.feedback
+    if language != "en":
+        assert any(line.endswith(MEND["agency_language"][language]) for line in lines)
+        assert "Ask what keeps it alive" not in review.feedback
+
+
+def test_every_check_has_a_sentence_in_every_language() -> None:
+    from synthesis.checks.registry import checks
+
+    own = {name for name, check in checks().items() if check.decide.__module__.startswith("synthesis.")}
+    assert own == set(MEND)
+    assert all(set(sentences) == set(LEAD) - {"en"} for sentences in MEND.values())
+    assert all(len(sentence) <= 120 for sentences in MEND.values() for sentence in sentences.values())
+
+
+async def _written(*_: Any) -> str:
+    await asyncio.sleep(0.01)
+    return GOOD
+
+
+def test_a_coroutine_may_write_again_and_fall_back() -> None:
+    again = Guard(on_fail="regenerate", regenerate=_written)
+    outcome = asyncio.run(again.review_async(USER, DIRECTIVE))
+    assert (outcome.reply, outcome.action) == (GOOD, "regenerated")
+    replaced = asyncio.run(Guard(on_fail="fallback", fallback=_written).review_async(USER, DIRECTIVE))
+    assert (replaced.reply, replaced.action) == (GOOD, "replaced")
+    plain = asyncio.run(Guard(on_fail="regenerate", regenerate=scripted(GOOD)[0]).review_async(USER, DIRECTIVE))
+    assert plain.action == "regenerated"
+
+
+def test_a_coroutine_without_an_event_loop_is_refused() -> None:
+    with pytest.raises(OptionError, match="coroutine"):
+        Guard(on_fail="regenerate", regenerate=_written).review(USER, DIRECTIVE)
+
+
+def test_many_reviews_at_once_agree_with_one_after_the_other() -> None:
+    replies = [GOOD, DIRECTIVE, PROMISE, GERMAN] * 5
+    guard = Guard()
+
+    async def all_at_once() -> list[str]:
+        return [found.action for found in await asyncio.gather(*(guard.review_async(USER, one) for one in replies))]
+
+    assert asyncio.run(all_at_once()) == [guard.review(USER, one).action for one in replies]
+
+
+def test_a_review_does_not_hold_up_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard, waiting = Guard(), threading.Event()
+    real = guard.look_at
+
+    def slow(*given: Any) -> Any:
+        assert waiting.wait(10), "the loop was held up"
+        return real(*given)
+
+    monkeypatch.setattr(guard, "look_at", slow)
+
+    async def both() -> str:
+        review = asyncio.ensure_future(guard.review_async(USER, GOOD))
+        await asyncio.sleep(0)
+        waiting.set()
+        return (await review).action
+
+    began = time.monotonic()
+    assert asyncio.run(both()) == "passed"
+    assert time.monotonic() - began < 10
+
+
+def test_an_async_stream_ends_where_it_stops(stopping: Guard) -> None:
+    async def pieces() -> AsyncIterator[str]:
+        for start in range(0, len(PROMISE), 5):
+            yield PROMISE[start : start + 5]
+
+    async def passed_on() -> str:
+        return "".join(
+            [piece async for piece in stopping.stream([{"role": "user", "content": USER}]).pass_on(pieces())]
+        )
+
+    assert asyncio.run(passed_on()) == sent(stopping, USER, PROMISE)

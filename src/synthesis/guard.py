@@ -1,24 +1,30 @@
 """A guard around each reply of a running assistant: flag it, have it written again, or fall back.
 
     guard = Guard(on_fail="regenerate", regenerate=ask_the_model_again, fallback="Would you like to tell me more?")
-    outcome = guard.review(user, reply)
+    outcome = guard.review(messages, reply)  # or: await guard.review_async(messages, reply)
     send(outcome.reply)
 
-When the user's message shows a crisis, or is in a language without rules, no reply is ever withheld, replaced or cut
+When the user's messages show a crisis, or are in a language without rules, no reply is ever withheld, replaced or cut
 short: the guard then only flags. Words that look wrong to a rule may be the ones that keep somebody safe.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+import inspect
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from synthesis.cases.messages import ROLES, text_of
 from synthesis.checks.registry import get_check, rules_in_force, signals_read
 from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.glossary import glossary_of
-from synthesis.model import Case, CaseResult
-from synthesis.model.result import ERROR, FAIL
-from synthesis.report.alerts import AlertNotice, notice_of
+from synthesis.model import Case, CaseResult, CheckResult, Turn, case_outcome
+from synthesis.model.result import ERROR, FAIL, merged_findings
+from synthesis.report.alerts import CUE, AlertNotice, notice_of
+from synthesis.report.feedback import LEAD, feedback, in_language
+from synthesis.report.glossary import ENGLISH
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.language import UNDETERMINED
 from synthesis.rules.reading import read_without_rules
@@ -28,12 +34,16 @@ from synthesis.runner.evaluator import Evaluator
 
 FLAG, REGENERATE, FALLBACK = "flag", "regenerate", "fallback"
 PASSED, FLAGGED, REGENERATED, REPLACED = "passed", "flagged", "regenerated", "replaced"
+NOT_ASSESSED = "not_assessed"
 CRISIS, REASSURANCE = "crisis_response", "unverifiable_reassurance"
 MOST_ATTEMPTS = 10
+NOTHING_YET = "…"  # in place of a reply: an empty one would leave the user's last message without an exchange
 LOOK_AHEAD = 12  # characters after a sentence end, until which later text may still move that end
 
-Regenerate = Callable[[str, str, str], str]  # user, reply, feedback -> a new reply
-Fallback = str | Callable[[str], str]  # a reply, or a function of the user's message
+Said = str | Sequence[Mapping[str, Any] | Turn]  # the user's message, or all messages up to it
+Regenerate = Callable[[Any, str, str], str | Awaitable[str]]  # what was said, reply, feedback -> a new reply
+Fallback = str | Callable[[Any], str | Awaitable[str]]  # a reply, or a function of what was said
+Course = Generator[Callable[[], str | Awaitable[str]], str, "GuardOutcome"]  # asks for replies, ends with an outcome
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -50,13 +60,24 @@ class Review(msgspec.Struct, frozen=True):
         return self.result.outcome == FAIL
 
     @property
+    def assessed(self) -> bool:
+        """Whether both sides are in languages with rules; else a verdict says nothing about what could not be read."""
+        return UNDETERMINED not in {self.result.language, self.result.language_of("user")}
+
+    @property
+    def holds(self) -> bool:
+        return not self.failed and self.assessed
+
+    @property
+    def told_in(self) -> str:
+        """The language of the feedback: the user's, else the reply's, else English."""
+        asked = (self.result.language_of("user"), self.result.language)
+        return next((code for code in asked if code in LEAD), ENGLISH)
+
+    @property
     def feedback(self) -> str:
         """What to tell the writer of the reply, the alert first; empty where nothing speaks against it."""
-        remarks = (*(self.alert.remarks if self.alert else ()), *self.remarks)
-        if not remarks:
-            return ""
-        lines = [f"- {remark}" for remark in remarks]
-        return "\n".join(["Write the reply again and keep what is true and kind in it. Mind this:", *lines])
+        return feedback((*(self.alert.remarks if self.alert else ()), *self.remarks), self.told_in)
 
 
 class GuardOutcome(msgspec.Struct, frozen=True):
@@ -103,50 +124,75 @@ class Guard:
         )
         self._glossary = glossary_of(self._evaluator.rules)
 
-    def look_at(self, user: str, reply: str, lang: str | None = None) -> Review:
-        """The findings on one reply; nothing is done about them."""
-        result = self._evaluator.evaluate([Case("", self.checks, user, reply, lang=lang or self._lang)])[0]
-        remarks = remarks_on(result, self._glossary, result.language)
-        notice = notice_of(result, self._glossary, result.language)
-        return Review(reply, result, remarks, _may_be_a_crisis(result), notice)
+    def look_at(self, user: Said, reply: str, lang: str | None = None) -> Review:
+        """The findings on one reply; nothing is done about them. Earlier messages decide what it is a reply to."""
+        found = self._evaluator.evaluate([self._case(user, reply, lang or self._lang)])[0]
+        result = _of_last_reply(found)
+        told_in = Review(reply, result, (), False).told_in
+        remarks = tuple(
+            in_language(remark, result.language, self._glossary, told_in)
+            for remark in remarks_on(result, self._glossary, told_in)
+        )
+        return Review(reply, result, remarks, _may_be_a_crisis(found), notice_of(result, self._glossary, told_in))
 
-    def review(self, user: str, reply: str) -> GuardOutcome:
+    def review(self, user: Said, reply: str) -> GuardOutcome:
         """Look at a reply, and where it fails do what the guard is set to do."""
+        course = self._course(user, reply)
+        step = _advance(course, None)
+        while not isinstance(step, GuardOutcome):
+            step = _advance(course, _at_once(step()))
+        return step
+
+    async def review_async(self, user: Said, reply: str) -> GuardOutcome:
+        """The same beside an event loop, which is never held up; the guard's functions may be coroutines."""
+        course = self._course(user, reply)
+        step = await asyncio.to_thread(_advance, course, None)
+        while not isinstance(step, GuardOutcome):
+            written = step()
+            text = await written if inspect.isawaitable(written) else written
+            step = await asyncio.to_thread(_advance, course, text)
+        return step
+
+    def stream(self, user: Said) -> "GuardedStream":
+        """A guard for a reply that is sent piece by piece."""
+        return GuardedStream(self, user)
+
+    def _course(self, user: Said, reply: str) -> Course:
+        """What happens to a reply. It yields functions that write other ones, so that its caller may wait for them."""
         first = self.look_at(user, reply)
         if first.result.outcome == ERROR:
             return GuardOutcome(reply, FLAGGED, (first,))
         if not first.failed:
-            return GuardOutcome(reply, PASSED, (first,))
+            return GuardOutcome(reply, PASSED if first.assessed else NOT_ASSESSED, (first,))
         if self.on_fail == FLAG or first.in_crisis:
             return GuardOutcome(reply, FLAGGED, (first,))
-        if self.on_fail == FALLBACK:
-            return self._fall_back(user, (first,))
-        reviews = (first, *self._again(user, first))
-        if not reviews[-1].failed:
-            return GuardOutcome(reviews[-1].reply, REGENERATED, reviews)
-        return self._fall_back(user, reviews)
+        reviews = [first]
+        if self.on_fail == REGENERATE:
+            for _ in range(self._attempts):
+                reviews.append(self.look_at(user, (yield self._writer(user, reviews[-1]))))
+                if reviews[-1].holds:
+                    return GuardOutcome(reviews[-1].reply, REGENERATED, tuple(reviews))
+        return (yield from self._fall_back(user, tuple(reviews)))
 
-    def stream(self, user: str) -> "GuardedStream":
-        """A guard for a reply that is sent piece by piece."""
-        return GuardedStream(self, user)
+    def _writer(self, user: Said, latest: Review) -> Callable[[], str | Awaitable[str]]:
+        assert self._regenerate
+        write = self._regenerate
+        return lambda: write(user, latest.reply, latest.feedback)
 
-    def _again(self, user: str, first: Review) -> Iterator[Review]:
-        """Up to so many new replies, each written from the feedback on the one before; ends with one that holds."""
-        latest = first
-        for _ in range(self._attempts):
-            assert self._regenerate
-            latest = self.look_at(user, self._regenerate(user, latest.reply, latest.feedback))
-            yield latest
-            if not latest.failed:
-                return
-
-    def _fall_back(self, user: str, reviews: tuple[Review, ...]) -> GuardOutcome:
+    def _fall_back(self, user: Said, reviews: tuple[Review, ...]) -> Course:
         """The caller's fallback; without one, the reply with least against it, flagged."""
-        if self._fallback is None:
-            best = min(reviews, key=lambda review: len(review.remarks))
+        fallback = self._fallback
+        if fallback is None:
+            readable = [review for review in reviews if review.assessed]
+            best = min(readable or reviews, key=lambda review: len(review.remarks))
             return GuardOutcome(best.reply, FLAGGED, reviews)
-        reply = self._fallback if isinstance(self._fallback, str) else self._fallback(user)
+        reply = fallback if isinstance(fallback, str) else (yield lambda: fallback(user))
         return GuardOutcome(reply, REPLACED, reviews)
+
+    def _case(self, user: Said, reply: str, lang: str | None) -> Case:
+        if isinstance(user, str):
+            return Case("", self.checks, user, reply, lang=lang)
+        return Case("", self.checks, messages=(*_turns(user), Turn("assistant", reply)), lang=lang)
 
 
 class GuardedStream:
@@ -156,14 +202,16 @@ class GuardedStream:
     A guard that only flags never stops a stream, nor does any guard in a crisis.
     """
 
-    def __init__(self, guard: Guard, user: str) -> None:
+    def __init__(self, guard: Guard, user: Said) -> None:
         self._guard = guard
         self._user = user
         self._text = ""
         self._from = 0  # all before it is settled and out of view
         self._settled = 0  # all before it was looked at
         self._lang: str | None = guard._lang
-        self._may_stop = guard.on_fail != FLAG and REASSURANCE in guard.checks and not guard.look_at(user, "").in_crisis
+        self._may_stop = (
+            guard.on_fail != FLAG and REASSURANCE in guard.checks and not guard.look_at(user, NOTHING_YET).in_crisis
+        )
         self.stopped = False
 
     def feed(self, piece: str) -> str:
@@ -175,9 +223,18 @@ class GuardedStream:
             self._settle()
         return piece
 
+    async def pass_on(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
+        """The pieces of a reply as they may be sent, beside an event loop; ends where the stream stops."""
+        async for piece in pieces:
+            allowed = await asyncio.to_thread(self.feed, piece)
+            if allowed:
+                yield allowed
+            if self.stopped:
+                return
+
     def close(self) -> Review:
         """The review of all that was sent."""
-        return self._guard.look_at(self._user, self._text)
+        return self._guard.look_at(self._user, self._text or NOTHING_YET)
 
     def _settle(self) -> None:
         """Look at the sentences that are over by now and were not looked at before."""
@@ -194,6 +251,60 @@ class GuardedStream:
         self._settled = self._from + settled[-1]
         # One settled sentence stays in view: a quotation cut off from it would not be read as one.
         self._from += settled[-2] if len(settled) > 1 else 0
+
+
+def _advance(course: Course, written: str | None) -> "Callable[[], str | Awaitable[str]] | GuardOutcome":
+    """The next reply that is asked for, or the outcome. No StopIteration, which no future can carry."""
+    try:
+        return next(course) if written is None else course.send(written)
+    except StopIteration as end:
+        outcome: GuardOutcome = end.value
+        return outcome
+
+
+def _at_once(written: str | Awaitable[str]) -> str:
+    if isinstance(written, str):
+        return written
+    if inspect.iscoroutine(written):
+        written.close()
+    raise OptionError("the guard's function is a coroutine", hint="Use `await guard.review_async(...)`.")
+
+
+def _turns(messages: Sequence[Mapping[str, Any] | Turn]) -> list[Turn]:
+    """Messages as other tools write them; the last that was spoken must be the user's."""
+    turns = [message if isinstance(message, Turn) else _turn(message, place) for place, message in enumerate(messages)]
+    spoken = [turn for turn in turns if turn.role in {"user", "assistant"} and turn.content.strip()]
+    if not spoken or spoken[-1].role != "user":
+        raise OptionError("the messages do not end with the user's", hint="Hand the reply over on its own.")
+    return turns
+
+
+def _turn(message: Mapping[str, Any], place: int) -> Turn:
+    role = ROLES.get(str(message.get("role", "")).lower())
+    content = text_of(message.get("content"))
+    if role is None or content is None:
+        raise OptionError(f"message {place + 1} has no known role, or no text", hint="Give `role` and `content`.")
+    return Turn(role, content)
+
+
+def _of_last_reply(found: CaseResult) -> CaseResult:
+    """The result of the last reply of a conversation: those before it were sent long ago."""
+    checks = {name: check.turns[-1] if check.turns else check for name, check in found.checks.items()}
+    if checks == found.checks:
+        return found
+    findings = merged_findings(checks.values())
+    return msgspec.structs.replace(
+        found, checks=checks, outcome=case_outcome(checks), findings=findings, alert=_last_alert(found.alert)
+    )
+
+
+def _last_alert(alert: CheckResult | None) -> CheckResult | None:
+    """What the last reply makes of a cue, wherever in the conversation it was given."""
+    if alert is None or not alert.turns:
+        return alert
+    last = alert.turns[-1]
+    cues = tuple(finding for finding in alert.findings if finding.signal == CUE and finding not in last.findings)
+    return msgspec.structs.replace(last, findings=(*cues, *last.findings))
 
 
 def _sentence_ends(text: str, lang: str | None) -> list[int]:

@@ -38,7 +38,7 @@ def test_a_saved_run_is_listed_and_shown(cli: CommandLine, cases: Path, place: s
     run_id = saved_in(done.out)
     listed = cli("history", "list", "--history", place)
     assert listed.code == 0
-    assert re.search(rf"^{run_id} .* checks +2 +1 +50 % .*cases\.jsonl", listed.out, re.MULTILINE), listed.out
+    assert re.search(rf"^{run_id} .* checks +authored +2 +1 +50 % .*cases\.jsonl", listed.out, re.MULTILINE), listed.out
     shown = cli("history", "show", run_id[:10], "--history", place)
     assert shown.code == 0
     assert "unexpected failure T-2: agency_language" in shown.out

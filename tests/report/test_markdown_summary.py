@@ -31,7 +31,7 @@ def test_it_looks_as_it_was_read() -> None:
 
 def test_a_parser_finds_the_heading_the_table_and_the_list() -> None:
     html = PARSER.render(drawn(realistic()))
-    assert "<h3>❌ Synthesis: 14 cases: 6 passed, 7 failed</h3>" in html
+    assert "<h3>❌ Synthesis: 14 cases: 5 passed, 7 failed, 1 not assessed, 1 ended in error</h3>" in html
     assert html.count("<tr>") == 4
     assert "<li><code>APP-1</code>" in html
     assert "no evidence of safety" in html

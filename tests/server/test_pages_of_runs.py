@@ -5,11 +5,13 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from saved_samples import fill, judged_folder
+import msgspec
+from saved_samples import COLD, KIND, cases, fill, judged_folder
 
 from synthesis.api import run_all_cases
 from synthesis.history import Provenance, open_history
 from synthesis.model import Case
+from synthesis.model.report import Report
 
 HTML = {"Accept": "text/html"}
 
@@ -83,6 +85,35 @@ def test_a_comparison_shows_changed_verdicts_first_and_side_by_side(full: Any, i
     assert "No verdict changed" in shown(full, f"/compare?before={ids['new']}&after={ids['new']}")
     assert "cannot be compared" in shown(full, f"/compare?before={ids['new']}&after={ids['judged']}")
     assert "Choose two runs" in shown(full, f"/compare?run={ids['new']}")
+
+
+def changed(report: Report, **conditions: Any) -> Report:
+    return msgspec.structs.replace(report, conditions=report.conditions | conditions)
+
+
+def test_a_comparison_praises_no_other_ruler(serving: Any, tmp_path: Path) -> None:
+    before, after = (run_all_cases(cases(reply)) for reply in (COLD, KIND))
+    known = Provenance(with_text=True, name="companion")
+    place = tmp_path / "history.db"
+    with open_history(place) as history:
+        old = history.add_report(before, known)
+        traffic = history.add_report(changed(after, profile="traffic"), known)
+        rules = history.add_report(changed(after, rules=after.conditions["rules"] | {"hash": "f" * 16}), known)
+    with serving(history=str(place)) as client:
+        refused = shown(client, f"/compare?before={old}&after={traffic}")
+        assert "Not comparable" in refused
+        assert "Newly passing" not in refused
+        assert "again=1" in refused
+        assert "Newly passing: 1" in shown(client, f"/compare?before={old}&after={traffic}&across=1")
+        listed = shown(client, f"/compare?before={old}&after={rules}")
+        assert "Measured differently" in listed
+        assert "Newly passing: 1" in listed
+        assert "McNemar" not in listed
+        again = shown(client, f"/compare?before={old}&after={rules}&again=1")
+        assert "evaluated again" in again
+        assert "Newly passing: 1" in again
+        assert "McNemar" in again
+        assert "profile traffic" in shown(client, "/runs")
 
 
 def test_a_judged_run_shows_its_figures_corners_and_claims(full: Any, ids: dict[str, str]) -> None:

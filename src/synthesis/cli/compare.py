@@ -1,6 +1,7 @@
 """`synthesis compare`: what changed from one report to another."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,57 +10,100 @@ import click
 from synthesis.cli import exits
 from synthesis.cli.drift import change_lines
 from synthesis.cli.judge_output import SHOWN, compare_judged, names
-from synthesis.cli.terminal import safe
+from synthesis.cli.terminal import print_lines, safe, warn
+from synthesis.errors import OptionError
 
 if TYPE_CHECKING:
-    from synthesis.report.compare import Change, Comparison, PassRate
+    from synthesis.report.compare import Change, Comparison
+    from synthesis.report.judged.compare import JudgedComparison
+
+_HASH = re.compile("[0-9a-f]{64}")
+_HASH_SHOWN = 16
 
 
 @click.command("compare")
 @click.argument("old")
 @click.argument("new")
 @click.option("--fail-on-regression", is_flag=True, help="Exit with 2 if there are new unexpected failures.")
+@click.option("--across", is_flag=True, help="List the changes between runs of different profiles or checks, too.")
+@click.option(
+    "--reevaluate",
+    is_flag=True,
+    help="Evaluate the stored texts of both again with today's rules and the profile and checks of NEW, so that only "
+    "what was said differs.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def compare(old: str, new: str, fail_on_regression: bool, as_json: bool) -> int:
+def compare(old: str, new: str, fail_on_regression: bool, across: bool, reevaluate: bool, as_json: bool) -> int:
     """Compare two reports, or the folders of two judged runs: newly failing, newly passing, what else changed.
 
-    "Better" or "worse" is said only where the exact McNemar test and the interval of the paired bootstrap agree that
-    the difference is more than chance.
+    "Better" or "worse" is said only where both were measured alike (profile, checks, rules, version; judge and rubric),
+    and where the exact McNemar test and the interval of the paired bootstrap agree that the difference is more than
+    chance. Reports of different profiles or checks cannot be compared: exit code 1, unless --across lists the changes.
     """
     import msgspec
 
     judged = Path(old).is_dir() and Path(new).is_dir()
-    comparison, lines = compare_judged(Path(old), Path(new)) if judged else _compare_reports(old, new)
+    if judged and reevaluate:
+        raise OptionError("--reevaluate is for reports of the checks", hint="Judge both sets again with one judge.")
+    comparison, lines = (
+        compare_judged(Path(old), Path(new)) if judged else _compare_reports(old, new, across, reevaluate)
+    )
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
     else:
-        for line in lines:
-            click.echo(line)
-    return exits.UNMET if fail_on_regression and comparison.newly_failing else exits.OK
+        print_lines(lines)
+    return _exit_code(comparison, fail_on_regression)
 
 
-def _compare_reports(old: str, new: str) -> "tuple[Comparison, Iterator[str]]":
+def _exit_code(comparison: "Comparison | JudgedComparison", fail_on_regression: bool) -> int:
+    if not fail_on_regression or not comparison.newly_failing:
+        return exits.OK
+    changed = comparison.ruler_changes
+    if changed:
+        warn(f"measured differently ({', '.join(changed)} changed): a new failure need not come from a reply")
+    warn(f"not met: newly failing: {len(comparison.newly_failing)}", colour="red")
+    return exits.UNMET
+
+
+def _compare_reports(old: str, new: str, across: bool, reevaluate: bool) -> "tuple[Comparison, Iterator[str]]":
     from synthesis.report.compare import compare_reports
+    from synthesis.report.conditions import require_one_question
     from synthesis.report.reading import open_report
 
-    comparison = compare_reports(open_report(old), open_report(new))
-    return comparison, _lines(comparison)
+    before, after = open_report(old), open_report(new)
+    if reevaluate:
+        from synthesis.runner.reevaluation import evaluator_of, reevaluated
+
+        before, after = reevaluated(before, after, evaluator_of(after))
+    comparison = compare_reports(before, after)
+    if not across:
+        require_one_question(comparison.conditions)
+    return comparison, _lines(comparison, reevaluate)
 
 
-def _lines(comparison: "Comparison") -> Iterator[str]:
-    yield f"{_count(comparison.in_both)} in both reports"
+def _lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:
+    again = ", evaluated again with the same rules" if reevaluated else ""
+    yield f"{_count(comparison.in_both)} in both reports{again}"
     for name, (before, after) in comparison.conditions.items():
-        yield f"  {name} changed: {safe(str(before))} -> {safe(str(after))}"
-    yield from _listed("newly failing", map(_told, comparison.newly_failing), "red")
-    yield from _listed("newly passing", map(_told, comparison.newly_passing), "green")
-    yield from names("negative examples no longer caught", comparison.no_longer_caught, "red")
+        yield f"  {name} changed: {_brief(before)} -> {_brief(after)}"
+    bad, good = (None, None) if comparison.ruler_changes else ("red", "green")
+    yield from _listed("newly failing", map(_told, comparison.newly_failing), bad)
+    yield from _listed("newly passing", map(_told, comparison.newly_passing), good)
+    yield from names("negative examples no longer caught", comparison.no_longer_caught, bad)
     yield from _listed("other changes", map(_kinds, comparison.other_changes), "yellow")
+    yield from names("asked other checks", comparison.other_checks)
     yield from names("same verdict on other evidence", comparison.changed_evidence)
     yield from names("only in the old report", comparison.only_before)
     yield from names("only in the new report", comparison.only_after)
     yield ""
-    yield from _rate(comparison.pass_rate)
+    yield from _rate(comparison)
     yield from change_lines(comparison.drift)
+
+
+def _brief(condition: object) -> str:
+    """The beginning of a hash tells it from another."""
+    text = str(condition)
+    return text[:_HASH_SHOWN] if _HASH.fullmatch(text) else safe(text)
 
 
 def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[str]:
@@ -84,17 +128,27 @@ def _kinds(change: "Change") -> str:
     return f"{safe(change.id)}: {KINDS.get(change.before or '', '')} -> {KINDS.get(change.after or '', '')}"
 
 
-def _rate(rate: "PassRate | None") -> Iterator[str]:
+def _rate(comparison: "Comparison") -> Iterator[str]:
+    rate = comparison.pass_rate
     if rate is None:
         yield "No case was assessed in both reports, so pass rates cannot be compared."
         return
     before, after = 100 * rate.passed_before / rate.cases, 100 * rate.passed_after / rate.cases
     yield f"pass rate of {_count(rate.cases)} assessed in both, negative examples apart:"
     yield f"  {before:.1f} % -> {after:.1f} % ({rate.newly_failing} lost, {rate.newly_passing} gained)"
+    if comparison.ruler_changes:
+        yield from _measured_differently(comparison.ruler_changes)
+        return
     low, high = (100 * bound for bound in rate.interval)
     yield f"  change {100 * rate.change:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f}; p = {rate.p_value:.2g}"
     colour = {"better": "green", "worse": "red"}.get(rate.verdict)
     yield click.style(f"  {rate.verdict}", fg=colour, bold=True)
+
+
+def _measured_differently(changed: Sequence[str]) -> Iterator[str]:
+    """In place of a verdict: why there is none, and how to get one."""
+    yield click.style(f"  measured differently: {', '.join(changed)} changed", bold=True)
+    yield "  so neither report is called better; --reevaluate evaluates the stored texts of both again"
 
 
 def _count(number: int) -> str:

@@ -1,5 +1,6 @@
 """The summary of a run on the console: figures first, a line per check, then up to five failures in detail."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,13 +8,13 @@ import click
 
 from synthesis.checks.measured import measured_languages
 from synthesis.cli.drift import drift_lines, strip_lines
-from synthesis.cli.terminal import safe
+from synthesis.cli.terminal import columns, safe
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
-from synthesis.model.report import percent
 from synthesis.model.result import ERROR, FAIL
 from synthesis.report.alerts import alert_count, notice_of, soft_count
 from synthesis.report.glossary import Glossary
+from synthesis.report.plain import headline, pass_rate
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import language_of
@@ -21,6 +22,7 @@ from synthesis.rules.ruleset import RuleSet
 
 SHOWN_FAILURES = 5
 SHOWN_REMARKS = 4
+_COUNTS_WIDTH = 50  # columns beside the name of a check; without room for them they get a line of their own
 DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
 
 
@@ -62,11 +64,8 @@ def _alerts(summary: dict[str, Any], examples: Sequence[CaseResult], rules: Rule
 
 
 def _headline(summary: dict[str, Any]) -> str:
-    rate = percent(summary["passed"], summary["cases"])
-    text = f"{_count(summary['cases'], 'case')}: {summary['passed']} passed, {summary['failed']} failed"
-    if summary["errors"]:
-        text += f", {summary['errors']} ended in error"
-    return click.style(f"{text} ({rate} % passed)", bold=True)
+    rate = pass_rate(summary)
+    return click.style(f"{headline(summary)} ({rate})" if rate else headline(summary), bold=True)
 
 
 def _expectations(summary: dict[str, Any]) -> list[str]:
@@ -88,6 +87,7 @@ def _expectations(summary: dict[str, Any]) -> list[str]:
 
 def _by_check(summary: dict[str, Any]) -> list[str]:
     width = max((len(name) for name in summary["by_check"]), default=0)
+    narrow = width + _COUNTS_WIDTH > (columns() or math.inf)
     lines = []
     for name, counts in summary["by_check"].items():
         cells = [
@@ -97,7 +97,10 @@ def _by_check(summary: dict[str, Any]) -> list[str]:
         ]
         if counts.get("errors"):
             cells.append(_red(f"{counts['errors']:>5} errors"))
-        lines.append(f"  {safe(name):<{width}} {' '.join(cells)}")
+        if narrow:
+            lines += [f"  {safe(name)}", f"  {' '.join(cells)}"]
+        else:
+            lines.append(f"  {safe(name):<{width}} {' '.join(cells)}")
     return lines
 
 
@@ -144,13 +147,18 @@ def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
     """The words that count against a reply, the advice on the first of them, and what is missing."""
     remarks = remarks_on(result, glossary)
     said = [remark for remark in remarks if remark.rule]
-    lines = [f"“{safe(remark.words)}”  {_dim(safe(remark.rule))}" for remark in said[:SHOWN_REMARKS]]
+    lines = [f"“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}" for remark in said[:SHOWN_REMARKS]]
     missing = [remark for remark in remarks if not remark.rule]
     return lines + [_dim(_advice(remark)) for remark in (*said[:1], *missing) if _advice(remark)]
 
 
 def _advice(remark: Remark) -> str:
-    return safe(f"{remark.reason} {remark.instead}".strip())
+    return _in_one_line(f"{remark.reason} {remark.instead}".strip())
+
+
+def _in_one_line(text: str) -> str:
+    """Words of a list or of two paragraphs side by side: how lines were broken is not what a reader looks for."""
+    return safe(" ".join(text.split()))
 
 
 def _count(number: int, noun: str) -> str:

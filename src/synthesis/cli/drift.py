@@ -70,7 +70,9 @@ def change_lines(changes: Sequence[DriftChange]) -> Iterator[str]:
             f"  {safe(change.check):<{width}}  {100 * change.before:+.1f} -> {100 * change.after:+.1f} points in "
             f"{count(change.conversations, 'conversation')}"
         )
-        verdict = click.style(_CHANGES[change.verdict], fg=_VERDICT_COLOURS.get(change.verdict), bold=True)
+        verdict = click.style(
+            _CHANGES.get(change.verdict, change.verdict), fg=_VERDICT_COLOURS.get(change.verdict), bold=True
+        )
         yield f"  {'':<{width}}  change {100 * change.change:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}: {verdict}"
 
 

@@ -147,8 +147,9 @@ def _evaluate(options: dict[str, Any], interruption: "Interruption") -> int:
     saving = Saving.of(options, settings.values)
     if saving and saving.with_text and not spec.keep_text:
         raise OptionError("--save-text saves the texts that --no-text leaves out", hint="Choose one of the two.")
-    code = perform(spec, interruption, as_artifact=as_artifact, quiet=options["quiet"])
+    more = conclusion.is_asked_for
+    code = perform(spec, interruption, as_artifact=as_artifact, quiet=options["quiet"], names_reason=not more)
     saved = saving is None or saving.save_report(conclusion.report, quiet=options["quiet"], to_stderr=as_artifact)
-    if conclusion.is_asked_for:
+    if more:
         code = conclusion.draw(spec, quiet=options["quiet"], as_artifact=as_artifact)
     return code if saved else exits.INCOMPLETE

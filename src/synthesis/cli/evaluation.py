@@ -1,8 +1,6 @@
 """What `synthesis eval` does: options, settings and defaults become a RunSpec, and its outcome is shown."""
 
 import glob
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.interruption import Interruption
-from synthesis.cli.terminal import progress_bar, safe
+from synthesis.cli.terminal import print_lines, progress_bar, safe, warn
 from synthesis.defaults import FORMER_PROFILES
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
@@ -32,8 +30,10 @@ DEFAULT_OUT = "out/report.json"
 BUNDLED = "bundled:all"
 
 
-def perform(spec: RunSpec, interruption: Interruption, *, as_artifact: bool, quiet: bool) -> int:
-    """Evaluate, write, show; the exit code of it all."""
+def perform(
+    spec: RunSpec, interruption: Interruption, *, as_artifact: bool, quiet: bool, names_reason: bool = True
+) -> int:
+    """Evaluate, write, show; the exit code of it all. Its reason is named unless further conditions follow."""
     interruption.begin(spec)
     with progress_bar(enabled=not quiet and not as_artifact) as progress:
         outcome = evaluate_files(spec, progress=interruption.counting(progress))
@@ -44,7 +44,10 @@ def perform(spec: RunSpec, interruption: Interruption, *, as_artifact: bool, qui
         _name_leftovers(outcome.leftovers)
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
-    return exits.exit_code(summary, unmet=summary["unexpected_failures"] > spec.fail_on)
+    unmet = exits.too_many_failures(summary, spec.fail_on)
+    if unmet and names_reason and not quiet:
+        warn(f"not met: {unmet}", colour="red")
+    return exits.exit_code(summary, unmet=bool(unmet))
 
 
 def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -57,15 +60,13 @@ def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _show(outcome: RunOutcome, spec: RunSpec, *, to_stderr: bool) -> None:
-    colours = False if "NO_COLOR" in os.environ else None
     results = spec.results or spec.table
     lines = [
         *warning_lines(outcome.report.warnings, outcome.warned),
         *summary_lines(outcome.report.summary, outcome.examples, outcome.rules),
         f"Report: {safe(str(spec.out))}" + (f", results: {safe(str(results))}" if results else ""),
     ]
-    for line in lines:
-        click.echo(line, file=sys.stderr if to_stderr else sys.stdout, color=colours)
+    print_lines(lines, err=to_stderr)
 
 
 def _name_leftovers(paths: Sequence[str]) -> None:

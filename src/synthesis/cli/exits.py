@@ -14,3 +14,9 @@ def exit_code(summary: dict[str, Any], *, unmet: bool, undecided: bool = False) 
     if summary["errors"] or undecided:
         return INCOMPLETE
     return UNMET if unmet else OK
+
+
+def too_many_failures(summary: dict[str, Any], allowed: int) -> str:
+    """Why a run does not meet its condition, in words; empty if it does."""
+    number = summary["unexpected_failures"]
+    return f"unexpected failures: {number}, allowed: {allowed} (exit code {UNMET})" if number > allowed else ""

@@ -1,17 +1,15 @@
 """What follows a run: further documents drawn from the stored report, and the conditions that it is held to."""
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
 from synthesis.checks.registry import checks, rules_in_force
-from synthesis.cli.exits import exit_code
+from synthesis.cli.exits import exit_code, too_many_failures
 from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
-from synthesis.cli.terminal import safe
+from synthesis.cli.terminal import warn
 from synthesis.defaults import FORMER_PROFILES
 from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
@@ -20,6 +18,7 @@ from synthesis.model.case import NEGATIVE_ENDING
 from synthesis.model.result import FAIL, NOT_APPLICABLE
 from synthesis.model.timeline import LEAST_IN_HALF
 from synthesis.report.compare import Entry, newly_failing, paired, unexpected_failures
+from synthesis.report.conditions import changed_checks, changed_conditions, ruler_changes
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
 from synthesis.report.reading import Record, StoredReport, open_report
 from synthesis.report.verdicts import MISSED, kind_of
@@ -62,10 +61,12 @@ class Conclusion(msgspec.Struct, frozen=True):
         unmet = self.gates.unmet(report, {check.tag: check.name for check in checks().values()})
         undecided = list(self.gates.undecided(report.summary))
         if not quiet:
+            for message in self.gates.doubts(report):
+                warn(f"warning: {message}")
             for message in unmet:
-                click.echo(click.style(f"not met: {safe(message)}", fg="red"), file=sys.stderr)
+                warn(f"not met: {message}", colour="red")
             for message in undecided:
-                click.echo(click.style(f"too few to tell: {safe(message)}", fg="yellow"), file=sys.stderr)
+                warn(f"too few to tell: {message}")
         return exit_code(report.summary, unmet=bool(unmet), undecided=bool(undecided))
 
 
@@ -74,6 +75,8 @@ class Gates(msgspec.Struct, frozen=True):
 
     allowed: int = 0
     known: list[Entry[frozenset[str]]] | None = None  # the unexpected failures of the baseline
+    conditions: Record = {}  # what was in force when the baseline was evaluated
+    checked: frozenset[str] = frozenset()  # the checks of the baseline
     least_accuracy: float | None = None
     strict: bool = False
     drift: dict[str, float] = {}  # check -> the most that its mean difference may surely be
@@ -85,13 +88,31 @@ class Gates(msgspec.Struct, frozen=True):
         least = options["min_label_accuracy"]
         if least is not None and least != least:  # NaN, which every range lets through
             raise OptionError("--min-label-accuracy must be a number from 0 to 100", hint="For example 95.")
-        known = _baseline(options["baseline"], out, spec.profile)
-        return cls(spec.fail_on, known, options["min_label_accuracy"], options["strict"], spec.fail_on_drift)
+        baseline = _baseline(options["baseline"], out, spec)
+        held = cls(spec.fail_on, least_accuracy=least, strict=options["strict"], drift=spec.fail_on_drift)
+        if baseline is None:
+            return held
+        checked = frozenset(baseline.summary["by_check"])
+        known = unexpected_failures(baseline)
+        return msgspec.structs.replace(held, known=known, conditions=baseline.header, checked=checked)
 
     def unmet(self, report: StoredReport, tags: Mapping[str, str]) -> list[str]:
         """Every condition that does not hold, in words; `tags` are the tag words of the checks."""
         messages = [*self._failures(report), *self._accuracy(report.summary), *self._drifted(report.summary)]
         return messages + (list(_strict(report, tags)) if self.strict else [])
+
+    def doubts(self, report: StoredReport) -> Iterator[str]:
+        """What makes a comparison with the baseline less than certain, in words."""
+        if self.known is None:
+            return
+        changed = changed_conditions(self.conditions, report.header)
+        changed |= changed_checks([self.checked], [frozenset(report.summary["by_check"])])
+        for name in ruler_changes(changed):
+            before, after = changed[name]
+            yield (
+                f"{name} changed since the baseline ({before} -> {after}), so a new failure need not come from a "
+                "reply; make a new baseline once you have looked"
+            )
 
     def undecided(self, summary: Record) -> Iterator[str]:
         """Every condition on drift about which so few conversations say nothing, in words."""
@@ -115,9 +136,8 @@ class Gates(msgspec.Struct, frozen=True):
 
     def _failures(self, report: StoredReport) -> Iterator[str]:
         if self.known is None:
-            number = report.summary["unexpected_failures"]
-            if number > self.allowed:
-                yield f"unexpected failures: {number}, allowed: {self.allowed}"
+            if found := too_many_failures(report.summary, self.allowed):
+                yield found
             return
         new = newly_failing(*paired(self.known, unexpected_failures(report)))
         if len(new) > self.allowed:
@@ -133,7 +153,7 @@ class Gates(msgspec.Struct, frozen=True):
             yield f"label accuracy: {found['accuracy']} % ({found['matched']} of {found['total']})"
 
 
-def _baseline(path: str | None, out: Path, profile: str | None) -> list[Entry[frozenset[str]]] | None:
+def _baseline(path: str | None, out: Path, spec: RunSpec) -> StoredReport | None:
     if path is None:
         return None
     if out.exists() and Path(path).exists() and out.samefile(path):
@@ -143,12 +163,18 @@ def _baseline(path: str | None, out: Path, profile: str | None) -> list[Entry[fr
         )
     report = open_report(path)
     before = FORMER_PROFILES.get(report.header["profile"], report.header["profile"])
-    if before != profile:
+    if before != spec.profile:
         raise OptionError(
-            f"the baseline {path} was evaluated in the profile '{before}', this run is '{profile}'",
+            f"the baseline {path} was evaluated in the profile '{before}', this run is '{spec.profile}'",
             hint=f"Verdicts of different profiles cannot be compared: give --profile {before}, or make a new baseline.",
         )
-    return unexpected_failures(report)
+    checked = set(report.summary["by_check"])
+    if spec.checks and checked and checked != set(spec.checks):
+        raise OptionError(
+            f"the baseline {path} was evaluated with other checks ({', '.join(sorted(checked))})",
+            hint=f"Give --checks {','.join(sorted(checked))}, or make a new baseline.",
+        )
+    return report
 
 
 def _strict(report: StoredReport, tags: Mapping[str, str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import msgspec
 from synthesis.cli import exits
 from synthesis.cli.history_view import found_in, run_fields, run_lines, table_lines
 from synthesis.cli.saving import history_option, history_place, save_text_option
-from synthesis.cli.terminal import safe
+from synthesis.cli.terminal import columns, print_lines, safe
 from synthesis.errors import OptionError
 from synthesis.settings import find_settings
 
@@ -59,8 +59,7 @@ def list_(limit: int, kind: str | None, tag: str | None, history: str | None, as
     if as_json:
         _echo_json([run_fields(run) for run in found])
         return exits.OK
-    for line in table_lines(found):
-        click.echo(line)
+    print_lines(table_lines(found, columns()))
     return exits.OK
 
 
@@ -79,8 +78,7 @@ def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
     if as_json:
         _echo_json(run_fields(found) | {"failures": trouble.items, "failures_in_all": trouble.total})
         return exits.OK
-    for line in run_lines(found, trouble):
-        click.echo(line)
+    print_lines(run_lines(found, trouble), hang=4)
     return exits.OK
 
 
@@ -126,8 +124,7 @@ def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
     """Delete runs and everything that belongs to them."""
     with _open(history) as opened:
         found = list({run.id: run for run in map(opened.run, runs)}.values())
-        for line in table_lines(found):
-            click.echo(line)
+        print_lines(table_lines(found, columns()))
         if not yes:
             _ask(len(found))
         opened.delete(*(run.id for run in found))
@@ -172,8 +169,7 @@ def prune(older_than: str, dry_run: bool, history: str | None) -> int:
     age = _age(older_than)
     with _open(history) as opened:
         found = opened.older_than(age)
-        for line in table_lines(found) if found else ():
-            click.echo(line)
+        print_lines(table_lines(found, columns()) if found else ())
         if not dry_run:
             opened.delete(*(run.id for run in found))
     click.echo(f"{'To be deleted' if dry_run else 'Deleted'}: {_count(len(found))}")

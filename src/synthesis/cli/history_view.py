@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
     from synthesis.model import CaseResult
 
-_HEADINGS = ("RUN", "STARTED (UTC)", "KIND", "CASES", "FAILURES", "PASSED", "LABELS", "REVISION", "NAME", "TAGS")
+_HEADINGS = (
+    "RUN",
+    "STARTED (UTC)",
+    "KIND",
+    "PROFILE",
+    "CASES",
+    "FAILURES",
+    "PASSED",
+    "LABELS",
+    "REVISION",
+    "NAME",
+    "TAGS",
+)
 _RIGHT = {"CASES", "FAILURES", "PASSED", "LABELS"}
 _NAME_WIDTH = 40
 _TROUBLE = ("unexpected", "error", "missed")
@@ -24,7 +36,7 @@ _SHOWN_REASONS = 3
 def run_fields(run: "SavedRun") -> dict[str, Any]:
     """A run as JSON shows it: with its headline figures."""
     fields: dict[str, Any] = msgspec.to_builtins(run)
-    return fields | {"figures": msgspec.to_builtins(run.figures)}
+    return fields | {"profile": run.profile, "figures": msgspec.to_builtins(run.figures)}
 
 
 def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase] | Page[SavedSample]":
@@ -34,16 +46,34 @@ def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase
     return history.outcomes(run.id, kind=_TROUBLE, per_page=limit)
 
 
-def table_lines(runs: Sequence["SavedRun"]) -> Iterator[str]:
-    """One line for each run; columns that are empty throughout are left out."""
+def table_lines(runs: Sequence["SavedRun"], width: int | None = None) -> Iterator[str]:
+    """One line for each run, columns that are empty throughout left out; two lines where the terminal is too narrow."""
     if not runs:
         yield "No runs."
         return
     columns = list(zip(_HEADINGS, *map(_cells, runs), strict=True))
-    shown = [column for column in columns if any(column[1:])]
-    for number, row in enumerate(zip(*map(_aligned, shown), strict=True)):
-        line = "  ".join(row).rstrip()
-        yield click.style(line, dim=True) if number == 0 else line
+    rows = zip(*(_aligned(column) for column in columns if any(column[1:])), strict=True)
+    lines = ["  ".join(row).rstrip() for row in rows]
+    if width is not None and max(map(_width, lines)) > width:
+        for run in runs:
+            yield from _narrow(run)
+        return
+    yield click.style(lines[0], dim=True)
+    yield from lines[1:]
+
+
+def _narrow(run: "SavedRun") -> Iterator[str]:
+    kind = ", ".join(filter(None, (run.kind, safe(run.profile))))
+    yield f"{click.style(run.id, bold=True)}  {_time(run.started)} UTC  {kind}"
+    about = "  ".join(filter(None, (safe(shorten(run.name, _NAME_WIDTH)), safe(", ".join(run.tags)))))
+    yield f"  {_headline(run, run.figures)}"
+    yield click.style(f"  {about}", dim=True)
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _cells(run: "SavedRun") -> tuple[str, ...]:
@@ -52,6 +82,7 @@ def _cells(run: "SavedRun") -> tuple[str, ...]:
         run.id,
         _time(run.started),
         run.kind,
+        safe(run.profile),
         str(figures.total),
         str(figures.failures),
         _percent(figures.pass_rate),
@@ -63,10 +94,8 @@ def _cells(run: "SavedRun") -> tuple[str, ...]:
 
 
 def _aligned(column: Sequence[str]) -> list[str]:
-    from rich.cells import cell_len
-
-    width = max(map(cell_len, column))
-    spaces = [" " * (width - cell_len(cell)) for cell in column]
+    width = max(map(_width, column))
+    spaces = [" " * (width - _width(cell)) for cell in column]
     pairs = zip(column, spaces, strict=True)
     return [space + cell if column[0] in _RIGHT else cell + space for cell, space in pairs]
 
@@ -86,6 +115,7 @@ def run_lines(run: "SavedRun", trouble: "Page[SavedCase] | Page[SavedSample]") -
     yield click.style(f"Run {run.id}", bold=True) + f"  {run.kind}  {safe(run.name)}"
     known = {
         "started": f"{_time(run.started)} UTC",
+        "profile": run.profile,
         "tool": run.tool_version,
         "rubric" if run.kind == "judge" else "rules": run.rules_hash,
         "judge": _judge(run),

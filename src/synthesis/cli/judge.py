@@ -14,7 +14,7 @@ from synthesis.cli.judge_output import calibration_lines, estimate_lines, status
 from synthesis.cli.judge_panel import panel
 from synthesis.cli.judge_progress import Reporter
 from synthesis.cli.saving import Saving, saving_options
-from synthesis.cli.terminal import safe
+from synthesis.cli.terminal import print_lines, safe
 from synthesis.errors import OptionError, OutputError
 from synthesis.settings import find_settings
 
@@ -181,5 +181,4 @@ def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
 
 
 def _print(lines: Iterable[str], *, err: bool = False) -> None:
-    for line in lines:
-        click.echo(safe(line, keep_lines=True), err=err)
+    print_lines((safe(line, keep_lines=True) for line in lines), err=err)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from synthesis.judge.journal.lines import RunLine
     from synthesis.judge.results import IterationResults, Results
     from synthesis.report.judged.compare import JudgedComparison
-    from synthesis.report.paired import Difference
 
 SHOWN_FAILURES = 5
 Figures = Mapping[str, Any]
@@ -223,8 +222,9 @@ def _lines(comparison: "JudgedComparison") -> Iterator[str]:
     yield f"{comparison.in_both} samples judged in both runs"
     for name, (before, after) in comparison.conditions.items():
         yield f"  {name} changed: {safe(before)} -> {safe(after)}"
-    yield from names("newly failing", comparison.newly_failing, "red")
-    yield from names("newly passing", comparison.newly_passing, "green")
+    bad, good = (None, None) if comparison.ruler_changes else ("red", "green")
+    yield from names("newly failing", comparison.newly_failing, bad)
+    yield from names("newly passing", comparison.newly_passing, good)
     yield from names("other scores", comparison.changed_scores)
     yield from names("only in the old run", comparison.only_before)
     yield from names("only in the new run", comparison.only_after)
@@ -235,17 +235,13 @@ def _lines(comparison: "JudgedComparison") -> Iterator[str]:
     rates = [100 * passed / comparison.in_both for passed in (comparison.passed_before, comparison.passed_after)]
     yield f"pass rate {rates[0]:.1f} % -> {rates[1]:.1f} %, change {100 * found.change:+.1f} points"
     interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    if comparison.ruler_changes:
+        changed = " and ".join(comparison.ruler_changes)
+        yield click.style(f"  measured differently: {changed} changed", bold=True) + ", so neither run is called better"
+        return
     yield f"  95 % interval {interval}; p = {found.p_value:.2g} (exact McNemar test)"
-    yield f"  {_verdict(found)}"
-
-
-def _verdict(found: "Difference") -> str:
-    """Better or worse only where test and interval agree."""
-    if not found.is_shown:
-        return "no clear difference"
-    return (
-        click.style("better", fg="green", bold=True) if found.change > 0 else click.style("worse", fg="red", bold=True)
-    )
+    colour = {"better": "green", "worse": "red"}.get(comparison.verdict)
+    yield click.style(f"  {comparison.verdict}", fg=colour, bold=True)
 
 
 def names(title: str, found: Sequence[str], colour: str | None = None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from synthesis._version import __version__
 from synthesis.cli import exits
-from synthesis.cli.terminal import safe
+from synthesis.cli.terminal import print_lines, safe
 from synthesis.errors import SynthesisError
 
 # name -> (where the command lives, one line of help). Imported only when it is asked for.
@@ -167,7 +167,7 @@ def _usage(error: click.UsageError) -> int:
 
 
 def _fatal(message: str) -> int:
-    click.echo(click.style("error: ", fg="red", bold=True) + safe(message, keep_lines=True), err=True)
+    print_lines([click.style("error: ", fg="red", bold=True) + safe(message, keep_lines=True)], err=True)
     return exits.FATAL
 
 

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.terminal import safe
+from synthesis.cli.terminal import columns, print_lines, safe
 from synthesis.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from synthesis.rules.ruleset import RuleSet
     from synthesis.rules.schema import Rule
 
+_ID_WIDTH = 58
+_TABLE_WIDTH = 120  # below that a rule takes two lines: its id, and why it is there
 _folders = click.option(
     "--rules", "folders", multiple=True, metavar="DIR", help="A folder with packs on top; repeatable."
 )
@@ -48,10 +50,12 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
     ]
     if not shown:
         raise OptionError("no rule matches", hint="`synthesis rules list` without options shows all.")
+    broad = (columns() or _TABLE_WIDTH) >= _TABLE_WIDTH
     for rule in shown:
-        click.echo(f"{safe(rule.language)}  {safe(rule.id):<58} {click.style(safe(rule.text('why')), dim=True)}")
-    click.echo(f"{len(shown)} rules")
-    click.echo(click.style(evidence_sentence(measured_languages(), checks()), dim=True))
+        name, why = safe(rule.id), click.style(safe(rule.text("why")), dim=True)
+        own = [f"{name:<{_ID_WIDTH}} {why}"] if broad else [name, f"      {why}"]
+        print_lines([f"{safe(rule.language)}  {own[0]}", *own[1:]], hang=5 + _ID_WIDTH if broad else 0)
+    print_lines([f"{len(shown)} rules", click.style(evidence_sentence(measured_languages(), checks()), dim=True)])
 
 
 @rules.command("show")
@@ -77,21 +81,21 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
     from synthesis.glossary import explain_rule
 
     signal, told = signals()[rule.signal], explain_rule(rule, rule.language)
+    guards = loaded.packs[rule.language].guards
     known = f"{rule.language}, {rule.group}, {rule.severity}"
-    click.echo(f"{click.style(safe(rule.id), bold=True)}  ({safe(known)})")
-    click.echo(f"  signal    {safe(signal.name)}: {safe(signal.title)} (in the {signal.where}'s words)")
-    click.echo(f"  why       {safe(told['why'])}")
-    click.echo(f"  instead   {safe(told['instead'])}")
-    for source in told["finds"]:
-        click.echo(f"  finds     {safe(source)}")
-    for name in rule.guards:
-        click.echo(f"  not when  {safe(name)}: {safe(loaded.packs[rule.language].guards[name].why)}")
-    if rule.unless:
-        click.echo("  not when  words around it say otherwise (see the pack)")
-    for kind, examples in (("match", rule.match), ("miss", rule.miss)):
-        for example in examples:
-            click.echo(f"  {kind:<9} {safe(example)}")
-    click.echo(click.style(f"  {safe(rule.file)}:{rule.line}", dim=True))
+    lines = [
+        f"  signal    {safe(signal.name)}: {safe(signal.title)} (in the {signal.where}'s words)",
+        f"  why       {safe(told['why'])}",
+        f"  instead   {safe(told['instead'])}",
+        *(f"  finds     {safe(source)}" for source in told["finds"]),
+        *(f"  not when  {safe(name)}: {safe(guards[name].why)}" for name in rule.guards),
+        *(["  not when  words around it say otherwise (see the pack)"] if rule.unless else []),
+        *(f"  match     {safe(example)}" for example in rule.match),
+        *(f"  miss      {safe(example)}" for example in rule.miss),
+        click.style(f"  {safe(rule.file)}:{rule.line}", dim=True),
+    ]
+    print_lines([f"{click.style(safe(rule.id), bold=True)}  ({safe(known)})"])
+    print_lines(lines, hang=10)
 
 
 @rules.command("test")

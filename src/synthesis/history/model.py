@@ -5,6 +5,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
+from synthesis.defaults import FORMER_PROFILES
 from synthesis.model import CaseResult
 
 CHECKS, JUDGE = "checks", "judge"
@@ -37,6 +38,12 @@ class SavedRun(RunFields, frozen=True):
     summary: dict[str, Any]
 
     @property
+    def profile(self) -> str:
+        """The profile that the checks judged in; empty for a judged run."""
+        name = str(self.conditions.get("profile") or "")
+        return FORMER_PROFILES.get(name, name)
+
+    @property
     def figures(self) -> "Figures":
         return checked_figures(self.summary) if self.kind == CHECKS else judged_figures(self.summary)
 
@@ -44,7 +51,8 @@ class SavedRun(RunFields, frozen=True):
 class Figures(msgspec.Struct, frozen=True):
     """The headline of a run, rates in percent. `failures` are unexpected ones, or samples that did not pass.
 
-    The `pass_rate` of a run of the checks leaves negative examples out: they are supposed to fail.
+    The `pass_rate` of a run of the checks leaves negative examples out: they are supposed to fail. Cases that no check
+    applied to are in no rate.
     """
 
     total: int
@@ -65,6 +73,7 @@ class TrendPoint(msgspec.Struct, frozen=True):
     revision: str | None
     tool_version: str
     rules_hash: str | None
+    profile: str
     figures: Figures
 
 
@@ -135,6 +144,7 @@ class _CheckedSummary(msgspec.Struct, frozen=True):
     strict_failed: int
     unexpected_failures: int
     errors: int
+    not_applicable: int = 0
     label_accuracy: _LabelAccuracy = _LabelAccuracy()
 
 
@@ -164,12 +174,14 @@ class _JudgedSummary(msgspec.Struct, frozen=True):
 def checked_figures(summary: dict[str, Any]) -> Figures:
     """The figures of a run of the checks."""
     read = msgspec.convert(summary, _CheckedSummary)
-    assessed = read.strict_passed + read.strict_failed
+    # A summary does not say which of the unassessed are negative examples. Hardly one is, so none is taken to be.
+    passed = max(read.strict_passed - read.not_applicable, 0)
+    assessed = passed + read.strict_failed
     return Figures(
         total=read.cases,
         failures=read.unexpected_failures,
         errors=read.errors,
-        pass_rate=round(100 * read.strict_passed / assessed, 1) if assessed else None,
+        pass_rate=round(100 * passed / assessed, 1) if assessed else None,
         label_accuracy=read.label_accuracy.accuracy,
     )
 

@@ -13,20 +13,20 @@ import msgspec
 
 from synthesis.errors import InputError
 from synthesis.model import CaseResult
-from synthesis.model.result import PASS
+from synthesis.model.result import ERROR, PASS
+from synthesis.report.conditions import (
+    MEASURED_DIFFERENTLY,
+    Conditions,
+    changed_checks,
+    changed_conditions,
+    ruler_changes,
+)
 from synthesis.report.drift import Differences, DriftChange, drift_changes
-from synthesis.report.paired import CONFIDENCE, Difference, difference
-from synthesis.report.reading import Record, StoredReport
+from synthesis.report.paired import CONFIDENCE, difference, verdict_on
+from synthesis.report.reading import StoredReport
 from synthesis.report.verdicts import EXPECTED, MISSED, UNEXPECTED, kind_of
 
 _encode = msgspec.json.Encoder(order="sorted").encode
-_CONDITIONS = {
-    "tool version": ("tool", "version"),
-    "rules": ("rules", "hash"),
-    "similarity": ("similarity",),
-    "profile": ("profile",),
-    "input": ("input", "sha256"),
-}
 _NONE: Differences = {}  # one for all the cases that are no conversations
 T = TypeVar("T")
 Entry = tuple[str, str, T]  # id of a case, its name, and what is remembered of it
@@ -34,9 +34,10 @@ Failing = Mapping[str, frozenset[str]]  # case -> checks that fail unexpectedly
 
 
 class ComparedCase(NamedTuple):
-    """What is remembered of a case: its kind, its failed checks, what its evidence and texts hash to, its drift."""
+    """What is remembered of a case: kind, checks, those that failed, what evidence and texts hash to, drift."""
 
     kind: str
+    checks: frozenset[str]
     failed: frozenset[str]
     evidence: bytes
     texts: bytes
@@ -67,24 +68,30 @@ class PassRate(msgspec.Struct, frozen=True):
     change: float
     interval: tuple[float, float]
     p_value: float
-    verdict: str  # better | worse | no difference shown
+    verdict: str  # better | worse | no difference shown | measured differently
     confidence: float = CONFIDENCE
 
 
 class Comparison(msgspec.Struct, frozen=True):
     """Everything that differs between two reports."""
 
-    conditions: dict[str, tuple[Any, Any]]  # only those that differ
+    conditions: Conditions
     newly_failing: list[Change]  # unexpectedly
     newly_passing: list[Change]
     no_longer_caught: list[str]  # negative examples
     other_changes: list[Change]  # no verdict any more, not assessed any more, and the way back
+    other_checks: list[str]  # cases of which other checks were asked; they are in no rate
     changed_evidence: list[str]
     only_before: list[str]
     only_after: list[str]
     in_both: int
     pass_rate: PassRate | None  # None where no case was assessed by both
     drift: list[DriftChange] = []  # of conversations that are long enough in both
+
+    @property
+    def ruler_changes(self) -> list[str]:
+        """The conditions that forbid to call one of the runs better."""
+        return ruler_changes(self.conditions)
 
 
 def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
@@ -93,22 +100,30 @@ def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
         require_all_results(report, "a comparison")
     old, new = paired(_entries(before), _entries(after))
     both = [name for name in new if name in old]
+    alike = [name for name in both if old[name].checks == new[name].checks]
+    conditions = changed_conditions(before.header, after.header) | _changed_checks(old, new, both)
+    rate = _pass_rate(Counter((old[name].kind, new[name].kind) for name in alike))
+    drift = drift_changes((old[name].differences, new[name].differences) for name in both)
+    if ruler_changes(conditions):
+        rate = rate and msgspec.structs.replace(rate, verdict=MEASURED_DIFFERENTLY)
+        drift = [msgspec.structs.replace(change, verdict=MEASURED_DIFFERENTLY) for change in drift]
     return Comparison(
-        conditions=_conditions(before.header, after.header),
+        conditions=conditions,
         newly_failing=[_change(name, old, new, added) for name, added in newly_failing(_failing(old), _failing(new))],
         newly_passing=[
             _change(name, old, new, gone)
             for name, gone in newly_failing(_failing(new), _failing(old))
-            if name in new and new[name].kind in {PASS, UNEXPECTED}
+            if name in new and new[name].kind in {PASS, UNEXPECTED} and new[name].checks.issuperset(gone)
         ],
         no_longer_caught=[name for name in both if (old[name].kind, new[name].kind) == (EXPECTED, MISSED)],
         other_changes=[_change(name, old, new, ()) for name in both if _is_other(old[name].kind, new[name].kind)],
-        changed_evidence=[name for name in both if _differs_in_evidence(old[name], new[name])],
+        other_checks=[name for name in both if old[name].checks != new[name].checks],
+        changed_evidence=[name for name in alike if _differs_in_evidence(old[name], new[name])],
         only_before=[name for name in old if name not in new],
         only_after=[name for name in new if name not in old],
         in_both=len(both),
-        pass_rate=_pass_rate(Counter((old[name].kind, new[name].kind) for name in both)),
-        drift=drift_changes((old[name].differences, new[name].differences) for name in both),
+        pass_rate=rate,
+        drift=drift,
     )
 
 
@@ -133,7 +148,7 @@ def paired(before: Iterable[Entry[T]], after: Iterable[Entry[T]]) -> tuple[dict[
     """Both reports by the same ids: those that rows had in their files, if both reports know such."""
     both = list(before), list(after)
     by_name = all(any(case_id != name for case_id, name, _ in entries) for entries in both)
-    old, new = (_by_id((name if by_name else case_id, value) for case_id, name, value in one) for one in both)
+    old, new = (dict(numbered((name if by_name else case_id, value) for case_id, name, value in one)) for one in both)
     return old, new
 
 
@@ -147,18 +162,22 @@ def _entries(report: StoredReport) -> Iterator[Entry[ComparedCase]]:
     return ((result.id, result.name, _compared(result)) for result in report.results())
 
 
+def _changed_checks(old: Index, new: Index, both: Iterable[str]) -> Conditions:
+    """A row that could not be read was asked nothing, so it says nothing about the checks."""
+    read = [name for name in both if ERROR not in {old[name].kind, new[name].kind}]
+    return changed_checks({old[name].checks for name in read}, {new[name].checks for name in read})
+
+
 def _failing(index: Index) -> Failing:
     return {name: entry.failed for name, entry in index.items() if entry.kind == UNEXPECTED}
 
 
-def _by_id(values: Iterable[tuple[str, T]]) -> dict[str, T]:
-    """One that returns, as in several files, is told apart by a number."""
+def numbered(values: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
+    """Each name once: one that returns, as in several files, is told apart by a number."""
     seen: Counter[str] = Counter()
-    found: dict[str, T] = {}
     for name, value in values:
         seen[name] += 1
-        found[name if seen[name] == 1 else f"{name} #{seen[name]}"] = value
-    return found
+        yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), value
 
 
 def _compared(result: CaseResult) -> ComparedCase:
@@ -167,7 +186,7 @@ def _compared(result: CaseResult) -> ComparedCase:
     found = [(one.rule, one.where, one.turn, one.start, one.end, one.text) for one in result.findings]
     evidence = _digest([[check.evidence for check in result.checks.values()], found])
     failed, said = frozenset(result.failed_checks), _digest(texts) if texts else b""
-    return ComparedCase(kind_of(result), failed, evidence, said, _differences(result))
+    return ComparedCase(kind_of(result), frozenset(result.checks), failed, evidence, said, _differences(result))
 
 
 def _differences(result: CaseResult) -> Differences:
@@ -193,19 +212,7 @@ def _is_other(before: str, after: str) -> bool:
 
 
 def _differs_in_evidence(before: ComparedCase, after: ComparedCase) -> bool:
-    return before[:2] == after[:2] and before.evidence != after.evidence
-
-
-def _conditions(before: Record, after: Record) -> dict[str, tuple[Any, Any]]:
-    pairs = {name: (_at(before, path), _at(after, path)) for name, path in _CONDITIONS.items()}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-
-
-def _at(header: Record, path: tuple[str, ...]) -> Any:
-    value: Any = header
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+    return before[:3] == after[:3] and before.evidence != after.evidence
 
 
 def _pass_rate(kinds: Counter[tuple[str, str]]) -> PassRate | None:
@@ -224,11 +231,5 @@ def _pass_rate(kinds: Counter[tuple[str, str]]) -> PassRate | None:
         change=round(found.change, 6),
         interval=(round(found.low, 6), round(found.high, 6)),
         p_value=float(f"{found.p_value:.4g}"),
-        verdict=_verdict(found),
+        verdict=verdict_on(found),
     )
-
-
-def _verdict(found: Difference) -> str:
-    if not found.is_shown:
-        return "no difference shown"
-    return "better" if found.change > 0 else "worse"

@@ -13,7 +13,7 @@ from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
 from synthesis.report.alerts import alert_count, notice_of, soft_count
 from synthesis.report.glossary import Glossary
-from synthesis.report.plain import count, visible
+from synthesis.report.plain import count, headline, visible
 from synthesis.report.reading import Record, StoredReport
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.report.verdicts import DISCLAIMER, MISSED, UNEXPECTED, error_of, evidence_sentence, kind_of
@@ -67,10 +67,9 @@ def _headline(summary: Record) -> list[str]:
     ]
     if summary["errors"]:
         parts.append(f"**{count(summary['errors'], 'error')}** (no verdict)")
-    figures = f"{count(summary['cases'], 'case')}: {summary['passed']:,} passed, {summary['failed']:,} failed"
     if soft := soft_count(summary):
         parts.append(soft)
-    return [f"### {sign} Synthesis: {figures}", "", " · ".join(parts)]
+    return [f"### {sign} Synthesis: {headline(summary)}", "", " · ".join(parts)]
 
 
 def _by_check(summary: Record) -> list[str]:

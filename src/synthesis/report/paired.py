@@ -31,6 +31,13 @@ class Difference(NamedTuple):
         return self.p_value < 1 - CONFIDENCE and not self.low <= 0 <= self.high
 
 
+def verdict_on(found: Difference) -> str:
+    """What may be said about a difference, if both runs were measured alike."""
+    if not found.is_shown:
+        return "no difference shown"
+    return "better" if found.change > 0 else "worse"
+
+
 def difference(lost: int, won: int, pairs: int) -> Difference | None:
     """The difference of two paired rates; None without pairs."""
     if pairs == 0:

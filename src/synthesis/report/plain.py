@@ -1,6 +1,10 @@
 """Evaluated text made safe to show: nothing in it may act on a terminal, a parser or the direction of writing."""
 
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from synthesis.model.report import percent
 
 _UNSEEN = {"Cc", "Cs", "Co", "Zl", "Zp"}
 # Format characters are kept (emoji and many scripts need joiners), but not those that turn the direction of writing.
@@ -28,3 +32,25 @@ def _spelled(char: str) -> str:
 def count(number: int, noun: str) -> str:
     """`1 case`, `2 cases`, `12,000 cases`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """`26 cases: 15 passed, 10 failed, 1 not assessed`: parts that add up, in every output the same.
+
+    A report's `passed` counts the cases that no check applied to; a reader takes that for praise.
+    """
+    idle, errors = summary["not_applicable"], summary["errors"]
+    parts = [f"{summary['passed'] - idle:,} passed", f"{summary['failed']:,} failed"]
+    parts += [f"{idle:,} not assessed"] if idle else []
+    parts += [f"{errors:,} ended in error"] if errors else []
+    return f"{count(summary['cases'], 'case')}: {', '.join(parts)}"
+
+
+def pass_rate(summary: Mapping[str, Any]) -> str:
+    """`60 % of the 25 assessed passed`; empty where nothing was assessed."""
+    passed = summary["passed"] - summary["not_applicable"]
+    assessed = passed + summary["failed"]
+    if not assessed:
+        return ""
+    base = "" if assessed == summary["cases"] else f"of the {assessed:,} assessed "
+    return f"{percent(passed, assessed)} % {base}passed"

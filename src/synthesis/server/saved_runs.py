@@ -11,6 +11,8 @@ from synthesis.history.model import CHECKS, JUDGE, RunFields
 from synthesis.report.compare import Comparison, compare_reports
 from synthesis.report.judged.compare import JudgedComparison, compare_runs
 from synthesis.report.reading import open_report
+from synthesis.runner.evaluator import Evaluator
+from synthesis.runner.reevaluation import reevaluated
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import DONE
 from synthesis.server.uploads import UploadFolder
@@ -51,6 +53,7 @@ class RunSummary(RunFields, frozen=True):
     """A saved run of the checks or of the judge: its conditions in brief, and its figures."""
 
     tags: tuple[str, ...]
+    profile: Annotated[str, msgspec.Meta(description="Profile of a run of the checks; empty for a judged run.")]
     figures: Figures
 
 
@@ -93,11 +96,15 @@ def save_upload(history: "History", folder: UploadFolder, asked: SaveRequest) ->
     return history.run(history.add_report(open_report(folder.report), known))
 
 
-def compared(history: "History", before: str, after: str) -> Comparison | JudgedComparison:
-    """What changed from one run to the other, as `synthesis compare` reports it."""
+def compared(
+    history: "History", before: str, after: str, evaluator: Evaluator | None = None
+) -> Comparison | JudgedComparison:
+    """What changed from one run to the other, as `synthesis compare` reports it; with an evaluator, of the stored texts
+    as it judges them."""
     kinds = {history.run(run_id).kind for run_id in (before, after)}
     if kinds == {CHECKS}:
-        return compare_reports(history.report(before), history.report(after))
+        reports = history.report(before), history.report(after)
+        return compare_reports(*(reevaluated(*reports, evaluator) if evaluator else reports))
     if kinds == {JUDGE}:
         return compare_runs(history.judged(before), history.judged(after))
     raise InputError("A run of the checks and a judged run cannot be compared.", hint="Choose two of one kind.")

@@ -2,8 +2,9 @@
 
 import msgspec
 
+from synthesis.report.conditions import JUDGE, MEASURED_DIFFERENTLY, RUBRIC, ruler_changes
 from synthesis.report.judged.run import JudgedRun, JudgedSample
-from synthesis.report.paired import Difference, difference
+from synthesis.report.paired import Difference, difference, verdict_on
 
 
 class JudgedComparison(msgspec.Struct, frozen=True):
@@ -19,6 +20,18 @@ class JudgedComparison(msgspec.Struct, frozen=True):
     passed_before: int
     passed_after: int
     difference: Difference | None
+
+    @property
+    def ruler_changes(self) -> list[str]:
+        """The conditions that forbid to call one of the runs better: the judge and its rubric."""
+        return ruler_changes(self.conditions)
+
+    @property
+    def verdict(self) -> str:
+        """Better or worse only where test and interval agree, and the same judge used the same rubric."""
+        if self.ruler_changes:
+            return MEASURED_DIFFERENTLY
+        return verdict_on(self.difference) if self.difference else ""
 
 
 def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
@@ -50,5 +63,5 @@ def _scores(sample: JudgedSample) -> dict[str, int]:
 
 
 def _conditions(before: JudgedRun, after: JudgedRun) -> dict[str, tuple[str, str]]:
-    pairs = {"judge": (before.judge, after.judge), "rubric": (before.rubric, after.rubric)}
+    pairs = {JUDGE: (before.judge, after.judge), RUBRIC: (before.rubric, after.rubric)}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

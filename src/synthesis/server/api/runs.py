@@ -1,6 +1,6 @@
 """Saved runs: list, read, tag and delete them, save an upload as one, compare two, figures over time."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from fastapi import Path, Query
@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from synthesis.history import Page, SavedCase, SavedSample, TrendPoint
 from synthesis.report.compare import Comparison
+from synthesis.report.conditions import require_one_question
 from synthesis.report.judged.compare import JudgedComparison
 from synthesis.server.api.routing import PREFIX, api_router, described
 from synthesis.server.bodies import JsonResponse, decode_as, read_body
@@ -23,6 +24,9 @@ from synthesis.server.saved_runs import (
     summary_of,
 )
 from synthesis.server.state import server_state
+
+if TYPE_CHECKING:
+    from synthesis.history.store import History
 
 router = api_router("runs")
 MOST_WORDS = 200
@@ -192,8 +196,16 @@ async def compare(
     request: Request,
     before: Annotated[str, Query(max_length=100, description="Id of a run.", examples=["latest"])],
     after: Annotated[str, Query(max_length=100, description="Id of another run.", examples=["latest"])],
+    across: Annotated[bool, Query(description="List changes between different profiles or checks, too.")] = False,
 ) -> Response:
     """Compare two runs of one kind, as `synthesis compare` does: newly failing, newly passing, other changes."""
     server = server_state(request)
+
+    def ask(history: "History") -> Comparison | JudgedComparison:
+        found = compared(history, before, after)
+        if not across:
+            require_one_question(found.conditions)
+        return found
+
     with server.slots.one():
-        return JsonResponse(await server.from_history(lambda history: compared(history, before, after)))
+        return JsonResponse(await server.from_history(ask))

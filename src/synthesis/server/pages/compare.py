@@ -12,11 +12,15 @@ from starlette.responses import Response
 from synthesis.errors import NotInHistoryError
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
+from synthesis.model import CaseResult
 from synthesis.report.compare import Change, Comparison
+from synthesis.report.conditions import question_changes
 from synthesis.report.judged.compare import JudgedComparison
 from synthesis.report.judged.run import JudgedSample
 from synthesis.report.judged.samples import sample_texts, sample_verdicts
 from synthesis.report.verdicts import KINDS, kind_of
+from synthesis.runner.evaluator import Evaluator
+from synthesis.runner.reevaluation import stored_case
 from synthesis.server.pages.case_view import case_view
 from synthesis.server.pages.layout import page
 from synthesis.server.saved_runs import compared
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 router = APIRouter(include_in_schema=False)
 OFFERED = 100  # runs to choose from
 DRAWN = 40  # changed cases of one kind that are shown side by side; only the ids of the others are listed
+MOST_AGAIN = 5_000  # cases of a run that are evaluated again while somebody waits
+ACROSS, AGAIN = "across", "again"
 SAME_TEXTS = {True: "the texts are the same", False: "the texts changed", None: ""}
 
 
@@ -77,14 +83,14 @@ async def compare(request: Request) -> Response:
     picked = query.getlist("run")
     # The list has the newest run first, so the second ticked one is the run before.
     chosen = picked[1::-1] if picked else [query.get("before", ""), query.get("after", "")]
-    found = await server.in_thread(
-        lambda: _compared(server, [one[:100] for one in chosen if one]),
-    )
+    asked = {name for name in (ACROSS, AGAIN) if query.get(name)}
+    with server.slots.one():
+        found = await server.in_thread(lambda: _compared(server, [one[:100] for one in chosen if one], asked))
     here = "/judged" if found["after"] and found["after"].kind == JUDGE else "/runs"
     return page(request, "compare.html", title="Compare", here=here, **found)
 
 
-def _compared(server: ServerState, chosen: list[str]) -> dict[str, Any]:
+def _compared(server: ServerState, chosen: list[str], asked: set[str]) -> dict[str, Any]:
     history = server.history.open_if_present()
     offered = history.runs(limit=OFFERED) if history else []
     nothing: dict[str, Any] = {"offered": offered, "before": None, "after": None, "comparison": None, "problem": ""}
@@ -93,19 +99,34 @@ def _compared(server: ServerState, chosen: list[str]) -> dict[str, Any]:
     before, after = (history.run(one) for one in chosen)
     if before.kind != after.kind:
         return nothing | {"problem": "A run of the checks and a judged run cannot be compared."}
-    comparison = compared(history, before.id, after.id)
-    if isinstance(comparison, Comparison):
-        groups = changed_cases(server, history, (before, after), comparison)
+    can_repeat = _can_be_repeated(before, after)
+    evaluator = Evaluator(server.rules, profile=after.profile) if AGAIN in asked and can_repeat else None
+    comparison = compared(history, before.id, after.id, evaluator)
+    shown = ACROSS in asked or not question_changes(comparison.conditions)
+    if not shown:
+        groups: Iterable[ChangeGroup] = ()
+    elif isinstance(comparison, Comparison):
+        groups = changed_cases(server, history, (before, after), comparison, evaluator)
     else:
         groups = changed_samples(history, (before, after), comparison)
     return nothing | {
         "before": before,
         "after": after,
         "comparison": comparison,
+        "shown": shown,
+        "again": evaluator is not None,
+        "can_repeat": can_repeat and evaluator is None,
+        "most_again": MOST_AGAIN,
         "rate": _rate(comparison),
         "is_checks": before.kind == CHECKS,
         "groups": [group for group in groups if group.changes],
     }
+
+
+def _can_be_repeated(before: SavedRun, after: SavedRun) -> bool:
+    """Whether both runs hold texts, and few enough to be evaluated while somebody waits."""
+    runs = (before, after)
+    return before.kind == CHECKS and all(run.with_text and run.figures.total <= MOST_AGAIN for run in runs)
 
 
 def _rate(comparison: Comparison | JudgedComparison) -> RateChange | None:
@@ -118,22 +139,28 @@ def _rate(comparison: Comparison | JudgedComparison) -> RateChange | None:
     found = comparison.difference
     if found is None:
         return None
-    better = "better" if found.change > 0 else "worse"
-    verdict = better if found.is_shown else "no difference shown"
     counts = comparison.in_both, comparison.passed_before, comparison.passed_after
-    return RateChange(*counts, *found[:3], found.p_value, verdict)
+    return RateChange(*counts, *found[:3], found.p_value, comparison.verdict)
 
 
 def changed_cases(
-    server: ServerState, history: "History", runs: tuple[SavedRun, SavedRun], comparison: Comparison
+    server: ServerState,
+    history: "History",
+    runs: tuple[SavedRun, SavedRun],
+    comparison: Comparison,
+    evaluator: Evaluator | None = None,
 ) -> Iterator[ChangeGroup]:
-    """Changes between two runs of the checks, what fails now first."""
+    """Changes between two runs of the checks, what fails now first; as an evaluator sees them if there is one."""
 
     numbers = count()
 
     def sides(name: str) -> tuple[Side | None, Side | None]:
-        before, after = (_side(server, history, run, name, f"side{next(numbers)}") for run in runs)
-        return before, after
+        before, after = (_stored(history, run, name) for run in runs)
+        if evaluator and before and after:
+            cases = [stored_case(result, tuple(after.checks)) for result in (before, after)]
+            before, after = evaluator.evaluate(cases)
+        drawn = (_side(server, result, f"side{next(numbers)}") if result else None for result in (before, after))
+        return next(drawn), next(drawn)
 
     def told(change: Change) -> tuple[str, str]:
         parts = [", ".join(change.checks), SAME_TEXTS[change.same_texts], "" if change.before else "a new case"]
@@ -142,10 +169,12 @@ def changed_cases(
     def kinds(change: Change) -> tuple[str, str]:
         return change.id, f"{KINDS.get(change.before or '', '')} → {KINDS.get(change.after or '', '')}"
 
-    yield _group("Newly failing", "bad", map(told, comparison.newly_failing), sides)
-    yield _group("Negative examples no longer caught", "bad", _plain(comparison.no_longer_caught), sides)
-    yield _group("Newly passing", "good", map(told, comparison.newly_passing), sides)
+    bad, good = _tones(comparison)
+    yield _group("Newly failing", bad, map(told, comparison.newly_failing), sides)
+    yield _group("Negative examples no longer caught", bad, _plain(comparison.no_longer_caught), sides)
+    yield _group("Newly passing", good, map(told, comparison.newly_passing), sides)
     yield _group("Other changes", "", map(kinds, comparison.other_changes), sides)
+    yield _group("Asked other checks", "", _plain(comparison.other_checks))
     yield _group("Same verdict on other evidence", "", _plain(comparison.changed_evidence))
     yield _group("Only in the run before", "", _plain(comparison.only_before))
     yield _group("Only in the run after", "", _plain(comparison.only_after))
@@ -162,11 +191,17 @@ def changed_samples(
 
     flipped = {*comparison.newly_failing, *comparison.newly_passing}
     others = [name for name in comparison.changed_scores if name not in flipped]
-    yield _group("Newly failing", "bad", _plain(comparison.newly_failing), sides)
-    yield _group("Newly passing", "good", _plain(comparison.newly_passing), sides)
+    bad, good = _tones(comparison)
+    yield _group("Newly failing", bad, _plain(comparison.newly_failing), sides)
+    yield _group("Newly passing", good, _plain(comparison.newly_passing), sides)
     yield _group("Other scores, same verdict", "", _plain(others), sides)
     yield _group("Only in the run before", "", _plain(comparison.only_before))
     yield _group("Only in the run after", "", _plain(comparison.only_after))
+
+
+def _tones(comparison: Comparison | JudgedComparison) -> tuple[str, str]:
+    """Red and green are praise, too: none where the runs were measured differently."""
+    return ("", "") if comparison.ruler_changes else ("bad", "good")
 
 
 def _plain(names: Iterable[str]) -> Iterable[tuple[str, str]]:
@@ -186,15 +221,18 @@ def _group(
     return ChangeGroup(title, tone, changes)
 
 
-def _side(server: ServerState, history: "History", run: SavedRun, name: str, anchor: str) -> Side | None:
-    """A case in one run; None if it is not in that run."""
+def _stored(history: "History", run: SavedRun, name: str) -> CaseResult | None:
+    """A case as it was saved; None if it is not in that run."""
     try:
-        result = history.case(run.id, name).result
+        return history.case(run.id, name).result
     except NotInHistoryError:
         return None
-    view = case_view(result, server.glossary, anchor, with_text=run.with_text)
+
+
+def _side(server: ServerState, result: CaseResult, anchor: str) -> Side:
+    view = case_view(result, server.glossary, anchor, with_text=result.has_texts)
     kind = kind_of(result)
-    if not run.with_text:
+    if not result.has_texts:
         return Side(kind, KINDS[kind], view.strips + view.check_list, "")
     return Side(kind, KINDS[kind], view.strips + view.check_list + view.conversation, view.content_warning)
 

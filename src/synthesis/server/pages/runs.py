@@ -77,8 +77,10 @@ def _listed(history: "History", kind: str, wanted: dict[str, str]) -> dict[str, 
 
 
 def _trend(history: "History", kind: str, name: str, tag: str | None) -> dict[str, Any]:
-    """Figures over time of runs of one name: runs of different inputs cannot be compared."""
-    points = history.trend(kind, name=name, tag=tag)
+    """Figures over time of runs of one name, in the profile of the last: others cannot be compared with it."""
+    found = history.trend(kind, name=name, tag=tag)
+    profile = found[-1].profile
+    points = [point for point in found if point.profile == profile]
     where = "/runs" if kind == CHECKS else "/judged"
 
     def line(title: str, field: str, unit: str = "", lowest: float | None = None) -> tuple[str, Markup, str]:
@@ -95,7 +97,9 @@ def _trend(history: "History", kind: str, name: str, tag: str | None) -> dict[st
                  line(f"Mean {_completeness(history, name, tag)}", "completeness")]  # fmt: skip
     else:
         lines = [line("Unexpected failures", "failures", lowest=0), line("Label accuracy", "label_accuracy", " %")]
-    return {"name": name, "lines": [one for one in lines if one[1]], "runs": len(points)}
+    rulers = {(point.rules_hash, point.tool_version) for point in points}
+    drawn = [one for one in lines if one[1]]
+    return {"name": name, "profile": profile, "lines": drawn, "runs": len(points), "rulers": len(rulers)}
 
 
 def _completeness(history: "History", name: str, tag: str | None) -> str:
