@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from synthesis.cases.jsonl import to_case
+from synthesis.cases.logs.facts import with_facts
 from synthesis.cases.logs.options import LogOptions
 from synthesis.cases.messages import ROLES, is_unicode, text_of
 from synthesis.errors import Problem, did_you_mean, shorten
@@ -46,6 +47,7 @@ class Converter:
             found = self._validated({"id": made if self._options.any_id else name, **self._fields(row)}, row)
         except _UnusableError as reason:
             return Problem(row.line, "unusable row", str(reason), name)
+        found = with_facts(found, row.fields, self._options)
         return msgspec.structs.replace(found, id=name) if self._options.any_id else found
 
     def _id(self, row: LogRow) -> str:

@@ -12,6 +12,7 @@ FIELDS = ("assistant", "checks", "expected", "id", "lang", "messages", "notes", 
 
 # Only where the map names it: many logs call a list of messages so.
 CONVERSATION = "conversation"
+TIME = "time"  # no field of a case: when it was said, for figures over time
 
 
 class LogOptions(msgspec.Struct, frozen=True):
@@ -22,6 +23,7 @@ class LogOptions(msgspec.Struct, frozen=True):
     columns: dict[str, str] = {}
     any_id: bool = False  # ids as the rows have them: of any shape, and repeated if the rows repeat them
     most_line: int = MOST_LINE  # bytes of a row, in whatever format
+    facts: tuple[str, ...] = ()  # columns that a case keeps, for figures by them
 
 
 def parse_map(text: str) -> dict[str, str]:
@@ -31,8 +33,8 @@ def parse_map(text: str) -> dict[str, str]:
         field, equals, name = (part.strip() for part in pair.partition("="))
         if not (field and equals and name):
             raise OptionError(f"--map cannot read '{pair}'", hint="Write it as --map user=prompt,assistant=completion.")
-        if field not in (*FIELDS, CONVERSATION):
-            hint = did_you_mean(field, (*FIELDS, CONVERSATION))
+        if field not in (*FIELDS, CONVERSATION, TIME):
+            hint = did_you_mean(field, (*FIELDS, CONVERSATION, TIME))
             raise OptionError(f"--map: a case has no field '{field}'", hint=hint)
         if field in columns:
             raise OptionError(f"--map names '{field}' twice", hint="Name each field once.")

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from synthesis.cases.blocks import CHUNK
 from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.options import LogOptions
+from synthesis.cases.logs.options import TIME, LogOptions
 from synthesis.cases.messages import is_unicode
 from synthesis.errors import InputError, OptionError, Place, Problem, did_you_mean
 
@@ -127,7 +127,8 @@ def _header(reader: Any, path: Path) -> list[str]:
 def require_columns(header: list[str], options: LogOptions, path: Path | str) -> None:
     """A table without the columns that were named could only give errors, so it is refused as a whole."""
     columns = options.columns
-    wanted = [*columns.values()]
+    wanted = [name for field, name in columns.items() if field != TIME or "messages" not in header]
+    wanted += options.facts
     if not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
         wanted += [side for side in ("user", "assistant") if side not in columns]
     for name in wanted:
