@@ -130,7 +130,7 @@ def _made(options: dict[str, Any]) -> "Audit":
         with open_history(history_place(options["history"], find_settings(Path.cwd()).values)) as history:
             if not history.run(options["run_id"]).with_text:  # then what is behind a pass was not kept
                 raise OptionError(
-                    f"the run {options['run_id']} was saved without texts, so it does not hold which cues were answered",
+                    f"the run {options['run_id']} was saved without texts, so it does not say which cues were answered",
                     hint="Save it with --save-text, or audit the logs or the report.",
                 )
             return audit_saved(history.report(options["run_id"]), asked)
