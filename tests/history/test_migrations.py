@@ -15,6 +15,7 @@ from synthesis.errors import HistoryError
 from synthesis.history import open_history
 from synthesis.history.database import Database, open_database
 from synthesis.history.schema import STEPS, lock, metadata, migrate, take
+from synthesis.labels.model import Person
 
 SUMMARY = (
     '{"cases":1,"passed":0,"failed":1,"errors":0,"not_applicable":0,"strict_passed":0,"strict_failed":1,'
@@ -84,6 +85,7 @@ def test_what_is_new_works_in_a_history_of_every_earlier_version(
         run_id = history.add_report(stored())
         assert history.tag(run_id, add=["new"]).tags == ("new",)
         history.add_judged(judge_offline(tmp_path))
+        history.labels(run_id).store(0, "agency_language", Person("Ana", True), "yes")
         assert history.runs(limit=1, tag="new")[0].id == run_id
         assert history.delete(run_id) == 1
 

@@ -13,7 +13,8 @@ from synthesis.errors import shorten
 from synthesis.report.plain import count
 
 if TYPE_CHECKING:
-    from synthesis.judge.panel_model import Agreement, Panel, PanelJudge, PanelSample
+    from synthesis.judge.agreement import Agreement
+    from synthesis.judge.panel_model import Panel, PanelJudge, PanelSample
     from synthesis.report.judged.run import Rate
 
 SHOWN = 10  # samples on which the judges differ most; panel.json has all

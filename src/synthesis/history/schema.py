@@ -96,6 +96,16 @@ samples = _of_a_run(
     Column("words", _text),
     Column("record", _text),
 )
+labels = _of_a_run(
+    "labels",
+    Column("position", _number, primary_key=True),
+    Column("question", _text, primary_key=True),
+    Column("person", _text, primary_key=True),
+    Column("verified", Boolean(), primary_key=True),
+    Column("answer", _text),
+    Column("first_answer", _text),
+    Column("given", _text),
+)
 tags = _of_a_run("tags", Column("tag", _text, primary_key=True))
 versions = Table("synthesis_schema_version", metadata, Column("version", _number, primary_key=True))
 
@@ -134,7 +144,13 @@ FINDING_IN_LARGE_HISTORIES = (
     "CREATE INDEX synthesis_outcomes_by_check ON synthesis_outcomes (run_id, check_name, outcome, position)",
     "CREATE INDEX synthesis_findings_by_rule ON synthesis_findings (run_id, rule, position)",
 )
-STEPS = (RUNS_OF_THE_CHECKS, JUDGED_RUNS, TAGS, FINDING_IN_LARGE_HISTORIES)
+LABELS = (
+    f"""CREATE TABLE synthesis_labels (
+        {_OWNER}, position BIGINT NOT NULL, question TEXT NOT NULL, person TEXT NOT NULL, verified BOOLEAN NOT NULL,
+        answer TEXT NOT NULL, first_answer TEXT NOT NULL, given TEXT NOT NULL,
+        PRIMARY KEY (run_id, position, question, person, verified))""",
+)
+STEPS = (RUNS_OF_THE_CHECKS, JUDGED_RUNS, TAGS, FINDING_IN_LARGE_HISTORIES, LABELS)
 
 
 def migrate(database: "Database", to: int = len(STEPS)) -> None:

@@ -13,6 +13,7 @@ from synthesis.errors import InputError, Place
 from synthesis.history import exporting, reading, saving
 from synthesis.history.database import Database, keep_private, open_database
 from synthesis.history.judged import document_entry, folder_entry
+from synthesis.history.labelling import RunLabels
 from synthesis.history.model import CHECKS, JUDGE, Page, SavedCase, SavedRun, SavedSample, TrendPoint
 from synthesis.history.provenance import Provenance, moment
 from synthesis.history.rows import NewRun, run_of_report
@@ -162,6 +163,10 @@ class History:
         found = self.run(run_id).id
         saving.change_tags(self._database, found, add, remove)
         return self.run(found)
+
+    def labels(self, run_id: str) -> RunLabels:
+        """The labels that people gave the cases or samples of a run."""
+        return RunLabels(self._database, self.run(run_id))
 
     def delete(self, *run_ids: str) -> int:
         """Delete runs with everything that belongs to them; returns how many there were."""

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from synthesis.errors import InputError, OptionError, RunFolderError
+from synthesis.judge.agreement import agreement_of
 from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.journal.lines import Identity
-from synthesis.judge.panel_model import Agreement, LeftOut, Panel, PanelAxis, PanelJudge, PanelRun, PanelSample
+from synthesis.judge.panel_model import LeftOut, Panel, PanelAxis, PanelJudge, PanelRun, PanelSample
 from synthesis.judge.records import SCORES
 from synthesis.judge.results import judged_run
-from synthesis.judge.statistics import alpha_of_counts, bootstrap_interval, mean_of_counts, rate
+from synthesis.judge.statistics import mean_of_counts, rate
 from synthesis.report.judged.run import NOT_VALIDATED, JudgedSample, Rate, axis_title
 from synthesis.report.plain import count
 
 FORMAT = 1
-FEWEST_FOR_INTERVAL = 6  # so few samples have so few resamples that the interval would look surer than it is
 
 
 def lower_median(scores: Sequence[int]) -> int:
@@ -148,17 +148,8 @@ def _axis(name: str, pass_at: int, samples: Sequence[PanelSample]) -> PanelAxis:
         pass_at=pass_at,
         mean_of_medians=sum(medians.elements()) / len(samples),
         medians={f"score{score}": medians[score] for score in SCORES},
-        agreement=_agreement(units),
+        agreement=agreement_of(units),
     )
-
-
-def _agreement(units: Sequence[tuple[int, ...]]) -> Agreement:
-    alpha = alpha_of_counts(Counter(units))
-    if alpha is None:
-        return Agreement(None, None, "all judges gave the same score throughout, which cannot be told from chance")
-    if len(units) < FEWEST_FOR_INTERVAL:
-        return Agreement(alpha, None, f"no interval for fewer than {FEWEST_FOR_INTERVAL} samples")
-    return Agreement(alpha, bootstrap_interval(units, alpha_of_counts))
 
 
 def _rate(samples: Sequence[PanelSample], holds: Callable[[PanelSample], bool]) -> Rate:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from synthesis.judge.agreement import Agreement
 from synthesis.judge.journal.lines import Identity
 from synthesis.report.judged.run import JudgedRun, JudgedSample, Rate
 
@@ -21,14 +22,6 @@ class PanelRun(msgspec.Struct, frozen=True):
     def verdicts(self) -> dict[str, JudgedSample]:
         """Those on the present texts: a stale verdict is about another answer than the other judges saw."""
         return {sample.query_log_id: sample for sample in self.judged.last.records if not sample.stale}
-
-
-class Agreement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Krippendorff's alpha for ordinal scores with its 95 % interval; `reason` says why one is missing."""
-
-    alpha: float | None
-    interval: list[float] | None
-    reason: str = ""
 
 
 class PanelAxis(msgspec.Struct, frozen=True, rename="camel"):

@@ -16,14 +16,17 @@ over all rows is estimated by `estimates.weighted_rate` from the rows that peopl
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappush, heappushpop
-from typing import Generic, NamedTuple, TypeVar
+from typing import Annotated, Generic, NamedTuple, TypeVar
+
+import msgspec
 
 from synthesis.errors import OptionError
 
 Item = TypeVar("Item")
 DEFAULT_SEED = 0
+FIELD = "sampling"  # of a report's header, and of a run's conditions
 
 
 class SampledRow(NamedTuple, Generic[Item]):
@@ -119,3 +122,42 @@ def _most_wanting(names: Sequence[str], drawn: Mapping[str, int], weights: Mappi
 
 def _lot(seed: int, key: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}:{key}".encode()).digest()[:16])
+
+
+class RowSampling(msgspec.Struct, frozen=True):
+    """How a case of a saved run came into it."""
+
+    stratum: str
+    probability: Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+
+class RunSampling(msgspec.Struct, frozen=True):
+    """How the cases of a run were drawn, in the order of its cases: the field `sampling` of its conditions.
+
+    A report whose header has this field is saved with it (`header["sampling"] = msgspec.to_builtins(...)`), also by an
+    export and back. The page of labels then estimates recall, and asks in an order that favours no verdict.
+    """
+
+    seed: int
+    rows: tuple[RowSampling, ...]
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[SampledRow[Item]], seed: int) -> "RunSampling":
+        return cls(seed, tuple(RowSampling(row.stratum, row.probability) for row in rows))
+
+    @classmethod
+    def of_conditions(cls, conditions: Mapping[str, object]) -> "RunSampling | None":
+        """What a run's conditions say; None for a run that was not drawn, or whose field cannot be read."""
+        try:
+            return msgspec.convert(conditions[FIELD], cls) if FIELD in conditions else None
+        except msgspec.ValidationError:
+            return None
+
+    def order(self) -> list[int]:
+        """The positions with the strata in turn, each in the order of its draw: whoever stops early has a sample."""
+        ranks: dict[str, int] = defaultdict(int)
+        keyed = []
+        for position, row in enumerate(self.rows):
+            keyed.append((ranks[row.stratum], row.stratum, position))
+            ranks[row.stratum] += 1
+        return [position for _, _, position in sorted(keyed)]
