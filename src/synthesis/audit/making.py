@@ -59,12 +59,18 @@ def audit(
     """Read logs or stored results, and make the document."""
     paths = [file for path in paths for file in _expanded(path)]
     kind = kind_of_all(paths)
+    require_texts(kind, options)
     if kind == LOG:
         audited = audit_files(_spec(paths, how, where or Where()), options, progress)
     else:
         audited = audit_stored(paths, kind, how.map, options)
     told = {"input": {"files": list(_files(paths))}, "options": msgspec.to_builtins(how)}
     return Audit(document_of(audited, options, told, sampled), audited)
+
+
+def require_texts(kind: str, options: AuditOptions) -> None:
+    if options.sample is not None and kind == TABLE:
+        raise OptionError("a table of verdicts holds no texts to label", hint="Draw the sample from the logs.")
 
 
 def audit_saved(report: StoredReport, options: AuditOptions) -> Audit:

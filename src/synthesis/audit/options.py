@@ -21,6 +21,11 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
     sample: int | None = None
     seed: int = 0
 
+    @property
+    def keeps_text(self) -> bool:
+        """Whether words leave the workers: for excerpts, and for a sample that people are to read."""
+        return self.with_excerpts or self.sample is not None
+
     def __post_init__(self) -> None:
         for pattern in self.notices:
             try:

@@ -66,7 +66,7 @@ class AuditWorker:
     """Counts the cases of a block; words end here, unless redacted excerpts were asked for."""
 
     def __init__(self, plan: RunPlan, options: AuditOptions, rules: RuleSet | None = None) -> None:
-        spec = msgspec.structs.replace(plan.spec, keep_text=options.with_excerpts)
+        spec = msgspec.structs.replace(plan.spec, keep_text=options.keeps_text)
         self._spec = spec
         self._options = options
         self._evaluator = msgspec.structs.replace(plan, spec=spec).evaluator(rules)

@@ -47,7 +47,7 @@ class AuditTally(Tally):
         self.shown: list[Located] = []
         self.period: tuple[float, float] | None = None
         self.notices = NoticeCounts()
-        self.sample = StratifiedSample[Located](options.sample, seed=options.seed) if options.sample else None
+        self.sample = StratifiedSample[CaseResult](options.sample, seed=options.seed) if options.sample else None
         self._notice_reader = NoticeReader(options.notices)
         self._values: dict[str, set[str]] = {column: set() for column in options.by}
         self._taken: Counter[str] = Counter()
@@ -167,7 +167,7 @@ class AuditTally(Tally):
         if seen.failed:
             self._show(located)
         if self.sample is not None and not seen.is_error:
-            self.sample.add(f"{located.file}:{located.row}", stratum_of(seen), located)
+            self.sample.add(f"{located.file}:{located.row}", stratum_of(seen), result)
 
 
 def stratum_of(seen: Seen) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from synthesis.audit.drawing import html, markdown
-from synthesis.report.files import replaced
+from synthesis.model.report import Report
+from synthesis.report.files import replaced, write_report
 
-JSON, HTML, MARKDOWN = "audit.json", "audit.html", "audit.md"
+JSON, HTML, MARKDOWN, SAMPLE = "audit.json", "audit.html", "audit.md", "sample.json"
 
 
-def write_audit(document: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Write the three; each is put in its place when it is whole."""
+def write_audit(document: Mapping[str, Any], folder: Path, sample: Report | None = None) -> list[Path]:
+    """Write the three, and the sample beside them; each is put in its place when it is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
         JSON: msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n",
@@ -23,4 +24,6 @@ def write_audit(document: Mapping[str, Any], folder: Path) -> list[Path]:
     for name, text in texts.items():
         with replaced(folder / name) as file:
             file.write(text.encode())
-    return [folder / name for name in texts]
+    if sample is not None:
+        write_report(sample, folder / SAMPLE)
+    return [folder / name for name in (*texts, *([SAMPLE] if sample else ()))]

@@ -56,7 +56,7 @@ def audit() -> None:
     help="Words of your own notice that one talks to a machine, beside the bundled ones; repeatable.",
 )
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Also draw N conversations for labelling.")
-@click.option("--labels", metavar="FILE", help="The drawn sample with labels: rates then come from these, too.")
+@click.option("--labels", metavar="ID", help="The saved run of a drawn sample: rates then come from its labels, too.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="For the sample and for intervals.")
 @click.option("--all-cells", is_flag=True, help="Show cells of fewer than five as well.")
 @click.option("--with-ids", is_flag=True, help="Name cases by their ids as well.")
@@ -74,10 +74,11 @@ def make(**options: Any) -> int:
 
     Exit codes: 0 written, 1 could not run, 3 written, but a row could not be read, 130 interrupted.
     """
+    from synthesis.audit.own_sample import sample_report
     from synthesis.audit.writing import write_audit
 
     made = _made(options)
-    written = write_audit(made.document, Path(options["out"]))
+    written = write_audit(made.document, Path(options["out"]), sample_report(made.audited))
     if not options["quiet"]:
         _tell(made.document, [str(path) for path in written])
     return exits.INCOMPLETE if made.document["read"]["errors"] else exits.OK
@@ -137,7 +138,20 @@ def _made(options: dict[str, Any]) -> "Audit":
     from synthesis.cli.terminal import progress_bar
 
     with progress_bar(enabled=not options["quiet"]) as progress:
-        return audit([Path(log) for log in options["logs"]], _how(options), asked, _where(options), progress)
+        logs = [Path(log) for log in options["logs"]]
+        return audit(logs, _how(options), asked, _where(options), progress, _own_labels(options))
+
+
+def _own_labels(options: dict[str, Any]) -> dict[str, Any] | None:
+    """What people said about the sample that an earlier audit drew."""
+    if options["labels"] is None:
+        return None
+    from synthesis.audit.own_sample import own_labels
+    from synthesis.history import open_history
+    from synthesis.settings import find_settings
+
+    with open_history(history_place(options["history"], find_settings(Path.cwd()).values)) as history:
+        return own_labels(history, options["labels"])
 
 
 def _audit_options(options: dict[str, Any]) -> "AuditOptions":

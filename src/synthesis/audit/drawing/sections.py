@@ -185,11 +185,9 @@ def _sample(sample: Mapping[str, Any]) -> Iterator[str | Table]:
 
 def _own_labels(labels: Mapping[str, Any]) -> Iterator[str | Table]:
     yield labels["sentence"]
-    rows = tuple(
-        (each["check"], each["rate"], each["precision"], each["recall"], str(each["labels"]))
-        for each in labels["checks"]
-    )
-    yield Table(("check", "rate over all", "precision", "recall", "labels"), rows, frozenset({4}))
+    keys = ("check", "labels", "agreement", "rate", "precision", "recall")
+    rows = tuple(tuple(str(each[key]) for key in keys) for each in labels["checks"])
+    yield Table(keys, rows, frozenset({1}))
 
 
 def _cases(document: Document) -> Iterator[str | Table]:
