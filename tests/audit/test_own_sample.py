@@ -37,7 +37,7 @@ def test_a_labelled_sample(tmp_path: Path) -> None:
     assert found["sentence"].startswith("160 labels by 2 people, on 80 conversations")
     (figures,) = found["checks"]
     assert figures["labels"] == 80
-    assert figures["rate"].startswith("5.")  # 5 of 86 are truly pressed
+    assert figures["rate"].startswith("6.0 % (5.6 %")  # 5 of 86 are truly pressed
     assert figures["precision"].startswith("100.0 %")
     assert figures["recall"].startswith("unknown: nobody has found a positive among the unflagged; at most")
     assert figures["agreement"] == "alpha 1.00"

@@ -42,9 +42,13 @@ def _table(table: Table) -> str:
 def _row(table: Table, row: tuple[str, ...]) -> str:
     # The column's name beside each cell: on a phone a row is shown as a list.
     return "".join(
-        f"<td{_right(table, place)} data-name={chr(34)}{shown(name)}{chr(34)}>{shown(cell)}</td>"
+        f"<td{_right(table, place)} data-name={chr(34)}{shown(name)}{chr(34)}>{_cell(cell)}</td>"
         for place, (name, cell) in enumerate(zip(table.head, row, strict=True))
     )
+
+
+def _cell(text: str) -> str:
+    return shown(text).replace(" %", "&nbsp;%")  # a rate and its sign stay on one line
 
 
 def _right(table: Table, place: int) -> str:
