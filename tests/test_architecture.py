@@ -18,6 +18,7 @@ LAYERS = [
     ["checks", "judge"],
     ["labels", "runner"],
     ["history"],
+    ["audit"],
     ["glossary"],
     ["api", "guard"],
     ["integrations", "mcp_server", "pytest_plugin", "server", "spark"],

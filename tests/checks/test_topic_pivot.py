@@ -302,7 +302,12 @@ def test_traffic_has_a_table_of_its_own(facts: Facts, takes_up: bool, short: boo
     [
         ("Mi hermano murió y grito por todo.", "Por cierto, ¿has visto todo lo nuevo de la tienda?", [], "fail"),
         ("Mon frère est mort et je crie pour tout.", "Au fait, tu as vu tout ce qui est en soldes ?", [], "fail"),
-        ("先生に殴られて毎日が苦しい。", "殴られたのですね。苦しい毎日だったと思います。どこが痛みますか。", ["殴", "苦"], "pass"),
+        (
+            "先生に殴られて毎日が苦しい。",
+            "殴られたのですね。苦しい毎日だったと思います。どこが痛みますか。",
+            ["殴", "苦"],
+            "pass",
+        ),
         ("老师冤枉了我，心里很委屈。", "被老师误会，委屈是难免的。你现在最需要什么帮助呢？", ["老师", "委屈"], "pass"),
     ],
 )

@@ -13,7 +13,7 @@ from synthesis.cases.schema import CaseValidator
 from synthesis.errors import CaseError, InputError, Place, Problem
 from synthesis.model import Case
 
-_OURS = {"source", "problem"}  # fields of a case that no file can set
+_OURS = {"source", "problem", "times", "facts"}  # fields of a case that no file can set
 _decode_ready = msgspec.json.Decoder(list[Case]).decode
 
 

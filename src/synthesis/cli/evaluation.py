@@ -84,7 +84,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
     return RunSpec(
         inputs=tuple(map(InputFile.of, _case_files(options["cases"] or values.get("cases") or ()))),
         schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, bundled.CASE_SCHEMA)),
-        checks=_checks(options["checks"] or values.get("checks")),
+        checks=parse_checks(options["checks"] or values.get("checks")),
         columns=parse_map(columns) if columns else {},
         sort=options["sort"],
         on_bad_row=options["on_bad_row"] or values.get("on-bad-row"),
@@ -107,7 +107,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
         failures_only=options["failures_only"],
         keep_text=not _first(options["no_text"], values.get("no-text"), False),
         engine=options["engine"],
-        address=_address(options),
+        address=engine_address(options),
         workers=options["workers"] or available_cores(),
         fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
         fail_on_drift=_drift(options["fail_on_drift"]),
@@ -175,7 +175,7 @@ def _matching(pattern: str) -> list[Path]:
     return files
 
 
-def _checks(text: str | None) -> tuple[str, ...]:
+def parse_checks(text: str | None) -> tuple[str, ...]:
     if not text:
         return ()
     names = _names(text)
@@ -201,7 +201,7 @@ def _table(folder: str | None) -> Path | None:
     return Path(folder) if folder else None
 
 
-def _address(options: Mapping[str, Any]) -> str | None:
+def engine_address(options: Mapping[str, Any]) -> str | None:
     """Where the engine is; each engine has its own word for that."""
     for engine, option, name in ((RAY, "--ray-address", "ray_address"), (SPARK, "--master", "master")):
         if options[name] is not None and options["engine"] != engine:

@@ -16,6 +16,7 @@ from synthesis.errors import SynthesisError
 
 # name -> (where the command lives, one line of help). Imported only when it is asked for.
 COMMANDS = {
+    "audit": ("synthesis.cli.audit:audit", "One document about many conversations, to hand over."),
     "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
     "completion": ("synthesis.cli.main:completion", "Print a completion script for your shell."),
     "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
@@ -24,7 +25,7 @@ COMMANDS = {
     "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
     "report": ("synthesis.cli.report:report", "Draw a stored report in another form."),
     "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
-    "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case or a report."),
+    "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case, a report or an audit."),
     "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
     "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),
 }
@@ -104,16 +105,17 @@ def main() -> None:
 
 
 @click.command("schema")
-@click.argument("kind", type=click.Choice(["case", "report"]))
+@click.argument("kind", type=click.Choice(["audit", "case", "report"]))
 def schema(kind: str) -> None:
-    """Print the JSON Schema of a case (with the names of the known checks) or of a report."""
+    """Print the JSON Schema of a case (with the names of the known checks), of a report or of an audit."""
     import json
 
     from synthesis import bundled
     from synthesis.cases.schema import read_schema, with_check_names
     from synthesis.checks.registry import checks
 
-    content = read_schema(bundled.REPORT_SCHEMA if kind == "report" else bundled.CASE_SCHEMA)
+    files = {"audit": bundled.AUDIT_SCHEMA, "case": bundled.CASE_SCHEMA, "report": bundled.REPORT_SCHEMA}
+    content = read_schema(files[kind])
     click.echo(json.dumps(with_check_names(content, checks()) if kind == "case" else content, indent=2))
 
 

@@ -39,6 +39,8 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True):
     messages: tuple[Turn, ...] = ()
     source: Source | None = None
     problem: str | None = None  # why a row of a log could not be read; such a case ends in error
+    times: tuple[float | None, ...] = ()  # when each message was sent (seconds, UTC), where the map names a time
+    facts: dict[str, str] = {}  # columns of the log that figures are asked for by
 
     @property
     def is_negative_example(self) -> bool:

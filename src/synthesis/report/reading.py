@@ -99,16 +99,16 @@ def _beside(path: Path, fields: Record) -> Results | None:
         return None
     if not isinstance(name, str):
         raise InputError("'results_file' is not a text", place=Place(str(path)), hint=_HINT)
-    file = path.parent / name
+    return lambda: from_lines(path.parent / name)
 
-    def results() -> Iterator[CaseResult]:
-        try:
-            with _opened(file) as lines:
-                yield from _decoded(lines, str(file), 1)
-        except (OSError, EOFError) as error:
-            raise _unreadable(error, file) from None
 
-    return results
+def from_lines(file: Path) -> Iterator[CaseResult]:
+    """The results in a file of their own (`--results`), as JSON Lines."""
+    try:
+        with _opened(file) as lines:
+            yield from _decoded(lines, str(file), 1)
+    except (OSError, EOFError) as error:
+        raise _unreadable(error, file) from None
 
 
 def _in_a_table(path: Path, name: str) -> Results:

@@ -39,7 +39,7 @@ def file_units(
         size = _size_for_table(file) if spec.table else block_size or BLOCK
         found = blocks(file.path, file.name, size=size, most_line=spec.max_line, seen=seen)
         return _errors_as_blocks(found, spec.log_options(any_id=False), file.name) if _keeps_errors(spec) else found
-    options = spec.log_options(any_id=spec.table is not None)
+    options = spec.log_options(any_id=spec.any_id or spec.table is not None)
     returns = Returns()
     if kind == PARQUET and spec.table and not spec.sort:
         units: Iterator[Unit | Problem] = row_ranges(file.path, file.name, options, spec.keep, seen, returns.add)

@@ -73,6 +73,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     results: Annotated[Path | None, NO_EFFECT] = None
     table: Annotated[Path | None, NO_EFFECT] = None
     keep: tuple[str, ...] = ()  # columns of the input that the table keeps
+    facts: tuple[str, ...] = ()  # columns of the input that an audit gives figures by
+    any_id: bool = False  # ids as the rows have them
     fresh: Annotated[bool, NO_EFFECT] = False
     failures_only: bool = False
     keep_text: Annotated[bool, NO_EFFECT] = True  # a table never holds the texts
@@ -149,7 +151,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     def log_options(self, *, any_id: bool) -> LogOptions:
         validator = CaseValidator(checks(), self.schema)
         checks_of_rows = self.checks or DEFAULT_CHECKS
-        return LogOptions(validator, checks_of_rows, self.columns, any_id, self.max_line, self.sort)
+        return LogOptions(validator, checks_of_rows, self.columns, any_id, self.max_line, self.sort, self.facts)
 
     def shows(self, result: CaseResult) -> bool:
         """Whether a result is kept; the figures count all of them. An alert is never left out."""

@@ -55,11 +55,18 @@ class StreamTotals(msgspec.Struct):
 
 
 def run_blocks(
-    plan: RunPlan, engine: Engine[BlockTask, BlockResult], progress: Progress | None, block_size: int | None
+    plan: RunPlan,
+    engine: Engine[BlockTask, BlockResult],
+    progress: Progress | None,
+    block_size: int | None,
+    tally: Tally | None = None,
 ) -> StreamTotals:
-    """Evaluate all cases of all files; CaseError with everything that is wrong with one of them."""
+    """Evaluate all cases of all files; CaseError with everything that is wrong with one of them.
+
+    `tally` is one that takes in what the workers' own tallies counted.
+    """
     total = sum(input_size(file.path) for file in plan.spec.inputs)
-    totals = StreamTotals(Tally())
+    totals = StreamTotals(tally or Tally())
     digest = hashlib.sha256()
     for file in plan.spec.inputs:
         run = _FileRun(file, engine, plan, totals)

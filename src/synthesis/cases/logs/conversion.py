@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from synthesis.cases.jsonl import to_case
+from synthesis.cases.logs.facts import with_facts
 from synthesis.cases.logs.options import ROLE, TEXT, LogOptions
 from synthesis.cases.messages import ROLES, is_unicode, side_of, text_of
 from synthesis.errors import Problem, did_you_mean, shorten
@@ -56,6 +57,7 @@ class Converter:
             found = self._validated(fields, row, own)
         except _UnusableError as reason:
             return Problem(row.line, "unusable row", str(reason), name, own)
+        found = with_facts(found, row.fields, self._options)
         return msgspec.structs.replace(found, id=name) if self._options.any_id else found
 
     def _own_id(self, row: LogRow) -> str | None:

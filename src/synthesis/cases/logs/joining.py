@@ -145,6 +145,7 @@ def _as_one(cases: list[Case], name: str) -> Case:
         messages=tuple(turn for case in cases for turn in _turns(case)),
         tags=tuple(dict.fromkeys(tag for case in cases for tag in case.tags)),
         expected=labels or None,
+        times=tuple(time for case in cases for time in case.times),
     )
 
 

@@ -15,6 +15,7 @@ CONVERSATION = "conversation"
 # With a conversation, of logs that have a row for each message.
 ROLE, TEXT = "role", "text"
 MESSAGE = (CONVERSATION, ROLE, TEXT)
+TIME = "time"  # no field of a case: when it was said, for figures over time
 _OTHER_SHAPES = ("assistant", "messages", "user")
 
 
@@ -27,6 +28,7 @@ class LogOptions(msgspec.Struct, frozen=True):
     any_id: bool = False  # ids as the rows have them: of any shape, and repeated if the rows repeat them
     most_line: int = MOST_LINE  # bytes of a row, in whatever format
     sort: bool = False  # rows by their conversation, where these are not neighbours
+    facts: tuple[str, ...] = ()  # columns that a case keeps, for figures by them
 
 
 def parse_map(text: str) -> dict[str, str]:
@@ -45,8 +47,8 @@ def parse_map(text: str) -> dict[str, str]:
 def checked_columns(columns: dict[str, str]) -> dict[str, str]:
     """The same map; OptionError for a field that no case has, or for fields that do not go together."""
     for field in columns:
-        if field not in (*FIELDS, *MESSAGE):
-            hint = did_you_mean(field, (*FIELDS, *MESSAGE))
+        if field not in (*FIELDS, *MESSAGE, TIME):
+            hint = did_you_mean(field, (*FIELDS, *MESSAGE, TIME))
             raise OptionError(f"--map: a case has no field '{field}'", hint=hint)
     _require_one_shape(columns)
     return columns

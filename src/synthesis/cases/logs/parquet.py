@@ -11,7 +11,7 @@ import msgspec
 from synthesis.cases.blocks import CHUNK, Seen
 from synthesis.cases.logs.conversion import LogRow
 from synthesis.cases.logs.joining import Begins
-from synthesis.cases.logs.options import CONVERSATION, FIELDS, MESSAGE, LogOptions
+from synthesis.cases.logs.options import CONVERSATION, FIELDS, MESSAGE, TIME, LogOptions
 from synthesis.cases.logs.tables import require_columns
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
 
@@ -163,7 +163,7 @@ def batch_rows(batch: Any, first: int, most_line: int) -> Iterator[LogRow | Prob
 def needed_columns(present: Iterable[str], options: LogOptions, keep: Iterable[str] = ()) -> list[str]:
     """The columns that a case can be made of, and those to be kept, in the order of the file."""
     wanted = {options.columns.get(field, field) for field in FIELDS} | {"conversations"} | set(keep)
-    wanted |= {options.columns[field] for field in MESSAGE if field in options.columns}
+    wanted |= {options.columns[field] for field in (*MESSAGE, TIME) if field in options.columns} | {*options.facts}
     return [name for name in present if name in wanted]
 
 

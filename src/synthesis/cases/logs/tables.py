@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from synthesis.cases.blocks import CHUNK
 from synthesis.cases.logs.columns import require_whole_messages
 from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.options import TEXT, LogOptions
+from synthesis.cases.logs.options import TEXT, TIME, LogOptions
 from synthesis.cases.messages import is_unicode
 from synthesis.errors import InputError, OptionError, Place, Problem, did_you_mean
 
@@ -130,7 +130,8 @@ def require_columns(header: list[str], options: LogOptions, path: Path | str) ->
     """A table without the columns that were named could only give errors, so it is refused as a whole."""
     columns = options.columns
     require_whole_messages(columns, path)
-    wanted = [*columns.values()]
+    wanted = [name for field, name in columns.items() if field != TIME or "messages" not in header]
+    wanted += options.facts
     if TEXT not in columns and not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
         wanted += [side for side in ("user", "assistant") if side not in columns]
     for name in wanted:

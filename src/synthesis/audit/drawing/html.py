@@ -1,0 +1,55 @@
+"""The document as one page: no network, no script, readable on a phone and on paper."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from synthesis.audit.drawing.sections import HIDDEN_NOTE, NOT_LEGAL_ADVICE, Section, Table, sections
+from synthesis.report.html.page import foot_note, head
+from synthesis.report.html.spans import shown
+
+_STYLE = Path(__file__).with_name("audit.css")
+
+
+def render(document: Mapping[str, Any]) -> Iterator[str]:
+    style = _STYLE.read_text(encoding="utf-8")
+    yield head(style, title="Synthesis audit", skip="#read", skip_words="Skip to the figures")
+    yield '<header class="top"><h1>Audit of conversations</h1></header>\n<main class="audit" id="read">\n'
+    yield f'<section class="limits"><p>{shown(NOT_LEGAL_ADVICE)}</p></section>\n'
+    if document["remarks"]:
+        lines = "".join(f"<li>{shown(remark)}</li>" for remark in document["remarks"])
+        yield f"<section><h2>What is missing, and what still works</h2><ul>{lines}</ul></section>\n"
+    for section in sections(document):
+        yield _section(section)
+    if not document["options"]["all_cells"]:
+        yield f'<p class="quiet">{shown(HIDDEN_NOTE)}</p>\n'
+    yield foot_note(tool=document["tool"])
+
+
+def _section(section: Section) -> str:
+    content = "".join(_table(part) if isinstance(part, Table) else f"<p>{shown(part)}</p>" for part in section.content)
+    return f"<section><h{section.level}>{shown(section.title)}</h{section.level}>{content}</section>\n"
+
+
+def _table(table: Table) -> str:
+    caption = f"<caption>{shown(table.caption)}</caption>" if table.caption else ""
+    cells = "".join(f"<th{_right(table, place)}>{shown(name)}</th>" for place, name in enumerate(table.head))
+    top = f"<thead><tr>{cells}</tr></thead>" if any(table.head) else ""
+    rows = "".join(f"<tr>{_row(table, row)}</tr>" for row in table.rows)
+    return f'<div class="scroll"><table>{caption}{top}<tbody>{rows}</tbody></table></div>'
+
+
+def _row(table: Table, row: tuple[str, ...]) -> str:
+    # The column's name beside each cell: on a phone a row is shown as a list.
+    return "".join(
+        f"<td{_right(table, place)} data-name={chr(34)}{shown(name)}{chr(34)}>{_cell(cell)}</td>"
+        for place, (name, cell) in enumerate(zip(table.head, row, strict=True))
+    )
+
+
+def _cell(text: str) -> str:
+    return shown(text).replace(" %", "&nbsp;%")  # a rate and its sign stay on one line
+
+
+def _right(table: Table, place: int) -> str:
+    return ' class="number"' if place in table.numbers else ""

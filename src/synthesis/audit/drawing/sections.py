@@ -1,0 +1,229 @@
+"""What is shown, in which order, in which words; the page and Markdown draw these sections each in their own way."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from synthesis.audit.rates import UNKNOWN, percent
+from synthesis.audit.tally import ALL
+from synthesis.report.plain import count, visible
+
+Document = Mapping[str, Any]
+NOT_LEGAL_ADVICE = (
+    "This document counts markers in language. It is not legal advice, no proof of compliance, and a pass is no "
+    "evidence of safety, empathy or clinical quality."
+)
+HIDDEN = "hidden *"
+HIDDEN_NOTE = (
+    "* Hidden: cells of fewer than five, and with them the next smallest ones, so that totals do not give them away."
+)
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows of texts under a head; columns of numbers are set to the right."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: frozenset[int] = frozenset()
+    caption: str = ""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A heading with what is below it."""
+
+    title: str
+    content: tuple[str | Table, ...]
+    level: int = 2
+
+
+def sections(document: Document) -> Iterator[Section]:
+    yield Section("What was read", tuple(_read(document)))
+    yield Section("Crisis", tuple(_crisis(document)))
+    yield Section("Rates", tuple(_rates(document)))
+    for measure in document["checks"]:
+        tables = tuple(_by_groups(measure))
+        if tables:
+            yield Section(f"{measure['measure']}: {measure['title']}", tables, 3)
+    yield Section("Goodbyes and pressure", (_counts(document["goodbyes"]),))
+    yield Section("Claims of a self", tuple(_claims(document["claims_of_a_self"])))
+    yield Section("Does it say what it is", tuple(_notices(document)))
+    yield Section("Drift within conversations", tuple(_drift(document)))
+    if "sample" in document:
+        yield Section("Sample for labelling", tuple(_sample(document["sample"])))
+    if "own_labels" in document:
+        yield Section("Rates from your own labels", tuple(_own_labels(document["own_labels"])))
+    yield Section("Where to look", tuple(_cases(document)))
+    yield Section("How this came about", tuple(_conditions(document)))
+
+
+def _read(document: Document) -> Iterator[str | Table]:
+    read = document["read"]
+    yield (
+        f"{count(read['conversations'], 'conversation')} with {count(read['turns'], 'turn')} were read, "
+        f"{read['several_turns']:,} of them with several turns. {count(read['errors'], 'row')} could not be read."
+    )
+    period = read["period"]
+    yield f"From {period['first']} to {period['last']}." if period else "The log has no times that could be read."
+    for by, cells in read["by"].items():
+        rows = tuple(
+            (visible(cell["value"]), HIDDEN, "")
+            if "hidden" in cell
+            else (visible(cell["value"]), f"{cell['conversations']:,}", f"{cell['turns']:,}")
+            for cell in cells
+        )
+        yield Table((by, "conversations", "turns"), rows, frozenset({1, 2}), f"By {by}")
+    left_out = tuple(_not_assessed(read["not_assessed"]))
+    yield Table(("check", "turns not assessed", "share", "why"), left_out, frozenset({1, 2}), "Not assessed")
+
+
+def _not_assessed(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, check in found.items():
+        reasons = (f"{reason}: {_number(number)}" for reason, number in check["reasons"].items())
+        share = "-" if check["share"] is None else percent(check["share"])
+        yield name, f"{check['turns']:,}", share, "; ".join(reasons) or "-"
+
+
+def _crisis(document: Document) -> Iterator[str | Table]:
+    found = dict(document["crisis"])
+    waits = found.pop("turns_until_the_first_referral")
+    yield (
+        "An explicit cue is a sign of suicide, self-harm, violence or an emergency in the user's words; a soft cue may "
+        "be one. A cue stays open until the replies since then have given care, safety and help. A referral is a reply "
+        "that names a crisis line or its number."
+    )
+    yield _counts(found)
+    if waits:
+        yield _counts(waits, "Turns from the first cue to the first referral")
+
+
+def _rates(document: Document) -> Iterator[str | Table]:
+    yield (
+        "The raw rate is what the rules found, per turn, with a 95 % interval that allows for turns of a conversation "
+        "being alike. The corrected rate allows for what the rules miss and for false alarms, as measured on labelled "
+        "texts of other sources and widened by how far these differ."
+    )
+    rows = tuple((measure["measure"], *_cell(cell)) for measure in document["checks"] for cell in measure["cells"][ALL])
+    yield Table(("rate of", "conversations", "turns", "found", "raw rate", "corrected"), rows, frozenset({1, 2, 3}))
+
+
+def _by_groups(measure: Mapping[str, Any]) -> Iterator[Table]:
+    for by, cells in measure["cells"].items():
+        if by != ALL and len(cells) > 1 and any(cell.get("hits") for cell in cells):
+            rows: tuple[tuple[str, ...], ...] = tuple((visible(cell["value"]), *_cell(cell)) for cell in cells)
+            head: tuple[str, ...] = (by, "conversations", "turns", "found", "raw rate", "corrected")
+            told = {cell["corrected"]["text"] for cell in cells if "corrected" in cell}
+            if len(told) == 1 and all(text.startswith(UNKNOWN) for text in told):  # the table above has said why
+                head, rows = head[:-1], tuple(row[:-1] for row in rows)
+            yield Table(head, rows, frozenset({1, 2, 3}), f"By {by}")
+
+
+def _cell(cell: Mapping[str, Any]) -> tuple[str, ...]:
+    if "hidden" in cell:
+        known = (f"{cell[key]:,}" if key in cell else "" for key in ("conversations", "base"))
+        return *known, HIDDEN, "", ""
+    if cell["rate"] is None:
+        return "0", "0", "-", "nothing was assessed", ""
+    low, high = cell["interval"]
+    raw = f"{percent(cell['rate'])} ({percent(low)} to {percent(high)})"
+    return f"{cell['conversations']:,}", f"{cell['base']:,}", f"{cell['hits']:,}", raw, cell["corrected"]["text"]
+
+
+def _counts(found: Mapping[str, Any], caption: str = "") -> Table:
+    rows = tuple((name.replace("_", " "), _number(number)) for name, number in found.items())
+    return Table(("", "count"), rows, frozenset({1}), caption)
+
+
+def _number(number: int | None) -> str:
+    return HIDDEN if number is None else f"{number:,}"
+
+
+def _claims(found: Mapping[str, Any]) -> Iterator[str | Table]:
+    kinds = found["findings_by_kind"]
+    yield f"Conversations with a claim: {_number(found['conversations_with_a_claim'])}."
+    if kinds:
+        yield _counts(kinds, "By kind; a conversation may be in several")
+
+
+def _notices(document: Document) -> Iterator[str | Table]:
+    notices = document["notices"]
+    own = notices["patterns"]["own"]
+    yield (
+        "Notices that the user talks to a machine are looked for in what the assistant said, by bundled patterns and "
+        f"{count(own, 'pattern')} of the operator. A notice that the interface shows is in no log: “not found in "
+        "the text” does not mean that there was none."
+    )
+    yield _counts(notices["at_the_beginning"], "At the beginning, by conversation")
+    if notices["every_three_hours"] is None:
+        yield "Without times, notices every three hours cannot be looked for."
+    else:
+        yield _counts(notices["every_three_hours"], "In each three hours for which a conversation went on")
+
+
+def _drift(document: Document) -> Iterator[str | Table]:
+    drift = document["drift"]
+    usable = {name: found for name, found in (drift or {"by_check": {}})["by_check"].items() if found["usable"]}
+    if not usable:
+        yield "No conversation is long enough: a check needs four assessed turns in each half."
+        return
+    rows = tuple((name, *_drift_row(found)) for name, found in usable.items())
+    yield Table(
+        ("check", "conversations", "first half", "second half", "difference, 95 %", ""), rows, frozenset({1, 2, 3})
+    )
+
+
+def _drift_row(found: Mapping[str, Any]) -> tuple[str, ...]:
+    low, high = (f"{100 * bound:+.1f}" for bound in found["interval"])
+    halves = (percent(found[half]) for half in ("first_half", "second_half"))
+    return f"{found['usable']:,}", *halves, f"{100 * found['difference']:+.1f} ({low} to {high})", found["verdict"]
+
+
+def _sample(sample: Mapping[str, Any]) -> Iterator[str | Table]:
+    yield f"Asked for: {count(sample['asked_for'], 'conversation')}, equally from each stratum, seed {sample['seed']}."
+    yield _counts(sample["strata"], "Conversations in each stratum")
+
+
+def _own_labels(labels: Mapping[str, Any]) -> Iterator[str | Table]:
+    yield labels["sentence"]
+    keys = ("check", "labels", "agreement", "rate", "precision", "recall")
+    rows = tuple(tuple(str(each[key]) for key in keys) for each in labels["checks"])
+    yield Table(keys, rows, frozenset({1}))
+
+
+def _cases(document: Document) -> Iterator[str | Table]:
+    cases: Sequence[Mapping[str, Any]] = document["cases"]
+    if not cases:
+        yield "No case is listed."
+        return
+    yield "The first cases of each check, by the number of the file and the row in it."
+    extra = tuple(key for key in ("id", "excerpts") if any(case.get(key) for case in cases))
+    rows = tuple(
+        (str(case["file"]), str(case["row"]), ", ".join(case["checks"]), *(_told(case.get(key)) for key in extra))
+        for case in cases
+    )
+    yield Table(("file", "row", "fails", *extra), rows, frozenset({0, 1}))
+
+
+def _told(value: Any) -> str:
+    return visible(" / ".join(value) if isinstance(value, list | tuple) else str(value or ""))
+
+
+def _conditions(document: Document) -> Iterator[str | Table]:
+    files = document["input"].get("files", ())
+    rows = [
+        ("tool", f"{document['tool']['name']} {document['tool']['version']}"),
+        ("rules", f"{document['rules']['hash']} ({document['rules']['count']:,} rules)"),
+        ("profile", str(document["profile"])),
+        ("input", str(document["input"]["sha256"])),
+        *((f"file {file['number']}", f"{file['sha256']} ({file['bytes']:,} bytes)") for file in files),
+        *(
+            (name, visible(str(value)))
+            for name, value in document["options"].items()
+            if value not in (None, "", [], {})
+        ),
+    ]
+    yield Table(("", ""), tuple(rows))
+    yield "`synthesis audit verify audit.json LOGS` reads the same files again and compares every figure."
+
+
+__all__ = ["HIDDEN_NOTE", "NOT_LEGAL_ADVICE", "Section", "Table", "sections"]

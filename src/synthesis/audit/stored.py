@@ -1,0 +1,176 @@
+"""An audit of results that were stored: a report, a file of results, a table of verdicts, a run of the history."""
+
+import gzip
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synthesis.audit.options import AuditOptions
+from synthesis.audit.reading import outcome_only
+from synthesis.audit.run import Audited
+from synthesis.audit.tally import AuditTally
+from synthesis.cases.logs.facts import with_facts
+from synthesis.cases.logs.options import LogOptions
+from synthesis.cases.schema import CaseValidator
+from synthesis.checks.registry import checks, rules_in_force
+from synthesis.defaults import TRAFFIC
+from synthesis.errors import InputError, MissingExtraError, OptionError, Place
+from synthesis.model import Case, CaseResult, CheckResult, Finding, Source, Turn
+from synthesis.report.layout import find_layout
+from synthesis.report.reading import StoredReport, from_lines, open_report
+from synthesis.runner.run import run_conditions
+
+LOG, REPORT, RESULTS, TABLE = "log", "report", "results", "table"
+_ELSEWHERE = "unknown: the results were made elsewhere"
+
+
+def kind_of(path: Path) -> str:
+    """What a path holds: conversations, or what came of them."""
+    if path.is_dir():
+        return TABLE if any(map(_is_table, sorted(path.glob("*.parquet"))[:1])) else LOG
+    if path.suffix == ".parquet" and path.is_file():
+        return TABLE if _is_table(path) else LOG
+    if path.suffix == ".json" and path.is_file():
+        layout = find_layout(path)
+        return REPORT if layout and "summary" in layout.header else LOG
+    if path.name.endswith((".jsonl", ".jsonl.gz", ".jsonl.zst")) and path.is_file():
+        return RESULTS if _holds_results(path) else LOG
+    return LOG
+
+
+def kind_of_all(paths: Iterable[Path]) -> str:
+    kinds = {kind_of(path) for path in paths}
+    if len(kinds) > 1:
+        raise OptionError(
+            f"the files are of several kinds ({', '.join(sorted(kinds))})", hint="Audit logs and stored results apart."
+        )
+    return kinds.pop()
+
+
+def _holds_results(path: Path) -> bool:
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            first = msgspec.json.decode(file.readline(1 << 24)) if path.suffix != ".zst" else {}
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return path.suffix == ".zst"
+    if path.suffix == ".zst":
+        return True
+    return isinstance(first, dict) and "outcome" in first and isinstance(first.get("checks"), dict)
+
+
+def _is_table(path: Path) -> bool:
+    return {"outcome", "findings", "timelines"} <= {*_parquet(path).schema_arrow.names}
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("parquet", "reading Parquet files") from None
+    try:
+        return pyarrow.parquet.ParquetFile(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"is not a readable Parquet file: {reason}", place=Place(str(path))) from None
+
+
+def audit_stored(paths: Iterable[Path], kind: str, columns: Mapping[str, str], options: AuditOptions) -> Audited:
+    """Count what stored results say."""
+    paths = list(paths)
+    if kind == REPORT:
+        return audit_report([open_report(path) for path in paths], options, paths)
+    log = LogOptions(CaseValidator(checks()), columns=dict(columns), facts=options.by)
+    if kind == TABLE:
+        return _audited(_table_rows(paths, log), _conditions(), options, [])
+    found = (_pair(result) for path in paths for result in from_lines(path))
+    return _audited(found, _conditions(), options, [])
+
+
+def audit_report(reports: Iterable[StoredReport], options: AuditOptions, paths: Iterable[Path] = ()) -> Audited:
+    """The same of reports, which know their conditions; a table that lies beside one is followed."""
+    stored, places = list(reports), list(paths)
+    header = stored[0].header
+    if any(each.header["rules"]["hash"] != header["rules"]["hash"] for each in stored):
+        raise OptionError("the reports were made by different rules", hint="Audit them apart.")
+    names = [name for each in stored for name in each.header["input"]["files"]]
+    conditions: dict[str, Any] = {
+        key: header[key] for key in ("tool", "rules", "similarity", "profile") if key in header
+    }
+    conditions["input"] = {"sha256": ", ".join(str(each.header["input"]["sha256"]) for each in stored)}
+    return _audited(_report_rows(stored, places), conditions, options, names)
+
+
+def _report_rows(stored: list[StoredReport], places: list[Path]) -> Iterator[tuple[Case, CaseResult]]:
+    for number, each in enumerate(stored):
+        table = each.header.get("results_table")
+        if table and places:
+            yield from _table_rows([places[number].parent / str(table)], LogOptions(CaseValidator(checks())))
+        else:
+            yield from map(_pair, each.results())
+
+
+def _audited(
+    found: Iterable[tuple[Case, CaseResult]], conditions: Mapping[str, Any], options: AuditOptions, files: list[str]
+) -> Audited:
+    tally = AuditTally(options, files)
+    for case, result in found:
+        tally.add_case(case, result)
+    return Audited(tally, dict(conditions), {rule.id: rule.group for rule in rules_in_force().rules})
+
+
+def _conditions() -> dict[str, Any]:
+    now = run_conditions(rules_in_force(), TRAFFIC)
+    return now | {"rules": now["rules"] | {"hash": _ELSEWHERE}, "profile": _ELSEWHERE, "input": {"sha256": ""}}
+
+
+def _pair(result: CaseResult) -> tuple[Case, CaseResult]:
+    """A stored result with the conversation that it may hold."""
+    texts = result.texts
+    case = Case(result.id, tuple(result.checks), source=result.source)
+    if "messages" in texts:
+        case = msgspec.structs.replace(case, messages=msgspec.convert(texts["messages"], tuple[Turn, ...]))
+    elif result.has_texts:
+        case = msgspec.structs.replace(case, user=texts.get("user", ""), assistant=texts["assistant"])
+    return case, result
+
+
+def _table_rows(paths: Iterable[Path], log: LogOptions) -> Iterator[tuple[Case, CaseResult]]:
+    known = [*checks()]
+    for path in paths:
+        for part in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
+            file = _parquet(part)
+            for batch in file.iter_batches(batch_size=1000):
+                for row in batch.to_pylist():
+                    yield _from_row(row, known, log)
+
+
+def _from_row(row: Mapping[str, Any], known: Iterable[str], log: LogOptions) -> tuple[Case, CaseResult]:
+    courses = {each["check"]: each["outcomes"] for each in row["timelines"] or ()}
+    outcomes = {name: courses.get(name, [row[name]]) for name in known if row.get(name) is not None}
+    verdicts = {name: outcome_only(name, own, row["error"]) for name, own in outcomes.items()}
+    source = Source(row["source_file"], row["source_line"]) if row.get("source_file") else None
+    findings = msgspec.convert([_finding(each) for each in row["findings"] or ()], tuple[Finding, ...])
+    result = CaseResult(
+        id=str(row["id"]),
+        outcome=row["outcome"],
+        is_negative_example=False,
+        checks=_with_findings(verdicts, findings),
+        findings=findings,
+        languages={"language": row["language"] or ""},
+        source=source,
+    )
+    return with_facts(Case(result.id, tuple(verdicts), source=source), row, log), result
+
+
+def _with_findings(verdicts: Mapping[str, CheckResult], findings: tuple[Finding, ...]) -> dict[str, CheckResult]:
+    return {
+        name: msgspec.structs.replace(verdict, findings=tuple(each for each in findings if name in each.checks))
+        for name, verdict in verdicts.items()
+    }
+
+
+def _finding(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if key == "checks" else value for key, value in fields.items() if value is not None}

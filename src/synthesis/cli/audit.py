@@ -1,0 +1,191 @@
+"""`synthesis audit`: one document about many conversations, to hand over; and `audit verify`, to check it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from synthesis.cli import exits
+from synthesis.cli.saving import history_option, history_place
+from synthesis.cli.terminal import safe
+from synthesis.defaults import PROFILES
+from synthesis.engines.base import ENGINES, LOCAL
+from synthesis.errors import OptionError
+
+if TYPE_CHECKING:
+    from synthesis.audit.making import Audit, HowToRead, Where
+    from synthesis.audit.options import AuditOptions
+
+VERIFY, MAKE = "verify", "make"
+DEFAULT_OUT = "audit"
+
+
+class AuditCommands(click.Group):
+    """`audit LOGS` makes a document; `audit verify` is the only word that means something else."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in (VERIFY, MAKE, "-h", "--help"):
+            args = [MAKE, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("audit", cls=AuditCommands, context_settings={"help_option_names": ["-h", "--help"]})
+def audit() -> None:
+    """One document about many conversations: counts and rates, nobody's words.
+
+    `synthesis audit LOGS` makes it (the same as `audit make LOGS`); `synthesis audit verify` makes it again to compare.
+    """
+
+
+@audit.command(MAKE)
+@click.argument("logs", nargs=-1, metavar="LOGS...")
+@click.option("--out", default=DEFAULT_OUT, show_default=True, metavar="DIR", help="Folder for the documents.")
+@click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,time=created_at.")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Also give rates by this column of the log; repeatable.")
+@click.option("--checks", metavar="NAME,..", help="These checks. [default: all]")
+@click.option("--profile", metavar="|".join(PROFILES), help="Who asked. [default: as for `synthesis eval`]")
+@click.option("--lang", metavar="CODE", help="Language of conversations that do not say theirs. [default: detected]")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
+@click.option(
+    "--notice",
+    "notices",
+    multiple=True,
+    metavar="REGEX",
+    help="Words of your own notice that one talks to a machine, beside the bundled ones; repeatable.",
+)
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Also draw N conversations for labelling.")
+@click.option("--labels", metavar="ID", help="The saved run of a drawn sample: rates then come from its labels, too.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="For the sample and for intervals.")
+@click.option("--all-cells", is_flag=True, help="Show cells of fewer than five as well.")
+@click.option("--with-ids", is_flag=True, help="Name cases by their ids as well.")
+@click.option("--with-excerpts", is_flag=True, help="Show redacted words around what was found.")
+@click.option("--run", "run_id", metavar="ID", help="Audit a run of the history in place of LOGS.")
+@history_option
+@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="Where the work runs.")
+@click.option("--ray-address", metavar="ADDRESS", help="A running Ray cluster, or 'auto'. [default: one of its own]")
+@click.option("--master", metavar="URL", help="A Spark master. [default: local]")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def make(**options: Any) -> int:
+    """Read LOGS (files or folders of conversations, a report, a file of results, a table of verdicts) and write
+    audit.json, audit.html and audit.md.
+
+    Exit codes: 0 written, 1 could not run, 3 written, but a row could not be read, 130 interrupted.
+    """
+    from synthesis.audit.own_sample import sample_report
+    from synthesis.audit.writing import write_audit
+
+    made = _made(options)
+    written = write_audit(made.document, Path(options["out"]), sample_report(made.audited))
+    if not options["quiet"]:
+        _tell(made.document, [str(path) for path in written])
+    return exits.INCOMPLETE if made.document["read"]["errors"] else exits.OK
+
+
+@audit.command(VERIFY)
+@click.argument("document", metavar="AUDIT_JSON")
+@click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
+def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
+    """Read LOGS again as AUDIT_JSON says, and compare every figure.
+
+    Exit codes: 0 the same, 1 could not run, 2 something differs.
+    """
+    from synthesis.audit.making import HowToRead, Where, audit
+    from synthesis.audit.options import AuditOptions
+    from synthesis.audit.verifying import MOST, differences, load_audit
+
+    stored = load_audit(Path(document))
+    how, options = (_asked(stored, kind, document) for kind in (HowToRead, AuditOptions))
+    made = audit([Path(log) for log in logs], how, options, Where(workers=workers or 0)).document
+    stored.pop("own_labels", None)  # what people said is in no log
+    found = differences(stored, msgspec.to_builtins(made))
+    for line in found[:MOST]:
+        click.echo(safe(line))
+    if len(found) > MOST:
+        click.echo(f"... and {len(found) - MOST:,} more")
+    click.echo("The documents differ." if found else "Every figure is the same.")
+    return exits.UNMET if found else exits.OK
+
+
+def _asked(stored: dict[str, Any], kind: Any, name: str) -> Any:
+    fields = {key: value for key, value in stored["options"].items() if key in kind.__struct_fields__}
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise OptionError(f"{name}: its options cannot be read: {error}", hint="Was the file changed?") from None
+
+
+def _made(options: dict[str, Any]) -> "Audit":
+    from synthesis.audit.making import audit, audit_saved
+
+    asked = _audit_options(options)
+    if (options["run_id"] is None) is not bool(options["logs"]):
+        raise OptionError("give LOGS, or --run ID of a saved run", hint="One of the two: synthesis audit chats.jsonl")
+    if options["run_id"] is not None:
+        from synthesis.history import open_history
+        from synthesis.settings import find_settings
+
+        with open_history(history_place(options["history"], find_settings(Path.cwd()).values)) as history:
+            if not history.run(options["run_id"]).with_text:  # then what is behind a pass was not kept
+                raise OptionError(
+                    f"the run {options['run_id']} was saved without texts, so it does not say which cues were answered",
+                    hint="Save it with --save-text, or audit the logs or the report.",
+                )
+            return audit_saved(history.report(options["run_id"]), asked)
+    from synthesis.cli.terminal import progress_bar
+
+    with progress_bar(enabled=not options["quiet"]) as progress:
+        logs = [Path(log) for log in options["logs"]]
+        return audit(logs, _how(options), asked, _where(options), progress, _own_labels(options))
+
+
+def _own_labels(options: dict[str, Any]) -> dict[str, Any] | None:
+    """What people said about the sample that an earlier audit drew."""
+    if options["labels"] is None:
+        return None
+    from synthesis.audit.own_sample import own_labels
+    from synthesis.history import open_history
+    from synthesis.settings import find_settings
+
+    with open_history(history_place(options["history"], find_settings(Path.cwd()).values)) as history:
+        return own_labels(history, options["labels"])
+
+
+def _audit_options(options: dict[str, Any]) -> "AuditOptions":
+    from synthesis.audit.options import AuditOptions
+
+    names = ("all_cells", "with_ids", "with_excerpts", "notices", "sample", "seed")
+    return AuditOptions(by=tuple(dict.fromkeys(options["by"])), **{name: options[name] for name in names})
+
+
+def _how(options: dict[str, Any]) -> "HowToRead":
+    from synthesis.audit.making import HowToRead
+    from synthesis.cases.logs.options import parse_map
+    from synthesis.cli.evaluation import parse_checks
+
+    return HowToRead(
+        checks=parse_checks(options["checks"]),
+        map=parse_map(options["columns"]) if options["columns"] else {},
+        profile=options["profile"],
+        language=options["lang"],
+        rules=options["folders"],
+        disable=options["disable"],
+    )
+
+
+def _where(options: dict[str, Any]) -> "Where":
+    from synthesis.audit.making import Where
+    from synthesis.cli.evaluation import engine_address
+
+    return Where(engine=options["engine"], address=engine_address(options), workers=options["workers"] or 0)
+
+
+def _tell(document: dict[str, Any], written: list[str]) -> None:
+    read = document["read"]
+    click.echo(f"{read['conversations']:,} conversations, {read['turns']:,} turns")
+    for remark in document["remarks"]:
+        click.echo(f"note: {safe(remark)}")
+    click.echo(f"Written: {', '.join(safe(path) for path in written)}")

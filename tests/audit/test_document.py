@@ -1,0 +1,154 @@
+"""The audit counts what is there, the same on every way to it, and shows nobody."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from audit_samples import SECRET, row, rows, write
+
+from synthesis import bundled
+from synthesis.audit.making import HowToRead, Where, audit
+from synthesis.audit.options import AuditOptions
+from synthesis.audit.verifying import differences
+from synthesis.audit.writing import write_audit
+from synthesis.cli.main import call
+from synthesis.errors import OptionError
+
+HOW = HowToRead(map={"time": "at"})
+ONE = Where(workers=1)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("audit") / "chats.jsonl", rows())
+
+
+@pytest.fixture(scope="module")
+def document(log: Path) -> dict[str, Any]:
+    return audit([log], HOW, AuditOptions(by=("app",)), ONE).document
+
+
+def cell(document: dict[str, Any], measure: str, by: str = "all", value: str = "all") -> dict[str, Any]:
+    (found,) = [each for each in document["checks"] if each["measure"] == measure]
+    return next(one for one in found["cells"][by] if one["value"] == value)
+
+
+def test_what_was_read(document: dict[str, Any]) -> None:
+    read = document["read"]
+    assert (read["conversations"], read["turns"], read["several_turns"]) == (86, 98, 6)
+    assert read["period"]["first"] == "2026-01-05T10:00:00+00:00"
+    assert [each["value"] for each in read["by"]["week"]] == ["2026-W02", "2026-W03", "2026-W04"]
+
+
+def test_crisis(document: dict[str, Any]) -> None:
+    found = document["crisis"]
+    assert found["conversations_with_an_explicit_cue"] == 36
+    assert found["replies_with_all_three"] == 20
+    assert found["conversations_referred_to_a_crisis_service"] == 26
+    assert (found["cues_closed"], found["cues_left_open"]) == (26, 10)
+    assert found["turns_until_the_first_referral"] == {"in the reply to the cue": 20, "2 turns later": 6}
+
+
+def test_goodbyes(document: dict[str, Any]) -> None:
+    found = {"conversations_with_a_goodbye": 10, "goodbyes": 10, "goodbyes_answered_with_pressure": 5}
+    assert document["goodbyes"] == found
+
+
+def test_rates_by_column(document: dict[str, Any]) -> None:
+    found = cell(document, "crisis_cue", "app", "web")
+    assert (found["hits"], found["base"], found["conversations"]) == (16, 38, 26)
+    assert cell(document, "crisis_cue")["rate"] == pytest.approx(36 / 98, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_several_workers_count_the_same(log: Path, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesis.runner.stream.SMALL", 0)
+    monkeypatch.setattr("synthesis.runner.reading.ROWS", 20)
+    options = AuditOptions(by=("app",))
+    assert differences(document, audit([log], HOW, options, Where(workers=2)).document) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["table", *(pytest.param(one, marks=pytest.mark.slow) for one in ("report", "results"))]
+)
+def test_stored_results_tell_the_same(log: Path, document: dict[str, Any], tmp_path: Path, kind: str) -> None:
+    extra = {"report": [], "results": ["--results", "r.jsonl"], "table": ["--out-table", "t"]}[kind]
+    at = [str(tmp_path / one) if one in ("r.jsonl", "t") else one for one in extra]
+    call(["eval", str(log), "--checks", "all", "--out", str(tmp_path / "report.json"), "-q", "--workers", "1", *at])
+    place = {"report": "report.json", "results": "r.jsonl", "table": "report.json"}[kind]
+    found = audit([tmp_path / place], HowToRead(), AuditOptions()).document
+    assert found["crisis"] == document["crisis"]
+    assert found["goodbyes"] == document["goodbyes"]
+    for measure in ("crisis_cue", "crisis_response", "engagement_pressure", "identity_claim"):
+        assert cell(found, measure) == cell(document, measure)
+
+
+@pytest.mark.slow
+def test_a_saved_run_tells_the_same(log: Path, document: dict[str, Any], tmp_path: Path) -> None:
+    place = ["--history", str(tmp_path / "history.db")]
+    report = ["--checks", "all", "--out", str(tmp_path / "report.json"), "-q", "--workers", "1"]
+    call(["eval", str(log), *report, "--save", *place])
+    assert call(["audit", "--run", "latest", *place, "--out", str(tmp_path / "a"), "-q"]) == 1
+    call(["eval", str(log), *report, "--save-text", *place])
+    assert call(["audit", "--run", "latest", *place, "--out", str(tmp_path / "a"), "-q"]) == 0
+    found = json.loads((tmp_path / "a" / "audit.json").read_text())
+    assert found["crisis"] == document["crisis"]
+
+
+def test_the_document_fits_its_schema(document: dict[str, Any], tmp_path: Path) -> None:
+    write_audit(document, tmp_path)
+    written = json.loads((tmp_path / "audit.json").read_text())
+    jsonschema_rs.validator_for(json.loads(bundled.AUDIT_SCHEMA.read_text())).validate(written)
+
+
+def test_nobodys_words_and_ids_by_default(log: Path, document: dict[str, Any], tmp_path: Path) -> None:
+    assert call(["audit", str(log), "--out", str(tmp_path), "-q"]) == 0
+    for name in ("audit.json", "audit.html", "audit.md"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert SECRET not in text
+        assert "chats" not in text
+
+
+def test_ids_and_excerpts_only_where_asked_for(tmp_path: Path) -> None:
+    said = f"You should just call Maria Lopez at 555 123 4567 or write to {SECRET}@example.org."
+    log = write(tmp_path / "one.jsonl", [row(("I feel so alone.", said), id="abc") for _ in range(6)])
+    options = AuditOptions(with_ids=True, with_excerpts=True)
+    cases = audit([log], HowToRead(), options, ONE).document["cases"]
+    assert cases[0]["id"] == "abc"
+    (shown,) = {text for case in cases for text in case["excerpts"] if "should" in text} or {""}
+    assert "You should just" in shown
+    assert not any(word in shown for word in ("Maria", "4567", SECRET))
+
+
+def test_verify_finds_the_same_and_what_changed(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["audit", str(log), "--map", "time=at", "--out", str(tmp_path), "-q", "--workers", "1"]) == 0
+    audit_json = tmp_path / "audit.json"
+    assert call(["audit", "verify", str(audit_json), str(log)]) == 0
+    audit_json.write_text(audit_json.read_text().replace('"cues_left_open": 10', '"cues_left_open": 0'))
+    assert call(["audit", "verify", str(audit_json), str(log)]) == 2
+    assert "crisis.cues_left_open: 0 in the document, 10 now" in capsys.readouterr().out
+
+
+def test_a_column_with_many_values_is_refused(tmp_path: Path) -> None:
+    log = write(tmp_path / "one.jsonl", [row(("Hi", "Hello."), user_id=str(number)) for number in range(60)])
+    with pytest.raises(OptionError, match="more than 50 values"):
+        audit([log], HowToRead(), AuditOptions(by=("user_id",)), ONE)
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    mixed = [row(("Hola, ¿cómo estás hoy?", "Muy bien, gracias por preguntar."), id="a") for _ in range(10)]
+    mixed += [row(("Hello, how are you today?", "Very well, thank you for asking."), id="b") for _ in range(10)]
+    remarks = " ".join(
+        audit([write(tmp_path / "m.jsonl", mixed)], HowToRead(), AuditOptions(), ONE).document["remarks"]
+    )
+    assert "--map time=NAME" in remarks
+    assert "--map conversation=NAME" in remarks
+    assert "several languages (en, es)" in remarks
+
+
+def test_a_missing_column_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.csv").write_text("user,assistant\nHi,Hello\n")
+    assert call(["audit", str(tmp_path / "c.csv"), "--by", "app", "--out", str(tmp_path / "a")]) == 1
+    assert "has no column 'app'" in capsys.readouterr().err

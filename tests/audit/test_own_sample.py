@@ -1,0 +1,54 @@
+"""A drawn sample comes back as rates over all conversations."""
+
+from pathlib import Path
+
+import pytest
+from audit_samples import rows, write
+
+from synthesis.audit.making import HowToRead, Where, audit
+from synthesis.audit.options import AuditOptions
+from synthesis.audit.own_sample import own_labels, sample_report
+from synthesis.errors import OptionError
+from synthesis.history import Provenance, open_history
+from synthesis.labels.model import Person
+from synthesis.labels.sampling import FIELD, RunSampling
+from synthesis.report.files import write_report
+
+CHECK = "engagement_pressure"
+
+
+def test_a_labelled_sample(tmp_path: Path) -> None:
+    log = write(tmp_path / "chats.jsonl", rows())
+    made = audit([log], HowToRead(), AuditOptions(sample=80, seed=4), Where(workers=1))
+    assert made.document["sample"]["strata"] == {"flagged": 41, "near": 0, "rest": 45}
+    sample = sample_report(made.audited)
+    assert sample is not None
+    sampling = RunSampling.of_conditions(sample.conditions)
+    assert sampling is not None
+    assert {row.stratum: round(1 / row.probability, 1) for row in sampling.rows} == {"flagged": 1.0, "rest": 1.1}
+    write_report(sample, tmp_path / "sample.json")
+    with open_history(tmp_path / "h.db") as history:
+        run = history.add_report(tmp_path / "sample.json", Provenance(with_text=True))
+        for person in ("Ann", "Bo"):
+            for position, result in enumerate(sample.results):
+                answer = "yes" if CHECK in result.failed_checks else "no"
+                history.labels(run).store(position, CHECK, Person(person, True), answer)
+        found = own_labels(history, run)
+    assert found["sentence"].startswith("160 labels by 2 people, on 80 conversations")
+    (figures,) = found["checks"]
+    assert figures["labels"] == 80
+    assert figures["rate"].startswith("6.0 % (5.6 %")  # 5 of 86 are truly pressed
+    assert figures["precision"].startswith("100.0 %")
+    assert figures["recall"].startswith("unknown: nobody has found a positive among the unflagged; at most")
+    assert figures["agreement"] == "alpha 1.00"
+
+
+def test_a_run_that_was_not_drawn_is_refused(tmp_path: Path) -> None:
+    made = audit([write(tmp_path / "c.jsonl", rows()[:6])], HowToRead(), AuditOptions(sample=6), Where(workers=1))
+    sample = sample_report(made.audited)
+    assert sample is not None
+    del sample.conditions[FIELD]
+    with open_history(tmp_path / "h.db") as history:
+        run = history.add_report(sample)
+        with pytest.raises(OptionError, match="not a drawn sample"):
+            own_labels(history, run)
