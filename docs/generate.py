@@ -15,6 +15,7 @@ from typing import Any
 import click
 import msgspec
 from measured_table import readmes, with_figures
+from schema_reference import schema_reference
 
 import synthesis
 from synthesis.checks import checks, rules_in_force, signals
@@ -171,6 +172,7 @@ def documents() -> dict[Path, str]:
         REFERENCE / "cli.md": command_reference(),
         REFERENCE / "checks.md": check_table(),
         REFERENCE / "concepts.md": concept_table(),
+        REFERENCE / "schemas.md": schema_reference(),
         **by_language,
         **{path: with_figures(path.read_text(encoding="utf-8")) for path in readmes()},
     }
