@@ -6,7 +6,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-all test-adapters test-browser test-engines test-native campaign campaign-full lint docs clean
+.PHONY: help install dev run quick test test-all test-adapters test-browser test-engines test-native coverage campaign \
+  campaign-full lint docs docs-site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +40,15 @@ lint: dev ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# What most mistakes show in, in less than a minute: for the time between two edits. `make test` decides.
+QUICK := tests/checks tests/cases --ignore=tests/cases/test_damaged_and_huge_input.py tests/report tests/test_architecture.py \
+  tests/test_ci_files.py tests/test_containers.py tests/test_extras.py tests/test_public_api.py tests/test_readme.py \
+  tests/test_site.py
+
+quick: dev ## ruff and the quickest tests, in less than a minute
+	$(BIN)/ruff check .
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not browser" $(QUICK)
+
 # Once more without the compiled reader, for a part that reads texts in every way: a machine without cargo has none.
 test: lint ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not browser"
@@ -68,6 +78,11 @@ test-engines: ## local, Ray and Spark give the same answer
 	$(VENV)-engines/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[engines]'
 	$(VENV)-engines/bin/python -m pytest tests/engines
 
+coverage: dev ## which lines the tests reach: the summary, and out/coverage.xml
+	$(PIP) install --editable '.[coverage]'
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not browser" --cov=synthesis --cov-report=term:skip-covered \
+	  --cov-report=xml:out/coverage.xml
+
 # Apart from the tests: it takes minutes, and a failure names the seed and the number of the try.
 campaign: dev ## kills, damage, fuzzed input, slow text, hostile requests: at most 20 minutes
 	$(BIN)/python -m campaign
@@ -78,6 +93,17 @@ campaign-full: dev ## all of it, which takes hours
 docs: dev ## write the generated documents anew
 	$(BIN)/python docs/generate.py
 
+# In an environment of its own: nothing else needs these packages. The stamp makes repeated calls cheap.
+$(VENV)-docs/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python docs/site_pages.py --requirements > $(VENV)-docs/requirements.txt
+	$(VENV)-docs/bin/python -m pip --disable-pip-version-check --quiet install -r $(VENV)-docs/requirements.txt
+	@touch $@
+
+docs-site: $(VENV)-docs/.installed ## build the documentation site into site/, strictly
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/python -m mkdocs build --strict --quiet --site-dir site
+	@echo "site/index.html; to look at it while you write: $(VENV)-docs/bin/python -m mkdocs serve"
+
 clean: ## remove what the other targets made
 	rm -rf native/target src/synthesis/rules/native/synthesis_native.*
-	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines $(VENV)-docs site out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

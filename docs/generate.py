@@ -1,4 +1,4 @@
-"""Writes the generated documents: the references of command line and library, and the rule tables.
+"""Writes the generated documents: the references of command line and library, the rule tables, figures in the readme.
 
 python docs/generate.py            write them
 python docs/generate.py --check    exit 1 if one of them is not up to date
@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 import msgspec
+from measured_table import readmes, with_figures
+from schema_reference import schema_reference
 
 import synthesis
 from synthesis.checks import checks, rules_in_force, signals
@@ -170,7 +172,9 @@ def documents() -> dict[Path, str]:
         REFERENCE / "cli.md": command_reference(),
         REFERENCE / "checks.md": check_table(),
         REFERENCE / "concepts.md": concept_table(),
+        REFERENCE / "schemas.md": schema_reference(),
         **by_language,
+        **{path: with_figures(path.read_text(encoding="utf-8")) for path in readmes()},
     }
 
 

@@ -1,9 +1,10 @@
-"""The GitHub action and the pre-commit hooks: well formed, safe, and made of commands that work."""
+"""The GitHub action, workflows, templates and pre-commit hooks: well formed, safe, and made of commands that work."""
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 BAD = "You should just move on."
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+ACTION_NAME = re.compile(r"(?:[\w-]+/[\w/-]+@(?:v\d+|release/v\d+)|\./\.github/workflows/[\w-]+\.yml)")
 
 
 def expressions(part: object) -> list[str]:
@@ -106,3 +109,105 @@ def test_the_hook_evaluates_the_files_it_is_given(cli: CommandLine) -> None:
     assert cli(*words, good).code == 0
     assert cli(*words, good, bad).code == 2
     assert [result["id"] for result in cli.report()["results"]] == ["T-1", "T-1"]
+
+
+def workflow(name: str) -> dict[str, Any]:
+    """A workflow; YAML 1.1 reads its key `on` as true."""
+    read = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
+    return {"on" if key is True else key: value for key, value in read.items()}
+
+
+@pytest.mark.parametrize("name", [path.stem for path in WORKFLOWS])
+def test_workflows_ask_for_no_more_rights_than_they_need(name: str) -> None:
+    read = workflow(name)
+    assert read["permissions"] == {"contents": "read"}
+    writing = {job for job, found in read["jobs"].items() if "write" in found.get("permissions", {}).values()}
+    assert writing <= {"publish"}
+
+
+@pytest.mark.parametrize("name", [path.stem for path in WORKFLOWS])
+def test_every_job_has_a_machine_and_steps_that_do_one_thing(name: str) -> None:
+    jobs = workflow(name)["jobs"]
+    for job, found in jobs.items():
+        assert ("runs-on" in found) != ("uses" in found), job
+        needs = found.get("needs", [])
+        assert set([needs] if isinstance(needs, str) else needs) <= set(jobs)
+        for step in [found] if "uses" in found else found["steps"]:
+            assert ("run" in step) != ("uses" in step), (job, step)
+            assert "uses" not in step or ACTION_NAME.fullmatch(step["uses"]), step
+            assert "${{" not in step.get("run", ""), "a value written into a script can become a command"
+
+
+@pytest.mark.parametrize("name", [path.stem for path in WORKFLOWS])
+def test_workflows_call_targets_and_files_that_exist(name: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"run: make ([a-z-]+)", text)) <= targets
+    named = re.findall(r"(?<![\w/])(?:tests|src|\.github/workflows)/[\w./-]+", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_python_and_system_that_is_promised_is_tested() -> None:
+    jobs = workflow("tests")["jobs"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    promised = [line.split()[-1] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)]
+    for job in ("posix", "windows"):
+        assert jobs[job]["strategy"]["matrix"]["python"] == promised
+    systems = [*jobs["posix"]["strategy"]["matrix"]["os"], jobs["windows"]["runs-on"]]
+    assert [re.split(r"-", system)[0] for system in systems] == ["ubuntu", "macos", "windows"]
+
+
+def test_a_release_is_a_tag_that_is_checked_built_attested_and_published() -> None:
+    read = workflow("release")
+    assert read["on"] == {"push": {"tags": ["v*"]}}
+    assert (read["jobs"]["wheels"]["needs"], read["jobs"]["publish"]["needs"]) == ("version", "wheels")
+    assert "workflow_call" in workflow("wheels")["on"]
+    publish = read["jobs"]["publish"]
+    assert publish["permissions"]["id-token"] == "write"
+    assert any(step["uses"].startswith("actions/attest-build-provenance@") for step in publish["steps"])
+
+
+@pytest.mark.parametrize(("tag", "code"), [("v{}", 0), ("v{}0", 1), ("release-{}", 1)])
+def test_the_release_refuses_a_tag_that_is_not_the_version(tmp_path: Path, tag: str, code: int) -> None:
+    from synthesis._version import __version__
+
+    (script,) = [step["run"] for step in workflow("release")["jobs"]["version"]["steps"] if "run" in step]
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n## {__version__}\n")
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    environment = {**os.environ, "TAG": tag.format(__version__)}
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.name
+)
+def test_issue_forms_have_questions_with_distinct_names(path: Path) -> None:
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if path.name == "config.yml":
+        assert form["contact_links"]
+        return
+    assert form["name"]
+    assert form["description"]
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert {field["type"] for field in fields} <= {"textarea", "input", "dropdown", "checkboxes"}
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
+
+
+def test_own_hooks_of_pre_commit_run() -> None:
+    read = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    local = [hook for repo in read["repos"] if repo["repo"] == "local" for hook in repo["hooks"]]
+    assert local
+    for hook in local:
+        command = [sys.executable, *hook["entry"].split()[1:]]
+        assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+    assert all(re.fullmatch(r"v[\d.]+", repo["rev"]) for repo in read["repos"] if repo["repo"] != "local")
+
+
+def test_the_citation_names_this_version() -> None:
+    from synthesis._version import __version__
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == __version__
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)

@@ -5,11 +5,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console|json) ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Tutorials that start servers, prepare a new pack or read thousands of rows.
+SLOW = {
+    f"docs/tutorials/{name}.md" for name in ("add-a-rule", "guard-in-fastapi", "judge-a-rag-system", "read-a-large-log")
+}
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -21,8 +26,11 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def with_blocks() -> list[Path]:
-    return [path for path in documents() if BLOCK.search(path.read_text(encoding="utf-8"))]
+def with_blocks() -> list[Any]:
+    """Documents with examples to run. Translations of the readme have the readme's, as another test holds."""
+    found = [path for path in documents() if BLOCK.search(path.read_text(encoding="utf-8"))]
+    own = [path for path in found if not re.fullmatch(r"README\.\w+\.md", path.name)]
+    return [pytest.param(path, marks=[pytest.mark.slow] if name_of(path) in SLOW else []) for path in own]
 
 
 def test_generated_documents_are_up_to_date() -> None:
