@@ -10,7 +10,7 @@ use crate::sentences::list_items;
 use crate::text::{is_one_of, Declined, Language, Span, Text};
 
 const MAGIC: u32 = 0x5359_4E50;
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 const MOST_REMEMBERED: usize = 64; // answers of guards, which are looked through one by one
 
@@ -113,7 +113,7 @@ impl Matcher {
             return Err("nothing is required".into());
         }
         let abbreviations = load_texts(&mut sections, "abbreviations")?.into_iter().collect();
-        let code = Patterns::new(Code::load(&mut sections)?, characters);
+        let code = Patterns::new(Code::load(&mut sections, characters)?, characters);
         let patterns = load_patterns(&mut sections, code.len())?;
         let required = Required::load(&mut sections, &limits, patterns.len(), characters)?;
         let guards = load_guards(&mut sections, &patterns, slack)?;

@@ -7,9 +7,8 @@ from array import array
 import pytest
 from both_readers import BothReaders, OwnRules, message, needs_library, rule
 
-from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cache import cached_tables
 from synthesis.rules.native import library as native
-from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.library import NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.native.program import Program
 from synthesis.rules.native.sections import NUMBER
@@ -25,7 +24,7 @@ RULES = OwnRules(
     ],
     {"g": GUARD},
 )
-TABLES = cached_bytes(f"characters-{VERSION}", character_tables)
+TABLES = cached_tables()
 TEXT = 'You should rest. "You must" not you really ought to? Why not!\n- a\n- b try to relax be'
 
 

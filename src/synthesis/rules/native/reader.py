@@ -9,11 +9,10 @@ from typing import NamedTuple, Protocol
 
 from synthesis.cancellation import checkpoint
 from synthesis.errors import shorten
-from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cache import cached_tables
 from synthesis.rules.cosine import cosine
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, Language
-from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.languages import HOW, codes_of, detection_program
 from synthesis.rules.native.library import (
     DONE,
@@ -260,7 +259,7 @@ class NativeReader:
 @cache
 def _characters(library: Library) -> Handle:
     """What is known about characters; one for all readers."""
-    return library.make("characters", *flat(cached_bytes(f"characters-{VERSION}", character_tables)))
+    return library.make("characters", *flat(cached_tables()))
 
 
 def _cosine(shared: int, left: int, right: int, told: int) -> float | None:
