@@ -42,6 +42,9 @@ def perform(spec: RunSpec, interruption: Interruption, *, as_artifact: bool, qui
     if not quiet:
         _show(outcome, spec, to_stderr=as_artifact)
         _name_leftovers(outcome.leftovers)
+        if outcome.declined:
+            texts = "1 text" if outcome.declined == 1 else f"{outcome.declined:,} texts"
+            click.echo(f"note: the compiled reader left {texts} to Python.", err=True)
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
     return exits.exit_code(summary, unmet=summary["unexpected_failures"] > spec.fail_on)
