@@ -1,13 +1,16 @@
-"""Builds the compiled reader (`native/`) into the package, where cargo is at hand; else the package is pure Python.
+"""Builds the compiled reader (`native/`) into the package, and prepares the bundled rule packs.
 
-Called by `pip install .`, by `pip install --editable .` and by `python -m build`. A build that fails is no error:
-Python reads the texts then, and `synthesis --version` says so.
+Called by `pip install .`, by `pip install --editable .` and by `python -m build`. Neither step must succeed: without
+cargo Python reads the texts, which `synthesis --version` says, and packs that are not prepared are prepared when they
+are first used, which takes some seconds for each language.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +24,15 @@ LIBRARIES = {"win32": ("synthesis_native.dll",) * 2, "darwin": ("libsynthesis_na
 BUILT, INSTALLED = LIBRARIES.get(sys.platform, ("libsynthesis_native.so", "synthesis_native.so"))
 SWITCH = "SYNTHESIS_NATIVE"  # 0: do not build it
 MOST_SECONDS = 600
+PACKS = "src/synthesis/rules/packs"
+PREPARED = "synthesis/rules/prepared"
+KEPT = "build/prepared"  # from build to build: the names are made of all that the content depends on
+CACHE = "SYNTHESIS_CACHE"
+PREPARE = "SYNTHESIS_PREPARE"  # 0: do not prepare packs
+FOR_COMPILED = (".program.", ".characters-")  # what the compiled reader alone needs
 
 
-class NativeReaderHook(BuildHookInterface):
+class BuildHook(BuildHookInterface):
     """Runs before a wheel is put together."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -39,6 +48,42 @@ class NativeReaderHook(BuildHookInterface):
             build_data["force_include"][str(built)] = f"{PACKAGE}/{INSTALLED}"
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{_platform()}"
+        folder = Path(self.root) / "src" / PREPARED
+        self._prepare(folder, compiled=not problem)
+        if version != "editable" and folder.is_dir():
+            build_data["force_include"][str(folder)] = PREPARED
+
+    def _prepare(self, folder: Path, *, compiled: bool) -> None:
+        """Fill a folder with the prepared packs; what an older source left there goes."""
+        begun = time.time() - 1  # what is used is touched, and clocks of files are coarse
+        problem = self._run_preparation()
+        shutil.rmtree(folder, ignore_errors=True)
+        if problem:
+            self.app.display_warning(f"The rule packs were not prepared ({problem}); the first run does it.")
+            return
+        folder.mkdir()
+        for path in sorted((Path(self.root) / KEPT).glob("*.msgpack")):
+            if path.stat().st_mtime < begun:
+                path.unlink()
+            elif compiled or not any(part in path.name for part in FOR_COMPILED):
+                (folder / f"{path.stem}.zz").write_bytes(zlib.compress(path.read_bytes()))
+
+    def _run_preparation(self) -> str | None:
+        """What was in the way; None if all packs are prepared. Languages are shared out among the processors."""
+        if os.environ.get(PREPARE) == "0":
+            return f"{PREPARE}=0"
+        self.app.display_info("Preparing the rule packs, which takes about a minute the first time ...")
+        languages = sorted(path.parent.name for path in (Path(self.root) / PACKS).glob("*/pack.yaml"))
+        environment = {**os.environ, "PYTHONPATH": str(Path(self.root) / "src"), CACHE: str(Path(self.root) / KEPT)}
+        shares = [share for first in range(os.cpu_count() or 1) if (share := languages[first :: os.cpu_count()])]
+        command = [sys.executable, "-m", "synthesis.checks.prepare"]
+        running = [
+            subprocess.Popen([*command, *share], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            for share in shares
+        ]
+        told = [process.communicate()[1] for process in running]
+        failed = [words for process, words in zip(running, told, strict=True) if process.returncode]
+        return (failed[0].decode(errors="replace").strip().splitlines() or ["it failed"])[-1] if failed else None
 
     def _build(self) -> str | None:
         """What was in the way; None if the library was built."""

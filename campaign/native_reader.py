@@ -10,11 +10,10 @@ from campaign.forked import in_child
 from campaign.random_rules import random_pattern
 from campaign.spelling import spelled
 from campaign.tally import Attempt, Broken, Budget, Kind, Setting
-from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cache import cached_tables
 from synthesis.rules.cost import cost
 from synthesis.rules.language import LANGUAGES
 from synthesis.rules.matcher import Matcher
-from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.library import DONE, HEAD, Library, NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.native.program import program
 from synthesis.rules.native.sections import NUMBER
@@ -31,7 +30,7 @@ MARKS = [" ", ". ", "? ", ", ", "\n", "\n- ", "'", '"', "\u200b", "*", "\ud800",
 @contextmanager
 def prepare(setting: Setting) -> Iterator[Attempt]:  # noqa: ARG001
     compiled = library()
-    tables = cached_bytes(f"characters-{VERSION}", character_tables)
+    tables = cached_tables()
 
     def attempt(chance: random.Random, number: int, folder: Path) -> None:  # noqa: ARG001
         if compiled is None:

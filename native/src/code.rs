@@ -57,8 +57,8 @@ pub struct Code {
 }
 
 impl Code {
-    pub fn load(sections: &mut Sections) -> Result<Self, Problem> {
-        let classes = load_classes(sections)?;
+    pub fn load(sections: &mut Sections, characters: &Characters) -> Result<Self, Problem> {
+        let classes = load_classes(sections, characters)?;
         let letters = sections.next("letters")?.rest().to_vec();
         check_characters(&letters)?;
         let table = sections.next("cases")?.rest();
@@ -149,13 +149,17 @@ pub fn check_characters(text: &[u32]) -> Result<(), Problem> {
     if text.iter().all(|&c| c <= LAST) { Ok(()) } else { Err("a number is not a character".into()) }
 }
 
-fn load_classes(sections: &mut Sections) -> Result<Vec<Class>, Problem> {
+fn load_classes(sections: &mut Sections, characters: &Characters) -> Result<Vec<Class>, Problem> {
     let mut section = sections.next("classes")?;
     let mut classes = Vec::new();
     while !section.is_empty() {
         let numbers = section.list()?;
         check_characters(numbers)?;
-        let ranges: Vec<(u32, u32)> = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let mut ranges: Vec<(u32, u32)> = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        if numbers.is_empty() {
+            // Letters of words: another version of Python may know more of them than the one that wrote the program.
+            ranges = word_ranges(characters);
+        }
         if numbers.len() % 2 != 0 || ranges.iter().any(|range| range.0 > range.1) {
             return Err("a class has half a range".into());
         }
@@ -166,6 +170,17 @@ fn load_classes(sections: &mut Sections) -> Result<Vec<Class>, Problem> {
         classes.push(Class { ascii, ranges });
     }
     Ok(classes)
+}
+
+fn word_ranges(characters: &Characters) -> Vec<(u32, u32)> {
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for c in (0..=LAST).filter(|&c| characters.is_word(c)) {
+        match found.last_mut() {
+            Some(range) if range.1 + 1 == c => range.1 = c,
+            _ => found.push((c, c)),
+        }
+    }
+    found
 }
 
 /// What can be at a place: ASCII exactly, other characters by some bits of their number, and the end of the text.

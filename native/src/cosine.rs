@@ -31,8 +31,8 @@ impl<'a> Counter<'a> {
     }
 
     pub fn count(&mut self, left: &[u32], right: &[u32]) -> Result<Counted, Declined> {
-        self.left.read(left, &self.language, self.characters)?;
-        self.right.read(right, &self.language, self.characters)?;
+        self.left.read_words(left, &self.language, self.characters)?;
+        self.right.read_words(right, &self.language, self.characters)?;
         let mut numbers = HashMap::with_capacity(128);
         let left = tokens(&words_of(&self.left), &mut numbers);
         let right = tokens(&words_of(&self.right), &mut numbers);

@@ -137,10 +137,11 @@ impl Detector {
         let words = words_of(text, characters);
         let mut weights = vec![0.0; self.ours.len()];
         let may_guess = words.len() >= self.constants.fewest_words;
+        let (mut framed, mut found) = (Vec::new(), Vec::new()); // kept from word to word
         for word in &words {
             match self.words.get(*word) {
                 Some(listed) => listed.iter().for_each(|&(language, weight)| weights[language as usize] += weight),
-                None if may_guess => self.guess(word, &mut weights),
+                None if may_guess => self.guess(word, &mut weights, &mut framed, &mut found),
                 None => {}
             }
         }
@@ -148,12 +149,13 @@ impl Detector {
     }
 
     /// The evidence of a word that no language lists; the likeliest language gets most.
-    fn guess(&self, word: &[u32], weights: &mut [f64]) {
-        let mut framed = Vec::with_capacity(word.len() + 2);
+    fn guess(&self, word: &[u32], weights: &mut [f64], framed: &mut Vec<u32>, found: &mut Vec<f64>) {
+        framed.clear();
         framed.push(u32::from('^'));
         framed.extend_from_slice(word);
         framed.push(u32::from('$'));
-        let mut found = vec![0.0; self.ours.len()];
+        found.clear();
+        found.resize(self.ours.len(), 0.0);
         for start in 0..framed.len() {
             let mut node = 0;
             for (place, &c) in framed[start..].iter().take(self.constants.longest_part).enumerate() {
@@ -167,7 +169,7 @@ impl Detector {
             }
         }
         let most = found.iter().copied().fold(0.0, f64::max);
-        for (sum, &found) in weights.iter_mut().zip(&found) {
+        for (sum, &found) in weights.iter_mut().zip(found.iter()) {
             if found > 0.0 {
                 *sum += self.constants.by_letters * found / most;
             }

@@ -4,13 +4,13 @@ use crate::characters::Characters;
 use crate::input::{Problem, Sections};
 use crate::machine::{Ending, Exhausted, Machine, Patterns, View};
 use crate::code::Code;
-use crate::required::{has, insert, load_texts, Bits, Limits, Ones, Required};
+use crate::required::{has, insert, load_texts, Bits, Limits, Narrowed, Ones, Required};
 use crate::rules::{load_guards, load_patterns, load_rules, Form, Guard, Pattern, Rule, Sentence, NO_PROGRAM};
 use crate::sentences::list_items;
 use crate::text::{is_one_of, Declined, Language, Span, Text};
 
 const MAGIC: u32 = 0x5359_4E50;
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 const MOST_REMEMBERED: usize = 64; // answers of guards, which are looked through one by one
 
@@ -40,6 +40,7 @@ pub struct Selection {
     owners: Vec<Vec<(u32, u32)>>, // of a pattern: rules, and its place among the patterns of each
     of_form: Vec<u32>,
     with_lists: Vec<u32>,
+    required: Narrowed,
 }
 
 /// A match in the normal form, before guards.
@@ -113,7 +114,7 @@ impl Matcher {
             return Err("nothing is required".into());
         }
         let abbreviations = load_texts(&mut sections, "abbreviations")?.into_iter().collect();
-        let code = Patterns::new(Code::load(&mut sections)?, characters);
+        let code = Patterns::new(Code::load(&mut sections, characters)?, characters);
         let patterns = load_patterns(&mut sections, code.len())?;
         let required = Required::load(&mut sections, &limits, patterns.len(), characters)?;
         let guards = load_guards(&mut sections, &patterns, slack)?;
@@ -136,7 +137,9 @@ impl Matcher {
             owners: vec![Vec::new(); self.patterns.len()],
             of_form: vec![0; self.patterns.len()],
             with_lists: Vec::new(),
+            required: self.required.narrowed(&vec![0; blocks]),
         };
+        let mut asked = vec![0; blocks]; // patterns that anything is asked about
         for &number in wanted {
             let rule = self.rules.get(number as usize).ok_or_else(|| format!("there is no rule {number}"))?;
             for (order, &pattern) in rule.patterns.iter().enumerate() {
@@ -146,11 +149,19 @@ impl Matcher {
             if let Some(sentence) = &rule.sentence {
                 insert(&mut found.forms, sentence.number);
                 found.of_form[sentence.number] = number;
+                for set in [&sentence.starts, &sentence.has, &sentence.also, &sentence.lacks] {
+                    set.add_to(&mut asked);
+                }
             }
             if rule.list_items > 0 {
                 found.with_lists.push(number);
             }
+            rule.guards.iter().for_each(|&guard| self.guards[guard as usize].all.add_to(&mut asked));
         }
+        for block in 0..blocks {
+            asked[block] |= found.wordings[block] | found.forms[block];
+        }
+        found.required = self.required.narrowed(&asked);
         Ok(found)
     }
 
@@ -240,7 +251,8 @@ impl Reader<'_> {
     fn look_at(&mut self, line: Line) {
         let Scratch { text, met, possible, starts, matches, guarded, .. } = &mut *self.scratch;
         let is_word = &text.is_word[line.start..line.end];
-        self.matcher.required.possible(&text.normal[line.start..line.end], is_word, met, possible);
+        let words = &text.normal[line.start..line.end];
+        self.matcher.required.possible(&self.selection.required, words, is_word, met, possible);
         starts.clear();
         let begins = |at: &usize| is_word[*at] && (*at == 0 || !is_word[*at - 1]);
         starts.extend((0..is_word.len()).filter(begins).map(|at| line.start + at));
@@ -407,7 +419,8 @@ impl Reader<'_> {
         let looks_twice = guard.before.count_in(possible) > matcher.constants.few;
         if looks_twice {
             let part = line.start.max(start.saturating_sub(guard.reach))..start;
-            matcher.required.possible(&text.normal[part.clone()], &text.is_word[part], met, before);
+            let words = &text.normal[part.clone()];
+            matcher.required.possible(&self.selection.required, words, &text.is_word[part], met, before);
         }
         let first = text.sentence_at(start).0;
         for number in guard.before.members_in(possible) {

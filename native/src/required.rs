@@ -49,8 +49,7 @@ impl Sparse {
         self.0.iter().flat_map(move |&(place, own)| Ones(bits[place as usize] & own).map(move |bit| place as usize * 64 + bit))
     }
 
-    #[inline(always)]
-    fn add_to(&self, bits: &mut [u64]) {
+    pub fn add_to(&self, bits: &mut [u64]) {
         for &(place, own) in &self.0 {
             bits[place as usize] |= own;
         }
@@ -130,11 +129,31 @@ impl Required {
         self.blocks
     }
 
-    /// The patterns all of whose requirements a piece of text meets.
-    pub fn possible(&self, text: &[u32], is_word: &[bool], met: &mut Bits, possible: &mut Bits) {
+    /// The same for some of the patterns: a side and some checks ask for a part of them, and words then meet less.
+    pub fn narrowed(&self, wanted: &[u64]) -> Narrowed {
+        let masked = |place: usize, own: u64| own & wanted[place % self.blocks];
+        let absent = self.absent.iter().enumerate().map(|(place, &own)| masked(place, own)).collect();
+        let mut narrowed = Narrowed { absent, entries: Vec::new(), ends: Vec::with_capacity(self.sets.len() + 1) };
+        narrowed.ends.push(0);
+        for set in &self.sets {
+            let kept = set.0.iter().map(|&(place, own)| (place, masked(place as usize, own)));
+            narrowed.entries.extend(kept.filter(|&(_, own)| own != 0));
+            narrowed.ends.push(narrowed.entries.len() as u32);
+        }
+        narrowed
+    }
+
+    /// The patterns, of those that `narrowed` was made for, all of whose requirements a piece of text meets.
+    pub fn possible(
+        &self, narrowed: &Narrowed, text: &[u32], is_word: &[bool], met: &mut Bits, possible: &mut Bits,
+    ) {
         met.clear();
-        met.extend_from_slice(&self.absent);
-        let mut meet = |set: u32| self.sets[set as usize].add_to(met);
+        met.extend_from_slice(&narrowed.absent);
+        let mut meet = |set: u32| {
+            for &(place, own) in narrowed.set(set as usize) {
+                met[place as usize] |= own;
+            }
+        };
         match &self.lookup {
             Lookup::Words(words) => words.find(text, is_word, &mut meet),
             Lookup::Pieces(pieces) => pieces.find(text, &mut meet),
@@ -145,6 +164,20 @@ impl Required {
             let more = &met[rank * self.blocks..(rank + 1) * self.blocks];
             possible.iter_mut().zip(more).for_each(|(found, more)| *found &= more);
         }
+    }
+}
+
+/// What words meet, for some of the patterns: the sets one behind the other, and where each ends.
+pub struct Narrowed {
+    absent: Bits,
+    entries: Vec<(u32, u64)>,
+    ends: Vec<u32>,
+}
+
+impl Narrowed {
+    #[inline(always)]
+    fn set(&self, number: usize) -> &[(u32, u64)] {
+        &self.entries[self.ends[number] as usize..self.ends[number + 1] as usize]
     }
 }
 
@@ -411,9 +444,11 @@ pub struct Mixer(u64);
 
 impl std::hash::Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            self.write_u64(part.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)));
+        let mut parts = bytes.chunks_exact(8);
+        for part in &mut parts {
+            self.write_u64(part.try_into().map_or(0, u64::from_ne_bytes));
         }
+        self.write_u64(parts.remainder().iter().fold(0, |number, &byte| number << 8 | u64::from(byte)));
     }
 
     fn write_u32(&mut self, number: u32) {

@@ -29,6 +29,15 @@ pub struct Declined;
 
 impl Text {
     pub fn read(&mut self, original: &[u32], language: &Language, characters: &Characters) -> Result<(), Declined> {
+        self.read_words(original, language, characters)?;
+        crate::sentences::find(&self.normal, language.spaced, characters, &mut self.sentences);
+        Ok(())
+    }
+
+    /// The normal form alone, for those who do not ask for sentences.
+    pub fn read_words(
+        &mut self, original: &[u32], language: &Language, characters: &Characters,
+    ) -> Result<(), Declined> {
         self.normal.clear();
         self.normal_at.clear();
         self.original_at.clear();
@@ -36,7 +45,6 @@ impl Text {
         Editor { text: original, language, characters }.write(self)?;
         self.is_word.clear();
         self.is_word.extend(self.normal.iter().map(|&c| characters.is_word(c)));
-        crate::sentences::find(&self.normal, language.spaced, characters, &mut self.sentences);
         Ok(())
     }
 

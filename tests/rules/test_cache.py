@@ -1,6 +1,10 @@
 """Prepared packs are kept: by what is in them, and the used ones longest."""
 
 import os
+import subprocess
+import sys
+import unicodedata
+import zlib
 from pathlib import Path
 
 import pytest
@@ -73,3 +77,63 @@ def test_what_is_used_is_kept_and_the_oldest_goes(kept: Path, tmp_path: Path, mo
     load_rules(signals(), [own_pack(tmp_path / "own")]).patterns("en")
     assert used <= {path.name for path in kept.iterdir()}
     assert len(list(kept.glob("*.msgpack"))) == len(used) + 2
+
+
+def test_what_the_package_brings_is_not_prepared_again_wherever_it_lies(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ship(kept, tmp_path / "shipped", monkeypatch)
+    monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "other"))
+    monkeypatch.setattr(bundled, "PACKS", own_pack(tmp_path / "installed", RULE.replace("chin", "cheer")))
+    rules = load_rules(signals())
+    assert rules.patterns("en")
+    assert not (tmp_path / "other").exists()
+    assert {rule.file for rule in rules.rules} == {str(tmp_path / "installed" / "en" / "rules.yaml")}
+
+
+def test_what_the_package_brings_does_not_serve_another_pack(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ship(kept, tmp_path / "shipped", monkeypatch)
+    monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "other"))
+    monkeypatch.setattr(bundled, "PACKS", own_pack(tmp_path / "changed"))
+    assert "chin up" in load_rules(signals()).patterns("en")
+    assert prepared(tmp_path / "other")
+
+
+def test_a_damaged_file_of_the_package_is_prepared_again(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ship(kept, tmp_path / "shipped", monkeypatch)
+    for path in (tmp_path / "shipped").iterdir():
+        path.write_bytes(path.read_bytes()[:-3])
+    monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "other"))
+    assert "cheer up" in load_rules(signals()).patterns("en")
+    assert prepared(tmp_path / "other")
+
+
+def ship(kept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put what is kept where a built package has it."""
+    folder.mkdir()
+    for path in kept.glob("*.msgpack"):
+        (folder / f"{path.stem}.zz").write_bytes(zlib.compress(path.read_bytes()))
+    monkeypatch.setattr(cache, "SHIPPED", folder)
+
+
+def test_the_bundled_packs_use_letters_that_every_version_of_python_knows() -> None:
+    # The key of what was prepared for them does not name the version. Run by the oldest that is supported, this holds
+    # for all: what a character is, once it is one, stays.
+    texts = {path: path.read_text(encoding="utf-8") for path in bundled.PACKS.glob("*/*.yaml")}
+    unknown = {char for text in texts.values() for char in set(text) if unicodedata.category(char) == "Cn"}
+    assert texts
+    assert not unknown
+
+
+@pytest.mark.slow
+def test_what_is_prepared_does_not_depend_on_the_order_of_sets(tmp_path: Path) -> None:
+    prepare = [sys.executable, "-m", "synthesis.checks.prepare", "ja"]
+    for seed in ("1", "2"):
+        own = {"PYTHONHASHSEED": seed, "SYNTHESIS_CACHE": str(tmp_path / seed)}
+        subprocess.run(prepare, env={**os.environ, **own}, check=True)
+    one, other = ({path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()} for seed in ("1", "2"))
+    assert one == other

@@ -7,9 +7,8 @@ from array import array
 import pytest
 from both_readers import BothReaders, OwnRules, message, needs_library, rule
 
-from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cache import cached_tables
 from synthesis.rules.native import library as native
-from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.library import NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.native.program import Program
 from synthesis.rules.native.sections import NUMBER
@@ -25,7 +24,7 @@ RULES = OwnRules(
     ],
     {"g": GUARD},
 )
-TABLES = cached_bytes(f"characters-{VERSION}", character_tables)
+TABLES = cached_tables()
 TEXT = 'You should rest. "You must" not you really ought to? Why not!\n- a\n- b try to relax be'
 
 
@@ -36,16 +35,21 @@ def test_texts_with_characters_that_python_must_normalise_are_counted() -> None:
     assert both.native.declined == 3
 
 
-def test_a_failure_inside_becomes_a_warning_that_names_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_panic_inside_becomes_a_warning_that_names_the_case_and_python_reads_the_batch() -> None:
     both = BothReaders(RULES)
-    both.native.read([message("x")])
-
-    def fail(*_: object) -> list[int]:
-        raise NativeReaderError("index out of range")
-
-    monkeypatch.setattr(both.native._library, "call", fail)
-    with pytest.warns(UserWarning, match="index out of range.*you should"):
-        both.read([message("you should")])
+    key = "en", "assistant", None
+    whole = both.native._selected(key)
+    # What was selected from another program has fewer sets of words than this one asks for.
+    other = OwnRules([rule("other", "umbrella")], {}).program("en").numbers
+    compiled = both.native._library
+    matcher = compiled.make("matcher", both.native._characters, *flat(other))
+    wrong = compiled.make("select", matcher, *numbers_of([0]), keep=(matcher,))
+    both.native._selections[key] = whole._replace(handle=wrong)
+    messages = [message("xyz")._replace(case="A-1"), message("you should")._replace(case="A-2")]
+    with pytest.warns(UserWarning, match="index out of bounds.*on 2 texts, on those of the cases 'A-2'") as told:
+        assert both.hits(messages) == 1
+    assert "should" not in str(told[0].message)
+    assert both.native.declined == 2
 
 
 def test_a_program_that_is_refused_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from sys import intern
@@ -52,16 +52,17 @@ class Exchange:
 
         With `anywhere`, an anchor signal counts in the whole reply.
         """
-        limit = self.assistant.anchor[1] if self._signals[signal].anchor and not anywhere else None
-        return [
-            hit
-            for hit in self._hits.get(signal, ())
-            if hit.rule.severity == FAIL and (limit is None or hit.start < limit)
-        ]
+        if not (found := self._hits.get(signal)):
+            return []
+        counting = [hit for hit in found if hit.rule.severity == FAIL]
+        if anywhere or not self._signals[signal].anchor:
+            return counting
+        limit = self.assistant.anchor[1]
+        return [hit for hit in counting if hit.start < limit]
 
-    def first_words(self, hits: Iterable[Hit]) -> list[str]:
+    def first_words(self, hits: Sequence[Hit]) -> list[str]:
         """The words of the first hit of each rule, each wording once, in order."""
-        return list(dict.fromkeys(hit.words for hit in first_of_each(hits)))
+        return list(dict.fromkeys([hit.words for hit in first_of_each(hits)])) if hits else []
 
     def findings(self, *signals: str, counted: Iterable[Hit] | None = None) -> tuple[Finding, ...]:
         """Every hit of these signals as a finding, warnings and late anchors included.
@@ -71,21 +72,24 @@ class Exchange:
         if counted is None:
             counted = [hit for signal in signals for hit in self.hits(signal)]
         deciding = {id(hit) for hit in counted}  # hits live as long as this exchange, and rules have no hash
-        return tuple(
-            self._finding(hit, id(hit) in deciding) for signal in signals for hit in self._hits.get(signal, ())
-        )
-
-    def _finding(self, hit: Hit, counted: bool) -> Finding:
-        signal = self._signals[hit.rule.signal]
-        # A default is left out of the report only if it is the very object. By place, since there are many findings.
-        severity = intern(hit.rule.severity)
-        place = self.turn, hit.start, hit.end
-        return Finding(hit.rule.id, signal.name, signal.where, *place, hit.words, severity, signal.role, counted)
+        found: list[Finding] = []
+        for name in signals:
+            if hits := self._hits.get(name):
+                signal = self._signals[name]
+                common = signal.name, signal.where, self.turn
+                found += [_finding(hit, common, signal.role, id(hit) in deciding) for hit in hits]
+        return tuple(found)
 
     @cached_property
     def similarity(self) -> float:
         """How alike user message and reply are, by the adapter in force."""
         return similarity_of(self.user, self.assistant)
+
+
+def _finding(hit: Hit, common: tuple[str, str, int], role: str, counted: bool) -> Finding:
+    rule, _, start, end, words = hit
+    # A default is left out of the report only if it is the very object. By place, since there are many findings.
+    return Finding(rule.id, *common, start, end, words, intern(rule.severity), role, counted)
 
 
 def outermost(hits: Iterable[Hit]) -> list[Hit]:
@@ -109,6 +113,8 @@ def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
 
 def apart_from(others: list[Hit], hits: Iterable[Hit]) -> list[Hit]:
     """The hits that share no character with any of `others`."""
+    if not others:
+        return list(hits)
     ordered = sorted((hit.start, hit.end) for hit in others)
     ends = list(accumulate((end for _, end in ordered), max))
 

@@ -42,6 +42,9 @@ def perform(
     if not quiet:
         _show(outcome, spec, to_stderr=as_artifact)
         _name_leftovers(outcome.leftovers)
+        if outcome.declined:
+            texts = "1 text" if outcome.declined == 1 else f"{outcome.declined:,} texts"
+            click.echo(f"note: the compiled reader left {texts} to Python.", err=True)
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
     unmet = exits.too_many_failures(summary, spec.fail_on)

@@ -257,14 +257,15 @@ def merged_findings(results: Iterable[CheckResult]) -> tuple[Finding, ...]:
     """The findings of all checks in reading order; what two read appears once, with the checks that counted it."""
     unique: dict[tuple[object, ...], Finding] = {}
     for result in results:
+        own = (result.check,)
         for finding in result.findings:
             key = finding.place
+            known = unique.get(key)
             if finding.counted:
-                others = unique[key].checks if key in unique else ()
-                unique[key] = msgspec.structs.replace(finding, checks=(*others, result.check))
-            else:
-                unique.setdefault(key, finding)
-    return tuple(unique[key] for key in sorted(unique))
+                unique[key] = msgspec.structs.replace(finding, checks=known.checks + own if known else own)
+            elif known is None:
+                unique[key] = finding
+    return tuple([unique[key] for key in sorted(unique)])
 
 
 def case_outcome(checks: dict[str, CheckResult]) -> str:

@@ -3,10 +3,15 @@
 A pack is stored under a key made of everything it depends on: its files, the packs below it, and the code that reads
 it, so an entry is never out of date. A cache that cannot be read or written is not an error: the pack is then prepared
 again.
+
+The bundled packs are prepared when the package is built (`hatch_build.py`), under the same keys: they stand beside the
+code, compressed, and are looked for first.
 """
 
 import hashlib
 import os
+import unicodedata
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -16,10 +21,12 @@ from typing import TypeVar
 import msgspec
 
 from synthesis.rules.loader import MANIFEST, pack_files
+from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.program import Program
 from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
 
+SHIPPED: Path | None = Path(__file__).parent / "prepared"
 MOST_KEPT = 256  # files: some 25 for the bundled packs, the rest for user packs and other versions
 _packs = msgspec.msgpack.Decoder(Pack)
 _patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
@@ -32,9 +39,18 @@ T = TypeVar("T")
 def cached_pack(folder: Path, below: str, signals: Iterable[str], load: Callable[[], Pack]) -> tuple[Pack, str]:
     """The pack in `folder`, from the cache if it is there, and the key of what its patterns depend on."""
     key = _key(folder, below)
-    # Its rules name their file, and are allowed by the signals that there are; its patterns know neither.
-    place = hashlib.sha256(f"{folder}|{sorted(signals)}".encode()).hexdigest()[:8]
-    return _cached(f"{key}.{place}.pack", _packs, load), key
+    # Its rules are allowed by the signals that there are; its patterns do not know them.
+    allowed = hashlib.sha256(f"{sorted(signals)}".encode()).hexdigest()[:8]
+    pack = _cached(f"{key}.{allowed}.pack", _packs, lambda: _in_folder(load(), None))
+    return _in_folder(pack, folder), key
+
+
+def _in_folder(pack: Pack, folder: Path | None) -> Pack:
+    """The pack, its rules with the place of their file; None: with its name, which is the same wherever it lies."""
+    place = "" if folder is None else f"{folder}{os.sep}"
+    for rule in pack.rules:
+        msgspec.structs.force_setattr(rule, "file", place + os.path.basename(rule.file))
+    return pack
 
 
 def cached_patterns(key: str, prepare: Callable[[], dict[str, PreparedPattern]]) -> dict[str, PreparedPattern]:
@@ -42,9 +58,9 @@ def cached_patterns(key: str, prepare: Callable[[], dict[str, PreparedPattern]])
     return _cached(f"{key}.patterns", _patterns, prepare)
 
 
-def cached_bytes(name: str, make: Callable[[], bytes]) -> bytes:
-    """Bytes that depend on nothing but their name and the code."""
-    return _cached(f"{_native_code()[:32]}.{name}", _bytes, make)
+def cached_tables() -> bytes:
+    """What this version of Python knows about characters, for the native reader."""
+    return _cached(f"{_native_code()[:32]}.characters-{VERSION}", _bytes, character_tables)
 
 
 def cached_program(key: str, make: Callable[[], Program]) -> Program:
@@ -53,6 +69,9 @@ def cached_program(key: str, make: Callable[[], Program]) -> Program:
 
 
 def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T]) -> T:
+    if SHIPPED is not None:
+        with suppress(OSError, zlib.error, msgspec.DecodeError):
+            return decoder.decode(zlib.decompress((SHIPPED / f"{name}.zz").read_bytes()))
     place = _folder()
     if place is None:
         return make()
@@ -68,7 +87,9 @@ def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T
 
 
 def _key(folder: Path, below: str) -> str:
-    digest = hashlib.sha256(f"{_code()}|{below}".encode())
+    # What belongs to a word depends on Python's Unicode data, apart from the letters that the bundled packs use.
+    unicode = unicodedata.unidata_version if below else ""
+    digest = hashlib.sha256(f"{_code()}|{below}|{unicode}".encode())
     for path in (folder / MANIFEST, *pack_files(folder)):
         with suppress(OSError):  # the loader says what is wrong with it
             content = path.read_bytes()

@@ -25,6 +25,9 @@ class Rules(Protocol):
 class PythonReader:
     """Reads messages in batches: a matcher goes through many texts pattern by pattern."""
 
+    name = "python"
+    declined = 0
+
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
 

@@ -26,6 +26,7 @@ class Message(NamedTuple):
     where: str  # user | assistant
     signals: frozenset[str] | None = None  # None: all
     language: Detected | None = None  # None: as the text by itself tells
+    case: str = ""  # the id of what it belongs to, by which a warning names it
 
 
 class Hit(NamedTuple):
@@ -95,6 +96,9 @@ class Reading:
 
 class Reader(Protocol):
     """Whoever reads texts by rules. There are two: in Python, the reference, and compiled."""
+
+    name: str
+    declined: int  # texts that it left to Python, so far
 
     def languages(self, conversations: Sequence[Sequence[str]]) -> list[list[Detected]]:
         """The language of each message of each conversation."""

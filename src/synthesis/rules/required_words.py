@@ -8,6 +8,7 @@ without spaces have no words; any piece of text takes their place.
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from math import fsum
 
 from synthesis.rules.language import WORD_CHARACTERS
 from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat
@@ -90,7 +91,7 @@ class RequiredWordsFinder:
         return min(_words_and_pairs(text), key=lambda word: (self._rate(word), word), default=_stem_or_mark(text))
 
     def _frequency(self, words: Iterable[str]) -> float:
-        return sum(map(self._rate, words))
+        return fsum(map(self._rate, words))  # exact: the words of a set come in any order
 
     def _estimate_rate(self, text: str) -> float:
         """Roughly how often a text occurs, per word of other text."""

@@ -92,7 +92,7 @@ class Evaluator:
         for case, own, languages in zip(cases, texts, self._languages(cases, texts), strict=True):
             signals = signals_read(case.checks, self.profile)
             sided = zip(own, cycle(("user", "assistant")), languages)
-            yield [Message(text, where, signals, language) for text, where, language in sided]
+            yield [Message(text, where, signals, language, case.id) for text, where, language in sided]
 
     def _languages(self, cases: Sequence[Case], texts: Sequence[list[str]]) -> Iterator[Sequence[Detected]]:
         """The declared language of all texts of a case, else what the conversation tells."""

@@ -38,6 +38,10 @@ class RunOutcome(msgspec.Struct, frozen=True):
     rules: RuleSet
     examples: tuple[CaseResult, ...]  # the first failures of each kind, and the first errors
     warned: int  # how many warnings there were; the report holds the first
+    # Who read the texts, and how many the compiled reader left to Python. Not in the report, whose bytes are the same
+    # whoever read them.
+    reader: str
+    declined: int
     leftovers: tuple[str, ...] = ()  # beside the output, of other hosts or of version 0.1, which nobody may remove
 
 
@@ -61,7 +65,8 @@ def evaluate_files(
         report = _report(spec, totals, loaded)
         _write(report, spec, folder, totals.blocks)
     left += sweep_table(spec.table) if spec.table else []
-    return RunOutcome(report, loaded, tuple(totals.examples), totals.warned, tuple(left))
+    reader = loaded.reader.name
+    return RunOutcome(report, loaded, tuple(totals.examples), totals.warned, reader, totals.declined, tuple(left))
 
 
 def settled(spec: RunSpec) -> RunSpec:

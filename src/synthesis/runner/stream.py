@@ -36,6 +36,7 @@ class StreamTotals(msgspec.Struct):
     tally: Tally
     warnings: list[str] = []
     warned: int = 0
+    declined: int = 0
     examples: list[CaseResult] = []
     results: list[CaseResult] = []
     blocks: int = 0
@@ -47,6 +48,7 @@ class StreamTotals(msgspec.Struct):
         self.read += block.size
         self.tally.merge(block.tally)
         self.warned += block.warned
+        self.declined += block.declined
         self.warnings += block.warnings[: SHOWN_PROBLEMS - len(self.warnings)]
         self.results += block.results
         for example in block.examples:

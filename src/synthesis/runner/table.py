@@ -15,7 +15,7 @@ from synthesis.locks import held, host
 from synthesis.model import CaseResult, CheckResult
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.block import BlockResult, BlockTask, ReportWorker, RunPlan, Worker
+from synthesis.runner.block import BlockResult, BlockTask, ReportWorker, RunPlan, Worker, without_collection
 from synthesis.runner.manifest import PartRecord, file_hash, part_name, write_record
 from synthesis.runner.reading import Reader, Reading
 
@@ -40,6 +40,10 @@ class TableWorker:
 
     def work(self, task: BlockTask) -> BlockResult:
         """Evaluate the cases of a unit and write their verdicts; with problems, only report these."""
+        with without_collection():
+            return self._work(task)
+
+    def _work(self, task: BlockTask) -> BlockResult:
         block = BlockResult(task.number, task.unit.size)
         name = part_name(task.unit.file, task.index)
         with _PartFile(self._table / name) as file:

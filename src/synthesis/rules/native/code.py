@@ -31,14 +31,14 @@ LAST = 0x10FFFF
 ) = range(14)
 
 Ranges = tuple[tuple[int, int], ...]
+WORDS: Ranges = ()  # what belongs to words: the reader's own tables say it, which depend on the version of Python
 
 
 class CodeWriter:
     """Writes the code of all patterns of a language. Targets are numbers of instructions."""
 
-    def __init__(self, language: Language, word_ranges: Ranges) -> None:
+    def __init__(self, language: Language) -> None:
         self._language = language
-        self._word_ranges = word_ranges
         self._code = array(NUMBER)
         self._letters: list[int] = []
         self._literals: dict[str, int] = {}
@@ -183,7 +183,7 @@ class CodeWriter:
         self._aim(until, word=3)
 
     def _class(self, source: str) -> int:
-        return self._number(class_ranges(source, self._language, self._word_ranges))
+        return self._number(class_ranges(source, self._language))
 
     def _class_of(self, characters: str) -> int:
         return self._number(united((ord(char), ord(char)) for char in characters))
@@ -192,12 +192,12 @@ class CodeWriter:
         return self._classes.setdefault(ranges, len(self._classes))
 
 
-def class_ranges(source: str, language: Language, word_ranges: Ranges) -> Ranges:
+def class_ranges(source: str, language: Language) -> Ranges:
     """The characters of a class as `re` understands it: `.`, `\\w`, one character, or a class in brackets."""
     if source == ".":
         return others(united((ord(char), ord(char)) for char in language.stops))
     if source == r"\w":
-        return word_ranges
+        return WORDS
     if not source.startswith("["):
         return united((ord(char), ord(char)) for char in source)
     body = source[1:-1]

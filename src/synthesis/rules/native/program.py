@@ -3,24 +3,21 @@
 They are made from what the Python matcher prepares, so that both makers follow from the same preparation.
 """
 
-import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 
 import msgspec
 
 from synthesis.rules.conditions import FEW, REACH, SLACK, PreparedGuard, PreparedSentence
 from synthesis.rules.index import members
-from synthesis.rules.language import WORD_CHARACTERS, Language
+from synthesis.rules.language import Language
 from synthesis.rules.matcher import Matcher, PreparedRule
-from synthesis.rules.native.characters import all_characters
-from synthesis.rules.native.code import CodeWriter, Ranges
+from synthesis.rules.native.code import CodeWriter
 from synthesis.rules.native.sections import Sections
 from synthesis.rules.required_words import MOST_SETS, STEM
 from synthesis.rules.schema import FORMS
 from synthesis.rules.syntax import WordLists, parse
 
-MAGIC, FORMAT = 0x53594E50, 1
+MAGIC, FORMAT = 0x53594E50, 2
 NO_CODE = 0  # in place of where a pattern begins, which is counted from 1
 
 
@@ -34,7 +31,7 @@ class Program(msgspec.Struct, frozen=True):
 
 def program(language: Language, matcher: Matcher, lists_of: Mapping[str, WordLists]) -> Program:
     """The program of all rules of a language; `lists_of` says with which lists each pattern was prepared."""
-    writer = CodeWriter(language, _word_ranges())
+    writer = CodeWriter(language)
     index = matcher.index
     numbers = range(len(index.required))
     places: list[int] = []
@@ -59,12 +56,6 @@ def program(language: Language, matcher: Matcher, lists_of: Mapping[str, WordLis
         [rule.rule.id for rule in matcher.rules],
         [index.patterns[number].source if number in index.patterns else "" for number in numbers],
     )
-
-
-@cache
-def _word_ranges() -> Ranges:
-    runs = re.finditer(f"[{WORD_CHARACTERS}]+", all_characters())
-    return tuple((run.start(), run.end() - 1) for run in runs)
 
 
 def _add_required(sections: Sections, required: Iterable[tuple[tuple[str, ...], ...]]) -> None:

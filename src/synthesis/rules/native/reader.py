@@ -8,12 +8,10 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from synthesis.cancellation import checkpoint
-from synthesis.errors import shorten
-from synthesis.rules.cache import cached_bytes
+from synthesis.rules.cache import cached_tables
 from synthesis.rules.cosine import cosine
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, Language
-from synthesis.rules.native.characters import VERSION, character_tables
 from synthesis.rules.native.languages import HOW, codes_of, detection_program
 from synthesis.rules.native.library import (
     DONE,
@@ -32,6 +30,7 @@ from synthesis.rules.reading import Hit, Message, Reading
 from synthesis.rules.schema import Rule
 from synthesis.rules.text import Span
 
+NAMED = 3  # cases in a warning
 HIT = 4  # numbers of each hit in an answer: its rule and wording, start and end
 Key = tuple[str, str, frozenset[str] | None]  # language, side, signals
 
@@ -101,6 +100,8 @@ class _Part(NamedTuple):
 
 class NativeReader:
     """Reads messages in batches, each language, side and choice of signals in one call."""
+
+    name = "native"
 
     def __init__(self, rules: NativeRules, library: Library) -> None:
         self._rules = rules
@@ -175,12 +176,24 @@ class NativeReader:
             try:
                 answer = self._answer(selection, [message.text for message in part.messages])
             except NativeReaderError as error:
-                beginnings = ", ".join(repr(shorten(message.text, 30)) for message in part.messages[:3])
-                warnings.warn(f"{error} (on {len(part.messages)} texts: {beginnings}); Python reads them", stacklevel=2)
+                warnings.warn(f"{error} ({self._told(selection, part.messages)}); Python reads them", stacklevel=2)
                 self._decline(part, range(len(part.numbers)), readings)
                 return
             reached = self._take(selection, answer, part, batch, readings)
             part = part.behind(reached)
+
+    def _told(self, selection: _Selection, messages: Sequence[Message]) -> str:
+        """On how many texts it failed, and the cases of those on which it fails by themselves; nobody's words."""
+        cases = list(dict.fromkeys(message.case for message in messages if self._fails_on(selection, message)))
+        named = f" of the cases {', '.join(map(repr, cases[:NAMED]))}" if any(cases) else ""
+        return f"on {len(messages)} texts{', on those' if named else ''}{named}"
+
+    def _fails_on(self, selection: _Selection, message: Message) -> bool:
+        try:
+            self._answer(selection, [message.text])
+        except NativeReaderError:
+            return True
+        return False
 
     def _answer(self, selection: _Selection, texts: Sequence[str]) -> list[int]:
         return self._library.call("read", self._characters, selection.matcher, selection.handle, *encoded(texts))
@@ -260,7 +273,7 @@ class NativeReader:
 @cache
 def _characters(library: Library) -> Handle:
     """What is known about characters; one for all readers."""
-    return library.make("characters", *flat(cached_bytes(f"characters-{VERSION}", character_tables)))
+    return library.make("characters", *flat(cached_tables()))
 
 
 def _cosine(shared: int, left: int, right: int, told: int) -> float | None:
