@@ -1,9 +1,12 @@
-"""The compiled reader against the Python one: random rules on their own words, and programs with damaged numbers."""
+"""The compiled reader against the Python one: random rules on their own words, and programs with damaged numbers.
+
+Then bytes that mean nothing, in place of programs and of texts.
+"""
 
 import random
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from campaign.forked import in_child
@@ -68,6 +71,7 @@ def _compare(compiled: Library, tables: bytes, chance: random.Random) -> None:
         if answer[0] == DONE and native != wanted:
             raise Broken(f"{sources!r} on {text!r}: {native} and not {wanted}")
     _damage(compiled, characters, numbers, texts[0], chance)
+    _feed(compiled, characters, numbers, chance)
 
 
 def _damage(compiled: Library, characters: object, numbers: bytes, text: str, chance: random.Random) -> None:
@@ -82,6 +86,27 @@ def _damage(compiled: Library, characters: object, numbers: bytes, text: str, ch
             _read(compiled, characters, damaged.tobytes(), text)
         except NativeReaderError:
             continue
+
+
+def _feed(compiled: Library, characters: object, numbers: bytes, chance: random.Random) -> None:
+    """Any bytes as a program, and any numbers as texts and their ends: refused, or some answer."""
+    matcher = compiled.make("matcher", characters, *flat(numbers))
+    selection = compiled.make("select", matcher, *numbers_of([0, 1, 2]), keep=(matcher,))
+    for _ in range(10):
+        content = chance.randbytes(4 * chance.choice([0, 1, 7, 300]))
+        text, ends = numbers_of(_numbers(chance, 40)), numbers_of(sorted(_numbers(chance, 5)))
+        for kind, *given in (("characters",), ("matcher", characters), ("detector",), ("select", matcher)):
+            with suppress(NativeReaderError):
+                compiled.make(kind, *given, *flat(content), keep=(matcher,))
+        for name, *given in (("read", characters, matcher, selection), ("compare", characters)):
+            with suppress(NativeReaderError):
+                compiled.call(name, *given, *text, *ends)
+
+
+def _numbers(chance: random.Random, most: int) -> list[int]:
+    """Mostly small ones, which are places and letters, and some that are neither."""
+    ranges = chance.choices([most + 1, 127, 0x3000, 1 << 32], [40, 40, 18, 2], k=chance.randrange(most))
+    return [chance.randrange(end) for end in ranges]
 
 
 def _read(compiled: Library, characters: object, numbers: bytes, text: str) -> list[int]:
@@ -124,7 +149,7 @@ def _text(sources: list[str], chance: random.Random) -> str:
 
 KIND = Kind(
     "native-reader",
-    "random rules and damaged programs in the compiled reader",
+    "random rules, damaged programs and random bytes in the compiled reader",
     prepare,
     quick=Budget(1500, 120),
     full=Budget(50_000, 3600),

@@ -295,7 +295,7 @@ impl Reader<'_> {
         }
         while let Some((start, end)) = matcher.search(machine, number, view, from, Ending::Anywhere)? {
             found(start, end);
-            from = end;
+            from = end.max(start + 1); // a damaged program can match nothing, again and again at one place
         }
         Ok(())
     }

@@ -9,7 +9,8 @@ from both_readers import BothReaders, OwnRules, message, needs_library, rule
 
 from synthesis.rules.cache import cached_tables
 from synthesis.rules.native import library as native
-from synthesis.rules.native.library import NativeReaderError, encoded, flat, library, numbers_of
+from synthesis.rules.native.code import MATCH
+from synthesis.rules.native.library import DONE, NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.native.program import Program
 from synthesis.rules.native.sections import NUMBER
 from synthesis.rules.schema import GuardRule, SentenceRule
@@ -25,6 +26,7 @@ RULES = OwnRules(
     {"g": GUARD},
 )
 TABLES = cached_tables()
+CODE_SECTION = 7  # of the program, after its head, constants, abbreviations, classes, letters, cases and registers
 TEXT = 'You should rest. "You must" not you really ought to? Why not!\n- a\n- b try to relax be'
 
 
@@ -129,6 +131,23 @@ def test_damaged_character_tables_are_refused(numbers: bytes) -> None:
     assert compiled is not None
     with pytest.raises(NativeReaderError):
         compiled.make("characters", *flat(numbers))
+
+
+def test_a_program_that_matches_nothing_at_every_place_comes_to_an_end() -> None:
+    compiled = library()
+    assert compiled is not None
+    numbers = array(NUMBER, RULES.program("en").numbers)
+    place = 0
+    for _ in range(CODE_SECTION):
+        place += numbers[place] + 1
+    numbers[place + 1] = MATCH  # where the code of the first pattern begins
+    characters = compiled.make("characters", *flat(TABLES))
+    matcher = compiled.make("matcher", characters, *flat(numbers.tobytes()))
+    selection = compiled.make("select", matcher, *numbers_of([0]), keep=(matcher,))
+    text = "you should rest"
+    status, hits, *_ = compiled.call("read", characters, matcher, selection, *encoded([text]))
+    assert status == DONE
+    assert 0 < hits <= len(text)
 
 
 def test_places_of_texts_are_checked() -> None:
