@@ -1,7 +1,7 @@
 """Local, Ray and Spark give the same bytes for the same input."""
 
 import pytest
-from conversation_samples import exchanges
+from conversation_samples import BAD, GOOD, SAID, exchanges
 from engine_runs import Run, write_cases
 from table_samples import MAP, content_of, read_verdicts, write_lake, write_parquet
 
@@ -101,3 +101,23 @@ def test_conversations_are_whole_on_every_engine(run: Run) -> None:
     verdicts = read_verdicts(run.folder / "spark")
     assert [row["id"] for row in verdicts] == [f"c-{number}" for number in range(30)]
     assert [len(row["timelines"][0]["outcomes"]) for row in verdicts] == [3 + number % 6 for number in range(30)]
+
+
+@pytest.mark.parametrize("sort", [False, True])
+def test_messages_are_joined_on_every_engine(run: Run, sort: bool) -> None:
+    said = [
+        {"chat_id": f"c-{number:02}", "role": role, "text": text}
+        for number in range(12)
+        for role, text in (("customer", SAID), ("bot", GOOD if number % 2 else BAD))
+    ]
+    write_parquet(run.folder / "log.parquet", said[::2] + said[1::2] if sort else said, group=5)
+    options = ("--cases", "log.parquet", "--checks", "agency_language", *(["--sort"] if sort else []), "--out-table")
+    found = {}
+    for engine in ("local", *ENGINES):
+        done = run(engine, *options, engine)
+        assert done.returncode == 0, done.stderr
+        found[engine] = content_of(run.folder / engine)
+    assert found["ray"] == found["local"]
+    assert found["spark"] == found["local"]
+    outcomes = [(row["id"], row["outcome"]) for row in read_verdicts(run.folder / "spark")]
+    assert outcomes == [(f"c-{number:02}", "pass" if number % 2 else "fail") for number in range(12)]
