@@ -6,11 +6,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
+from typing import TYPE_CHECKING
 
 from synthesis.cli.terminal import columns
-from synthesis.model import CaseResult
-from synthesis.report.reading import StoredReport
 from synthesis.runner.pace import Pace, duration
+
+if TYPE_CHECKING:
+    from synthesis.model import CaseResult
+    from synthesis.report.reading import StoredReport
 
 PATIENCE = 0.5  # seconds: what is quicker needs no line
 INTERVAL = 0.25  # seconds between two looks
@@ -85,11 +88,11 @@ def pace_line(pace: Pace, noun: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def counted(reports: Sequence[StoredReport], note: Note | None, total: int) -> list[StoredReport]:
+def counted(reports: "Sequence[StoredReport]", note: Note | None, total: int) -> "list[StoredReport]":
     """The same reports, with their results counted together as they are read."""
     numbers = count(1)
 
-    def pass_on(result: CaseResult) -> CaseResult:
+    def pass_on(result: "CaseResult") -> "CaseResult":
         if note:
             number = next(numbers)
             note(number, number, total)
