@@ -58,6 +58,7 @@ PATHS = (
     "/runs/{bare}/cases/2",
     "/compare",
     "/compare?before={old}&after={new}",
+    "/compare?before={old}&after={new}&again=1",
     "/judged",
     "/judged/{judged}",
 )

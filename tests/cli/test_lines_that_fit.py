@@ -16,9 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from synthesis.cli.history_view import table_lines
 from synthesis.cli.wrapping import cells, wrapped
+from synthesis.history import SavedRun
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
+ERASED = "\x1b[2K"  # the line of progress, which makes room
 LONG = "Orders a feeling to end, which it does not. Ask what keeps it alive, and leave the rest to the person."
 
 
@@ -66,7 +69,7 @@ def on_terminal(args: list[str], folder: Path, columns: int) -> tuple[int, list[
     while chunk := _read(ours):
         shown += chunk
     os.close(ours)
-    return process.wait(), [plain(line.rstrip("\r")) for line in shown.decode().split("\n")]
+    return process.wait(), [plain(line.rstrip("\r").rpartition(ERASED)[2]) for line in shown.decode().split("\n")]
 
 
 def _read(terminal: int) -> bytes:
@@ -87,10 +90,37 @@ def test_a_failing_run_on_a_narrow_terminal(tmp_path: Path) -> None:
     assert "not met: unexpected failures: 1, allowed: 0" in " ".join(" ".join(rows).split())
 
 
-def test_an_error_and_a_list_of_runs_on_a_narrow_terminal(tmp_path: Path) -> None:
+def test_an_error_on_a_narrow_terminal(tmp_path: Path) -> None:
     code, rows = on_terminal(["eval", "a-file-with-a-name-that-is-rather-long.jsonl", "--lang", "xx"], tmp_path, 40)
     assert code == 1
     assert max(map(len, rows)) <= 40
+
+
+def test_a_list_of_runs_has_two_lines_for_each_where_the_table_is_too_wide() -> None:
+    summary = {"cases": 2, "strict_passed": 1, "strict_failed": 1, "unexpected_failures": 1, "errors": 0}
+    run = SavedRun(
+        id="0123456789ab",
+        kind="checks",
+        name="留言.jsonl",
+        started="2026-11-01T08:00:00.000Z",
+        tool_version="1",
+        rules_hash="f",
+        input_hash=None,
+        revision=None,
+        with_text=False,
+        tags=("nightly",),
+        conditions={"profile": "audit"},
+        summary=summary,
+    )
+    table = list(table_lines([run], 120))
+    assert len(table) == 2
+    assert "PROFILE" in table[0]
+    assert "traffic" in table[1]
+    assert len(list(table_lines([run]))) == 2, "a pipe gets the table"
+    narrow = [plain(line) for line in table_lines([run], 60)]
+    assert narrow[0] == "0123456789ab  2026-11-01 08:00 UTC  checks, traffic"
+    assert max(map(cell_len, narrow)) <= 60
+    assert narrow[1:] == ["  2 cases, 1 unexpected, 50 % passed", "  留言.jsonl  nightly"]
 
 
 def test_the_reason_of_exit_code_2_is_named_once(cli: CommandLine) -> None:

@@ -4,11 +4,14 @@ import asyncio
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from helpers import CommandLine
 
 from synthesis.judge import EvaluationConfig, run_evaluation
+from synthesis.judge.results import read_run
 from synthesis.judge.testset import parse_test_cases
+from synthesis.report.judged.compare import compare_runs
 
 CONTEXT = ["The ferry leaves at 7:10 on weekdays.", "Cars must be booked one day ahead."]
 RIGHT = "The ferry leaves at 7:10 on weekdays, so you can leave on weekdays at 7:10."
@@ -75,6 +78,15 @@ def test_two_runs_are_compared_by_sample(cli: CommandLine, runs: tuple[Path, Pat
 
 def test_a_run_compared_with_itself_is_neither_better_nor_worse(cli: CommandLine, runs: tuple[Path, Path]) -> None:
     assert "no difference shown" in cli("compare", runs[0], runs[0]).out
+
+
+def test_another_judge_or_rubric_is_another_ruler(runs: tuple[Path, Path]) -> None:
+    before, after = map(read_run, runs)
+    assert compare_runs(before, after).verdict == "worse"
+    for change in ({"judge": "another"}, {"rubric": "another"}):
+        found = compare_runs(before, msgspec.structs.replace(after, **change))
+        assert found.newly_failing == compare_runs(before, after).newly_failing
+        assert (found.verdict, found.ruler_changes) == ("measured differently", list(change))
 
 
 def test_a_folder_that_is_no_run_is_refused(cli: CommandLine, runs: tuple[Path, Path]) -> None:

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from synthesis.cases.blocks import Block, blocks
 from synthesis.errors import Problem
 from synthesis.runner import reading, stream
+from synthesis.runner.files import evaluate_files
+from synthesis.runner.spec import InputFile, RunSpec
 
 REPLIES = ["You should just relax.", "Would you like to talk about it?", "I promise you'll be fine.", "Hm."]
 
@@ -183,3 +185,22 @@ def _first_worker(process: "subprocess.Popen[str]") -> int:
                     return int(child)
         time.sleep(0.01)
     raise AssertionError("the command ended without workers")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_progress_of_a_log_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    monkeypatch.setattr(reading, "ROWS", 4)
+    path = tmp_path / f"log.{ending}"
+    rows = [{"user": f"I feel awful {number}.", "assistant": "What happened?"} for number in range(20)]
+    if ending == "csv":
+        path.write_text("user,assistant\n" + "".join(f"{row['user']},{row['assistant']}\n" for row in rows))
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    noted: list[tuple[int, int, int]] = []
+    spec = RunSpec(inputs=(InputFile.of(path),), profile="traffic", columns={"user": "user", "assistant": "assistant"})
+    evaluate_files(spec, progress=lambda *figures: noted.append(figures))
+    cases, done, totals = zip(*noted, strict=True)
+    assert cases == (4, 8, 12, 16, 20)
+    assert set(totals) == {path.stat().st_size}
+    assert list(done) == sorted(set(done))
+    assert totals[0] * 0.9 <= done[-1] <= totals[0]

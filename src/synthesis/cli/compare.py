@@ -16,6 +16,7 @@ from synthesis.errors import OptionError
 if TYPE_CHECKING:
     from synthesis.report.compare import Change, Comparison
     from synthesis.report.judged.compare import JudgedComparison
+    from synthesis.report.reading import StoredReport
 
 _HASH = re.compile("[0-9a-f]{64}")
 _HASH_SHOWN = 16
@@ -71,14 +72,21 @@ def _compare_reports(old: str, new: str, across: bool, reevaluate: bool) -> "tup
     from synthesis.report.reading import open_report
 
     before, after = open_report(old), open_report(new)
-    if reevaluate:
-        from synthesis.runner.reevaluation import evaluator_of, reevaluated
-
-        before, after = reevaluated(before, after, evaluator_of(after))
-    comparison = compare_reports(before, after)
+    comparison = _compare_again(before, after) if reevaluate else compare_reports(before, after)
     if not across:
         require_one_question(comparison.conditions)
     return comparison, _lines(comparison, reevaluate)
+
+
+def _compare_again(before: "StoredReport", after: "StoredReport") -> "Comparison":
+    from synthesis.cli.progress import counted, progress
+    from synthesis.report.compare import compare_reports
+    from synthesis.runner.reevaluation import evaluator_of, reevaluated
+
+    with progress("cases evaluated again") as note:
+        total = before.summary["cases"] + after.summary["cases"]
+        both = reevaluated(before, after, evaluator_of(after))
+        return compare_reports(*counted(both, note, total))
 
 
 def _lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:

@@ -14,7 +14,8 @@ from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.interruption import Interruption
-from synthesis.cli.terminal import print_lines, progress_bar, safe, warn
+from synthesis.cli.progress import progress
+from synthesis.cli.terminal import print_lines, safe, warn
 from synthesis.defaults import FORMER_PROFILES
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
@@ -35,8 +36,8 @@ def perform(
 ) -> int:
     """Evaluate, write, show; the exit code of it all. Its reason is named unless further conditions follow."""
     interruption.begin(spec)
-    with progress_bar(enabled=not quiet and not as_artifact) as progress:
-        outcome = evaluate_files(spec, progress=interruption.counting(progress))
+    with progress("cases", enabled=not quiet and not as_artifact) as note:
+        outcome = evaluate_files(spec, progress=interruption.counting(note))
     interruption.written()
     summary = outcome.report.summary
     if not quiet:

@@ -77,7 +77,8 @@ class Interruption:
         if not self._is_told:
             self._is_told = True
             # Past the buffers of `sys.stderr`, which may be in the middle of a line when a signal comes.
-            os.write(2, f"Interrupted: {safe(self._message())}\n".encode())
+            line = "\r\x1b[2K" if os.isatty(2) else ""  # the line of progress may still be there
+            os.write(2, f"{line}Interrupted: {safe(self._message())}\n".encode())
 
     def _message(self) -> str:
         spec = self._spec

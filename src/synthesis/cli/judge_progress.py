@@ -1,11 +1,14 @@
-"""How far a judged run is, on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""How far a judged run is, on stderr: a line that is drawn again on a terminal, a line now and then elsewhere."""
 
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from synthesis.cli.progress import LiveLine
+from synthesis.runner.pace import Pace, duration
 
 if TYPE_CHECKING:
     from synthesis.judge.config import Progress
@@ -20,10 +23,9 @@ class Reporter:
         self._grace = grace
         self._said_stop = False
         self._last: Progress | None = None
-        self._began = time.monotonic()
-        self._line_at = self._began
-        self._bar: Any = None
-        self._task: Any = None
+        self._pace = Pace()
+        self._line_at = time.monotonic()
+        self._live: LiveLine | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -32,25 +34,26 @@ class Reporter:
 
     def __enter__(self) -> "Reporter":
         if sys.stderr.isatty():
-            self._bar = _bar()
-            self._bar.start()
+            self._live = LiveLine(self._line)
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._live is not None:
+            self._live.close()
 
     def update(self, progress: "Progress") -> None:
         """Show the progress: at once on a terminal, every few seconds elsewhere."""
         self._last = progress
+        asked = progress.done + progress.failed - progress.stored_before
+        self._pace.note(asked, asked, progress.total - progress.stored_before)
         if progress.interrupted and not self._said_stop:
             self._said_stop = True
+            if self._live is not None:
+                self._live.clear()
             click.echo(self._stopping(progress.under_way), err=True)
-        if self._bar is not None:
-            self._update_bar(progress)
-        elif time.monotonic() - self._line_at >= SECONDS_BETWEEN_LINES:
+        if self._live is None and time.monotonic() - self._line_at >= SECONDS_BETWEEN_LINES:
             self._line_at = time.monotonic()
-            click.echo(self._line(progress), err=True)
+            click.echo(self._line(), err=True)
 
     def summary(self) -> str:
         """One sentence on what is judged and stored."""
@@ -66,33 +69,15 @@ class Reporter:
             f"call{'s' if calls > 1 else ''} under way, already paid for. Press Ctrl-C again to end at once."
         )
 
-    def _update_bar(self, progress: "Progress") -> None:
-        if self._task is None:
-            self._task = self._bar.add_task("judged", total=progress.total, completed=progress.stored_before)
-        self._bar.update(self._task, completed=progress.done, description=self._line(progress))
-
-    def _line(self, progress: "Progress") -> str:
-        seconds = max(time.monotonic() - self._began, 1e-9)
-        rate = (progress.done + progress.failed - progress.stored_before) / seconds
-        left = progress.total - progress.done - progress.failed
-        parts = [f"{progress.done} of {progress.total} judged", f"{progress.failed} failed", f"{rate:.1f}/s"]
-        if progress.cost is not None:
-            parts.append(f"{progress.cost:.4f} USD")
-        if rate and left:
-            parts.append(f"about {_duration(left / rate)} left")
+    def _line(self) -> str:
+        """`12 of 40 judged, 1 failed, 2.5 per second, 0.0031 USD, about 10 s left`."""
+        if self._last is None:
+            return f"nothing judged yet, {duration(self._pace.elapsed)} so far"
+        parts = [f"{self._last.done} of {self._last.total} judged", f"{self._last.failed} failed"]
+        if speed := self._pace.rows_per_second:
+            parts.append(f"{speed:.1f} per second")
+        if self._last.cost is not None:
+            parts.append(f"{self._last.cost:.4f} USD")
+        left = self._pace.seconds_left
+        parts.append(f"about {duration(left)} left" if left else f"{duration(self._pace.elapsed)} so far")
         return ", ".join(parts)
-
-
-def _bar() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    return Progress(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -60,10 +60,18 @@ class Saving(msgspec.Struct, frozen=True):
 
     def save_report(self, path: Path, *, quiet: bool, to_stderr: bool) -> bool:
         """Save a run of the checks from its report; whether that was possible."""
+        from synthesis.cli.progress import counted, progress
         from synthesis.history import Provenance
+        from synthesis.report.reading import open_report
 
         known = Provenance(self.started, self.revision, self.with_text)
-        return self._save(lambda history: history.add_report(path, known), quiet=quiet, to_stderr=to_stderr)
+
+        def add(history: "History") -> str:
+            with progress("cases saved", enabled=not quiet and not to_stderr) as note:
+                report = open_report(path)
+                return history.add_report(counted([report], note, report.summary["cases"])[0], known)
+
+        return self._save(add, quiet=quiet, to_stderr=to_stderr)
 
     def save_judged(self, folder: Path) -> bool:
         """Save a judged run from its folder; whether that was possible."""

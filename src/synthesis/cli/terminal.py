@@ -1,19 +1,14 @@
-"""What reaches a terminal: never a control character of the evaluated text, and progress only where someone looks."""
+"""What reaches a terminal: never a control character of the evaluated text, in lines that fit its width."""
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import click
 
 from synthesis.printable import safe
 
-__all__ = ["columns", "print_lines", "progress_bar", "safe", "warn"]
-
-PATIENCE = 1.0  # seconds before progress is shown
+__all__ = ["columns", "print_lines", "safe", "warn"]
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False, hang: int = 2) -> None:
@@ -47,47 +42,3 @@ def _rows(line: str, width: int, hang: int) -> Iterator[str]:
 def warn(message: str, colour: str = "yellow") -> None:
     """A line on standard error, beside a result that is on standard output."""
     print_lines([click.style(safe(message), fg=colour)], err=True)
-
-
-@contextmanager
-def progress_bar(*, enabled: bool) -> Iterator[Callable[[int, int, int], None] | None]:
-    """A function that takes cases, bytes and all bytes (0: unknown); None where no terminal shows it."""
-    if not (enabled and sys.stderr.isatty()):
-        yield None
-        return
-    bar = _Bar()
-    try:
-        yield bar.show
-    finally:
-        bar.close()
-
-
-class _Bar:
-    """Appears after a second: cases, megabytes per second, time left."""
-
-    def __init__(self) -> None:
-        self._begun = time.monotonic()
-        self._progress: Any = None
-        self._task: Any = None
-
-    def show(self, cases: int, done: int, total: int) -> None:
-        elapsed = time.monotonic() - self._begun
-        if elapsed < PATIENCE:
-            return
-        if self._progress is None:
-            self._start(total)
-        speed = done / elapsed / 1e6
-        self._progress.update(self._task, completed=done, description=f"{cases:,} cases, {speed:.1f} MB/s")
-
-    def _start(self, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._progress.add_task("", total=total or None)
-        self._progress.start()
-
-    def close(self) -> None:
-        if self._progress is not None:
-            self._progress.stop()

@@ -22,9 +22,9 @@ from synthesis.model import Case, Source
 from synthesis.runner.spec import InputFile, RunSpec
 
 Unit = Block | RowRange
-BLOCK = 2 << 20  # bytes that one worker takes at a time
+BLOCK = 1 << 20  # bytes that one worker takes at a time: a second or so of work, so that progress is seen
 LARGE_BLOCK = 16 << 20  # the same for a part of a table, from a file that is large enough for many of them
-ROWS = 1000  # of a log in one block
+ROWS = 500  # of a log in one block
 _encode = msgspec.json.Encoder().encode
 
 
@@ -63,7 +63,7 @@ def _keeps_errors(spec: RunSpec) -> bool:
 
 def _size_for_table(file: InputFile) -> int:
     """Large files make large parts of a table; how large depends on the file alone, so that a run can be resumed."""
-    return min(max(BLOCK, input_size(file.path) // 64), LARGE_BLOCK)
+    return min(max(BLOCK, input_size(file.path) // 256), LARGE_BLOCK)
 
 
 class Reading(NamedTuple):
@@ -121,16 +121,31 @@ def _log_blocks(
     file: InputFile, options: LogOptions, *, stop: bool, seen: Seen, returns: Returns
 ) -> Iterator[Block | Problem]:
     """The rows of a log as blocks of ready cases; a bad row is a problem (`stop`) or a case that will end in error."""
-    _show_bytes(file.path, seen)
+    lines = _show_bytes(file.path, seen)
+    size, passed = input_size(file.path) if _has_lines(file.path) and not options.sort else 0, 0
     rows = read_rows(file.path, options, file.name, returns.add)
     while batch := list(islice(rows, ROWS)):
+        # How far the reader is: bytes are read ahead, so the lines that the rows stand in have to tell.
+        reached = min(size, size * _line_of(batch[-1]) // max(lines, 1))
         problems = [row for row in batch if isinstance(row, Problem)]
         cases = [row for row in batch if isinstance(row, Case)]
         if stop:
             yield from problems
         else:
             cases = [row if isinstance(row, Case) else _error_case(row, options, file.name) for row in batch]
-        yield _ready(cases, file.name)
+        yield _ready(cases, file.name, max(reached - passed, 0))
+        passed = max(reached, passed)
+
+
+def _has_lines(path: Path) -> bool:
+    """Whether a file has a line for each row, so that the number of a row tells how far it is."""
+    return path.suffix.lower() in {".jsonl", ".ndjson", ".csv", ".tsv"}
+
+
+def _line_of(row: Case | Problem) -> int:
+    if isinstance(row, Problem):
+        return row.line
+    return row.source.line if row.source else 0
 
 
 def _errors_as_blocks(found: Iterable[Block | Problem], options: LogOptions, name: str) -> Iterator[Block]:
@@ -158,15 +173,18 @@ def _error_case(problem: Problem, options: LogOptions, name: str) -> Case:
     return Case(case_id, options.checks, source=Source(name, problem.line, problem.own_id), problem=problem.message)
 
 
-def _ready(cases: list[Case], name: str) -> Block:
-    return Block(name, 1, 0, content=_encode(cases), ready=True)
+def _ready(cases: list[Case], name: str, size: int = 0) -> Block:
+    return Block(name, 1, size, content=_encode(cases), ready=True)
 
 
-def _show_bytes(path: Path, seen: Seen) -> None:
-    """Lets the hash of the input see a file that is not read through blocks."""
+def _show_bytes(path: Path, seen: Seen) -> int:
+    """Lets the hash of the input see a file that is not read through blocks; how many lines it has."""
+    lines = 0
     try:
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):
                 seen(chunk)
+                lines += chunk.count(b"\n")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=Place(str(path)), hint="Check the path.") from None
+    return lines

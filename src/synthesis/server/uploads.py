@@ -11,6 +11,7 @@ from synthesis.defaults import TRAFFIC
 from synthesis.errors import InputError
 from synthesis.model.report import Report
 from synthesis.runner.files import evaluate_files
+from synthesis.runner.pace import Pace
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
 from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
@@ -27,6 +28,10 @@ class Upload(Job, frozen=True, omit_defaults=True):
     size: Annotated[int, msgspec.Meta(description="Bytes of the file.")]
     read: Annotated[int, msgspec.Meta(description="Bytes evaluated so far.")] = 0
     cases: Annotated[int, msgspec.Meta(description="Cases evaluated so far.")] = 0
+    cases_per_second: Annotated[float, msgspec.Meta(description="How fast it is lately; 0 before the first cases.")] = 0
+    seconds_left: Annotated[
+        float | None, msgspec.Meta(description="About how long it will still take; null where nobody can tell.")
+    ] = None
     summary: Annotated[
         dict[str, Any] | None, msgspec.Meta(description="The report's summary, once it is finished.")
     ] = None
@@ -81,7 +86,7 @@ def _run(folder: UploadFolder, options: UploadOptions) -> None:
         folder.change(state=RUNNING)
         summary = _evaluate(folder, options).summary
         size = folder.load().size
-        folder.change(state=DONE, read=size, cases=summary["cases"], summary=summary)
+        folder.change(state=DONE, seconds_left=None, read=size, cases=summary["cases"], summary=summary)
     except _Cancelled:
         folder.change(state=CANCELLED)
     except Exception as error:  # this file has failed; the process goes on with the next
@@ -98,13 +103,18 @@ def _told(error: Exception, folder: UploadFolder, options: UploadOptions) -> Err
 
 def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
     written = monotonic()
+    pace = Pace()
 
-    def note(cases: int, read: int, _: int) -> None:
+    def note(cases: int, read: int, total: int) -> None:
         nonlocal written
         if folder.is_cancelled:
             raise _Cancelled
+        pace.note(cases, read, total)
         if monotonic() - written > PAUSE:
-            folder.change(cases=cases, read=read)
+            speed, left = round(pace.rows_per_second or 0, 1), pace.seconds_left
+            folder.change(
+                cases=cases, read=read, cases_per_second=speed, seconds_left=None if left is None else round(left, 1)
+            )
             written = monotonic()
 
     if folder.is_cancelled:

@@ -167,6 +167,13 @@ function followed(address, told) {
   });
 }
 
+function told(job) {
+  if (!job.cases) return "Reading …";
+  const speed = job.cases_per_second ? `, ${Math.round(job.cases_per_second)} per second` : "";
+  const left = job.seconds_left ? `, about ${Math.ceil(job.seconds_left)} s left` : "";
+  return `${job.cases} cases evaluated${speed}${left} …`;
+}
+
 async function run() {
   const file = document.getElementById("file").files[0];
   const query = new URLSearchParams({ kind: kindOf(file), ...asked() });
@@ -174,8 +181,9 @@ async function run() {
   const sent = await fetch(`/api/v1/uploads?${query}`, { method: "POST", body: file });
   const upload = await answered(sent);
   await followed(`/api/v1/uploads/${upload.id}/events`, (job) =>
-    say(job.state === "waiting" ? "Waiting for its turn." : `${job.cases || 0} cases evaluated …`)
+    say(job.state === "waiting" ? "Waiting for its turn." : told(job))
   );
+  say("Saving …");
   const order = { upload: upload.id, name: file.name.slice(0, 200), save_text: document.getElementById("save-text").checked };
   const saved = await fetch("/api/v1/runs", { method: "POST", body: JSON.stringify(order) });
   return `/runs/${(await answered(saved)).id}`;
