@@ -1,5 +1,10 @@
 """Labels beside the run that they are about, in both kinds of database."""
 
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import msgspec
 import pytest
 from run_samples import judge_offline, stored
@@ -160,3 +165,26 @@ def test_a_drawn_run_asks_whether_the_user_shows_a_sign_of_a_crisis(history):
     assert cue.rate.value == pytest.approx(11 / 31)
     plain = history.labels(history.add_report(report, with_text))
     assert not plain.has(0, "crisis_cue")
+
+
+def test_answers_that_arrive_at_once_leave_one_label_for_each_person(history):
+    labels = history.labels(saved(history))
+    given = [(person, answer) for person in (ANA, BO) for answer in ("yes", "no", "skip", "yes")]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda one: labels.store(1, "agency_language", *one), given))
+    assert [label.person for label in sorted(labels.all(), key=lambda label: label.person)] == [ANA, BO]
+
+
+def test_a_label_outlives_a_process_that_is_killed_right_after_it(tmp_path):
+    place = str(tmp_path / "history.db")
+    with open_history(place) as history:
+        run_id = saved(history)
+    program = (
+        "import os, sys; from synthesis.history import open_history; from synthesis.labels.model import Person\n"
+        "open_history(sys.argv[1]).labels(sys.argv[2]).store(1, 'agency_language', Person('Ana', True), 'yes')\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, place, run_id], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with open_history(place) as history:
+        assert [label.answer for label in history.labels(run_id).all()] == ["yes"]
