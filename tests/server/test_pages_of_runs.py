@@ -180,7 +180,7 @@ def test_ids_names_and_tags_of_any_kind_stay_text(serving: Any, tmp_path: Path) 
             history.add_report(report, Provenance(with_text=True, name=hostile, tags=(hostile,)))
         after, before = (run.id for run in history.runs())
     with serving(history=str(tmp_path / "own.db")) as client:
-        pages = ("/runs", f"/runs/{after}", f"/runs/{after}/cases/0", f"/label/cases?run={after}", "/label")
+        pages = ("/runs", f"/runs/{after}", f"/runs/{after}/cases/0", f"/label/runs/{after}", "/label")
         for path in (*pages, f"/compare?before={before}&after={after}"):
             page = client.get(path, headers=HTML)
             assert page.status_code == 200

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, insert, or_, select, update
 
+from synthesis.checks.crisis_elements import CUE as CUE_SIGNAL
 from synthesis.checks.registry import Check, checks
 from synthesis.errors import NotInHistoryError, OptionError, Place
 from synthesis.history.model import CHECKS, SavedRun
@@ -12,11 +13,14 @@ from synthesis.history.provenance import now
 from synthesis.history.rows import storable
 from synthesis.history.schema import findings, labels, lock, outcomes, samples
 from synthesis.labels.model import ANSWERS, SCORES, Label, Person
+from synthesis.labels.questions import CUE, CUE_CHECK
 from synthesis.labels.sampling import RunSampling
 from synthesis.labels.summary import LabelSummary, summarize
 from synthesis.model.result import FAIL, FOR, NOT_APPLICABLE, PASS
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from synthesis.history.database import Database
 
 Question = tuple[int, str]  # position, name of a check or an axis
@@ -60,8 +64,8 @@ class RunLabels:
             return False
         with self._database.reading() as connection:
             if self.run.kind == CHECKS:
-                here = outcomes.c.position == position
-                query = select(1).where(self._asked, here, outcomes.c.check_name == storable(question))
+                check = CUE_CHECK if question == CUE and self.sampling else storable(question)
+                query = select(1).where(self._asked, outcomes.c.position == position, outcomes.c.check_name == check)
                 return connection.execute(query).first() is not None
             query = select(1).where(samples.c.run_id == self.run.id, samples.c.position == position)
             return question in self.axes and connection.execute(query).first() is not None
@@ -140,7 +144,7 @@ class RunLabels:
 
     def _drawn(self, order: Sequence[int], only: str | None) -> list[Question]:
         asked: dict[int, list[str]] = {}
-        for position, name in self._verdicts():
+        for position, name in sorted(self._verdicts()):
             if only in (None, name):
                 asked.setdefault(position, []).append(name)
         return [(position, name) for position in order for name in asked.get(position, ())]
@@ -171,14 +175,20 @@ class RunLabels:
             return len(self._samples())
         query = select(func.count()).select_from(outcomes).where(self._asked)
         with self._database.reading() as connection:
-            return int(connection.execute(query).scalar_one())
+            asked = int(connection.execute(query).scalar_one())
+        return asked if self.sampling is None else len(self._verdicts())
 
     def _flagged(self) -> dict[str, int]:
-        """How often each check failed, zero included."""
-        failed = func.count().filter(outcomes.c.outcome == FAIL)
-        query: Select[Any] = select(outcomes.c.check_name, failed).where(self._asked).group_by(outcomes.c.check_name)
+        """How often each check failed, zero included; for a drawn run also how often a cue was found."""
+        if self.sampling is not None:
+            failed: dict[str, int] = {}
+            for (_, name), outcome in self._verdicts().items():
+                failed[name] = failed.get(name, 0) + (outcome == FAIL)
+            return failed
+        number = func.count().filter(outcomes.c.outcome == FAIL)
+        query: Select[Any] = select(outcomes.c.check_name, number).where(self._asked).group_by(outcomes.c.check_name)
         with self._database.reading() as connection:
-            return {name: int(number) for name, number in connection.execute(query)}
+            return {name: int(times) for name, times in connection.execute(query)}
 
     def _verdicts(self) -> Mapping[Question, str]:
         """The outcomes of labelled cases; of all cases of a drawn run, whose labels stand for those without."""
@@ -187,7 +197,20 @@ class RunLabels:
             columns = columns.where(exists().where(self._mine, labels.c.position == outcomes.c.position))
         ordered = columns.order_by(outcomes.c.position, outcomes.c.check_name)
         with self._database.reading() as connection:
-            return {(row.position, row.check_name): row.outcome for row in connection.execute(ordered)}
+            found = {(row.position, row.check_name): row.outcome for row in connection.execute(ordered)}
+            return found | self._cues(connection, found) if self.sampling is not None else found
+
+    def _cues(self, connection: "Connection", verdicts: Mapping[Question, str]) -> dict[Question, str]:
+        """Whether an explicit cue was found in each case that crisis_response has read, as an outcome."""
+        query = select(findings.c.position).where(
+            findings.c.run_id == self.run.id, findings.c.signal == CUE_SIGNAL.name
+        )
+        holding = set(connection.execute(query).scalars())
+        return {
+            (position, CUE): FAIL if outcome != NOT_APPLICABLE and position in holding else PASS
+            for (position, check), outcome in verdicts.items()
+            if check == CUE_CHECK
+        }
 
 
 def _signals(check: Check) -> list[str]:

@@ -7,7 +7,7 @@ import msgspec
 
 from synthesis.judge.agreement import Agreement, agreement_of
 from synthesis.judge.statistics import wilson_interval
-from synthesis.labels.estimates import Estimate, SampleLabel, precision, recall
+from synthesis.labels.estimates import Estimate, SampleLabel, precision, recall, weighted_rate
 from synthesis.labels.model import DOES_NOT_APPLY, NO, SKIP, YES, Label
 from synthesis.labels.sampling import RunSampling
 from synthesis.model.result import FAIL
@@ -21,7 +21,7 @@ class QuestionFigures(msgspec.Struct, frozen=True):
     """One check, or one axis of a judged run: how people answer, how far they agree, and how the check does.
 
     `cases` have an answer that is not a skip; `answers` counts the answers of all people. `precision` and `recall` are
-    None for an axis, which has scores.
+    None for an axis, which has scores. `rate` is the share of Yes among all rows from which a run was drawn.
     """
 
     question: str
@@ -31,6 +31,7 @@ class QuestionFigures(msgspec.Struct, frozen=True):
     agreement: Agreement
     precision: Estimate | None = None
     recall: Estimate | None = None
+    rate: Estimate | None = None
 
 
 class LabelSummary(msgspec.Struct, frozen=True):
@@ -121,7 +122,7 @@ def _figures(
         return msgspec.structs.replace(figures, precision=found, recall=Estimate(None, reason=NOT_DRAWN))
     asked = {position for position, check in verdicts if check == name}
     rows = _sample(said, failing, asked, sampling)
-    return msgspec.structs.replace(figures, precision=precision(rows), recall=recall(rows))
+    return msgspec.structs.replace(figures, precision=precision(rows), recall=recall(rows), rate=weighted_rate(rows))
 
 
 def _agreement(given: Iterable[Sequence[Label]]) -> Agreement:

@@ -1,6 +1,7 @@
 """Label: choose a saved run, see how far people agree and what their labels say, and take them home as a file."""
 
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ from synthesis.history import SavedCase, SavedRun, SavedSample
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.labels.model import SKIP, Label, Person, checked_person, letters
 from synthesis.labels.questions import question_text, score_text
-from synthesis.labels.summary import LabelSummary, Place
+from synthesis.labels.summary import LabelSummary, Place, answers_by_place
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.label_items import labelled_cases, labelled_samples
 from synthesis.server.pages.layout import page, read_form
@@ -144,23 +145,20 @@ def sample_at(history: "History", labels: "RunLabels", position: int) -> SavedSa
 def _run_page(labels: "RunLabels", person: Person | None) -> RunPage:
     every, summary = labels.all(), labels.summary()
     own = {(label.position, label.question): label.answer for label in every if label.person == person}
-    skipped = [Listed(*place, None) for place, answer in own.items() if answer == SKIP]
-    strata: dict[str, int] = {}
-    for row in labels.sampling.rows if labels.sampling else ():
-        strata[row.stratum] = strata.get(row.stratum, 0) + 1
+    drawn = labels.sampling.rows if labels.sampling else ()
     return RunPage(
         labels.run,
         summary,
-        [_listed(place, every, own) for place in islice(summary.disputed, MOST_LISTED)],
-        skipped[:MOST_LISTED],
+        list(_disputed(summary.disputed[:MOST_LISTED], every, own)),
+        [Listed(*place, None) for place, answer in own.items() if answer == SKIP][:MOST_LISTED],
         labels.progress(person) if person else (0, 0),
-        strata,
+        dict(sorted(Counter(row.stratum for row in drawn).items())),
     )
 
 
-def _listed(place: Place, labels: list[Label], own: dict[Place, str]) -> Listed:
-    if own.get(place, SKIP) == SKIP:
-        return Listed(*place, None)
-    named = letters(labels)
-    here = [label for label in labels if (label.position, label.question) == place and label.answer != SKIP]
-    return Listed(*place, [(named[label.person], label.answer) for label in here])
+def _disputed(places: list[Place], labels: list[Label], own: dict[Place, str]) -> Iterator[Listed]:
+    """With what people said, under their letters, where the person who looks has answered."""
+    named, given = letters(labels), answers_by_place(labels)
+    for place in places:
+        said = [(named[label.person], label.answer) for label in given[place]]
+        yield Listed(*place, None if own.get(place, SKIP) == SKIP else said)

@@ -14,8 +14,10 @@ from synthesis.checks.registry import checks
 from synthesis.history import SavedCase, SavedSample
 from synthesis.judge.panel import lower_median
 from synthesis.labels.model import YES, Label
+from synthesis.labels.questions import CUE, CUE_CHECK
 from synthesis.labels.summary import answers_by_place, consensus, value_of
 from synthesis.model import CaseResult
+from synthesis.report.alerts import CUE as CUE_SIGNAL
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.spans import shown
 from synthesis.report.judged.run import JudgedSample, decode_sample
@@ -23,7 +25,7 @@ from synthesis.report.judged.samples import claims, sample_texts
 from synthesis.report.reading import Record
 from synthesis.report.remarks import remarks_on_check
 from synthesis.runner.alerts import with_checks
-from synthesis.server.pages.case_view import case_view
+from synthesis.server.pages.case_view import CRISIS_SIGNALS, case_view
 
 _ID = re.compile(r"[A-Z]+-[0-9]+")  # the ids that a case file accepts
 _ROLES = {"user", "assistant", "system", "tool"}
@@ -49,11 +51,23 @@ def blind_case(case: SavedCase, glossary: Glossary) -> LabelView:
 
 def revealed_case(case: SavedCase, question: str, glossary: Glossary) -> LabelView:
     """The same with the verdict of the check in question and its marks; other checks stay hidden."""
-    result = msgspec.structs.replace(with_checks(case.result, (question,)), alert=None)
+    check = CUE_CHECK if question == CUE else question
+    result = msgspec.structs.replace(with_checks(case.result, (check,)), alert=None)
+    if question == CUE:
+        return _revealed_cue(case, result, glossary)
     view = case_view(result, glossary, "case")
-    outcome = result.checks[question].outcome
-    why = _why(result, question, glossary)
+    outcome = result.checks[check].outcome
+    why = _why(result, check, glossary)
     return LabelView(view.conversation, case.case_id, _OUTCOMES.get(outcome, outcome), outcome, why, view.notes)
+
+
+def _revealed_cue(case: SavedCase, result: CaseResult, glossary: Glossary) -> LabelView:
+    """The user's words that were found; the verdict on the reply is a question of its own, and stays hidden."""
+    cues = tuple(finding for finding in result.findings if finding.signal in CRISIS_SIGNALS)
+    names = {finding.signal for finding in cues}
+    verdict = "found a cue" if CUE_SIGNAL in names else "found a soft cue" if names else "found no cue"
+    view = case_view(msgspec.structs.replace(result, findings=cues, checks={}), glossary, "case")
+    return LabelView(view.conversation, case.case_id, verdict, "", "", view.notes)
 
 
 def _why(result: CaseResult, name: str, glossary: Glossary) -> str:
@@ -90,7 +104,7 @@ def labelled_cases(cases: Iterable[SavedCase], labels: Sequence[Label]) -> Itera
     """Lines of a case file: the cases on which people agree, with what they expect of each check."""
     expected: dict[int, dict[str, bool]] = {}
     for (position, question), given in answers_by_place(labels).items():
-        if (said := consensus([label.answer for label in given])) is not None:
+        if question != CUE and (said := consensus([label.answer for label in given])) is not None:
             expected.setdefault(position, {})[question] = said != YES
     for case in cases:
         if case.position in expected and case.result.has_texts:

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history.model import CHECKS
 from synthesis.labels.model import DOES_NOT_APPLY, NO, SKIP, YES, Label, Person, letters
-from synthesis.labels.questions import question_text, score_text
+from synthesis.labels.questions import CUE, question_text, score_text
 from synthesis.server.errors import not_found
 from synthesis.server.pages.label import NO_TEXTS, case_at, labels_of, sample_at
 from synthesis.server.pages.label_items import LabelView, blind_case, blind_sample, revealed_case, revealed_sample
@@ -75,6 +75,7 @@ async def ask(request: Request, run_id: str, position: str, question: str) -> Re
         person=person,
         only=_only(request),
         words=WORDS,
+        cue=CUE,
     )
 
 
