@@ -41,9 +41,8 @@ lint: dev ## ruff and mypy
 	$(BIN)/mypy
 
 # What most mistakes show in, in less than a minute: for the time between two edits. `make test` decides.
-QUICK := tests/checks tests/cases --ignore=tests/cases/test_damaged_and_huge_input.py tests/report tests/test_architecture.py \
-  tests/test_ci_files.py tests/test_containers.py tests/test_extras.py tests/test_public_api.py tests/test_readme.py \
-  tests/test_site.py
+QUICK := tests/checks tests/report tests/test_architecture.py tests/test_ci_files.py tests/test_containers.py \
+  tests/test_extras.py tests/test_public_api.py tests/test_readme.py tests/test_site.py
 
 quick: dev ## ruff and the quickest tests, in less than a minute
 	$(BIN)/ruff check .

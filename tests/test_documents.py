@@ -1,4 +1,4 @@
-"""Documents stay true: what is generated is up to date, what is shown as an example runs, links lead somewhere."""
+"""Documents stay true: what is generated is up to date, and what is shown as an example runs (links: test_site.py)."""
 
 import os
 import re
@@ -15,7 +15,6 @@ BLOCK = re.compile(r"^```(python|console|json) ?(\S*)\n(.*?)^```", re.MULTILINE 
 SLOW = {
     f"docs/tutorials/{name}.md" for name in ("add-a-rule", "guard-in-fastapi", "judge-a-rag-system", "read-a-large-log")
 }
-LINK = re.compile(r"\[[^\]]*\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
 def documents() -> list[Path]:
@@ -37,12 +36,6 @@ def test_generated_documents_are_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "100"})
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.parametrize("path", documents(), ids=name_of)
-def test_links_lead_to_files_that_exist(path: Path) -> None:
-    targets = LINK.findall(path.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
 @pytest.mark.parametrize("path", with_blocks(), ids=name_of)

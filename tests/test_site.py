@@ -17,6 +17,11 @@ def test_every_link_leads_somewhere_and_every_page_is_in_the_menu() -> None:
     assert site_pages.problems() == []
 
 
+def test_every_document_of_the_repository_is_a_page() -> None:
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert set(site_pages.pages()) == {path.relative_to(ROOT).as_posix() for path in documents}
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
