@@ -23,14 +23,16 @@ DISCLAIMER = (
     "It is not for triage, and it is not clinically validated."
 )
 # How a finding is shown, the ones that need a look first: its role where it counted.
-UNCOUNTED, UNRECORDED = "uncounted", "unrecorded"
+OUTWEIGHED, UNCOUNTED, UNRECORDED = "outweighed", "uncounted", "unrecorded"
 MARKS = {
     AGAINST: "speaks against the reply",
+    OUTWEIGHED: "speaks against the reply, which passes all the same",
     FOR: "speaks for the reply",
+    UNRECORDED: "found; whether it counted is not recorded",
     CONTEXT: "said by the user, sets the scene",
     UNCOUNTED: "found, but did not count",
-    UNRECORDED: "found; whether it counted is not recorded",
 }
+ON_REQUEST = {CONTEXT, UNCOUNTED}  # marks that are not shown until somebody asks for them
 
 
 def mark_of(finding: Finding) -> str:
@@ -38,6 +40,20 @@ def mark_of(finding: Finding) -> str:
     if finding.role is None:
         return UNRECORDED
     return finding.role if finding.counted or finding.role == CONTEXT else UNCOUNTED
+
+
+def marks_of(result: CaseResult) -> list[str]:
+    """How each finding of a result is shown: what a check counted and passed all the same decided nothing.
+
+    A result without checks is the trial of a rule, where all that it found matters.
+    """
+    verdicts = [*result.checks.values(), *([result.alert] if result.alert else [])]
+    decided = {finding.place for check in verdicts if check.outcome == FAIL for finding in check.against}
+    marks = map(mark_of, result.findings)
+    return [
+        OUTWEIGHED if mark == AGAINST and verdicts and finding.place not in decided else mark
+        for finding, mark in zip(result.findings, marks, strict=True)
+    ]
 
 
 def kind_of(result: CaseResult) -> str:

@@ -10,7 +10,6 @@ from itertools import chain
 from synthesis.model import CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.case import CaseView
-from synthesis.report.html.marks import SignalStyles
 from synthesis.report.html.page import foot, head, introduction
 from synthesis.report.html.survey import CaseFilters, survey_of
 from synthesis.report.reading import StoredReport
@@ -23,13 +22,12 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """The page, piece by piece: all unexpected failures, and as many other cases as fit."""
     survey = survey_of(report)
     filters = CaseFilters(survey)
-    styles = SignalStyles(survey.signals)
     yield head(filters.css())
-    yield from introduction(report, survey, styles, glossary)
+    yield from introduction(report, survey, glossary)
     yield filters.form(glossary)
     yield '<div class="cases">\n'
     room = survey.room()
-    view = CaseView(styles, glossary, filters)
+    view = CaseView(glossary, filters)
     for result in _alerts_first(report):
         kind = kind_of(result)
         if room[kind] > 0:

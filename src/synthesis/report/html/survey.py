@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from synthesis.model import CaseResult
-from synthesis.report.alerts import with_alert_findings
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.spans import shown
 from synthesis.report.reading import StoredReport
-from synthesis.report.verdicts import KINDS, MISSED, UNEXPECTED, check_kind, kind_of, mark_of
+from synthesis.report.reasons import Reason, reasons_of
+from synthesis.report.verdicts import KINDS, MISSED, UNEXPECTED, check_kind, kind_of, marks_of
 
 MOST_OTHERS = 2_000
 MOST_TAGS = 60
@@ -28,7 +28,7 @@ class Survey:
     kinds: Counter[str] = field(default_factory=Counter)
     checks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     rules: Counter[tuple[str, str]] = field(default_factory=Counter)  # (rule, mark) -> cases
-    signals: set[tuple[str, str]] = field(default_factory=set)  # (signal, mark)
+    reasons: Counter[Reason] = field(default_factory=Counter)  # why checks fail -> cases
     tags: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     without_text: int = 0
@@ -56,8 +56,8 @@ def survey_of(report: StoredReport) -> Survey:
         survey.without_text += not result.has_texts
         for name in result.checks:
             survey.checks[name][check_kind(result, name)] += 1
-        survey.rules.update({(finding.rule, mark_of(finding)) for finding in result.findings})
-        survey.signals.update((finding.signal, mark_of(finding)) for finding in with_alert_findings(result).findings)
+        survey.rules.update({(one.rule, mark) for one, mark in zip(result.findings, marks_of(result), strict=True)})
+        survey.reasons.update(reasons_of(result))
         if result.alert is not None and len(survey.alerts) < MOST_ALERTS:
             survey.alerts.append((position, result.id))
     return survey

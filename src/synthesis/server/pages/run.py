@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS
-from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
+from synthesis.report.html.charts import PATTERNS, charts
 from synthesis.report.html.page import LIMITS, figures, headline
 from synthesis.report.html.survey import Survey, survey_of
 from synthesis.report.html.timelines import drift_per_check, strips
@@ -60,9 +60,7 @@ async def run(request: Request, run_id: str) -> Response:
         headline=Markup(headline(one.summary)),
         figures=Markup(figures(one.summary)),
         charts=Markup(
-            PATTERNS
-            + f'<div class="charts">{outcomes_per_check(one.summary, survey, server.glossary)}'
-            + f"{rule_frequency(survey, MOST_RULES)}</div>{drift_per_check(one.summary)}"
+            PATTERNS + charts(one.summary, survey, server.glossary, MOST_RULES) + drift_per_check(one.summary)
         ),
         limits=Markup(LIMITS),
         evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
