@@ -50,7 +50,6 @@ def page(request: pytest.FixtureRequest, browser: Any, tmp_path: Path) -> Iterat
     context = browser.new_context(viewport=SIZES[request.param])
     opened = context.new_page()
     opened.goto(path.as_uri())
-    opened.evaluate("document.querySelectorAll('details.case').forEach(one => { one.open = true; })")
     yield opened
     context.close()
 

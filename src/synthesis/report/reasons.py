@@ -15,6 +15,11 @@ class Reason(NamedTuple):
     name: str
     is_absence: bool
 
+    @property
+    def key(self) -> str:
+        """The reason in an address."""
+        return f"{self.check}/{'no-' if self.is_absence else ''}{self.name}"
+
     def words(self, glossary: Glossary) -> str:
         """The reason as a list of them shows it."""
         if self.is_absence:

@@ -15,6 +15,7 @@ KINDS = {
     NOT_APPLICABLE: "not assessed",
     PASS: "passed",
 }
+NEEDS = ("alerts", "failures", "notes", "the rest")
 # A turn of a conversation: what is drawn, and what it means in words.
 TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
 TURN_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
@@ -61,6 +62,17 @@ def kind_of(result: CaseResult) -> str:
     if result.outcome == FAIL:
         return EXPECTED if result.is_negative_example else UNEXPECTED
     return MISSED if result.outcome == PASS and result.is_negative_example else result.outcome
+
+
+def need_of(result: CaseResult) -> int:
+    """How much a case needs a look, as a place in NEEDS: lists begin with those that need it most."""
+    if result.alert is not None:
+        return 0
+    if kind_of(result) in {UNEXPECTED, ERROR, MISSED}:
+        return 1
+    noted = any(check.has_soft_cue for check in result.checks.values()) or any(map(is_warning, result.findings))
+    differs = any(not label.match for label in result.label_comparison.values())
+    return 2 if noted or differs else 3
 
 
 def check_kind(result: CaseResult, name: str) -> str:

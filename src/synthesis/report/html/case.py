@@ -10,17 +10,19 @@ from synthesis.report.html.marks import Marks
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import CaseFilters
 from synthesis.report.html.timelines import turn_by_turn
-from synthesis.report.reasons import why_it_fails
+from synthesis.report.reasons import verdict_in_words, why_it_fails
 from synthesis.report.remarks import Remark, remarks_on_check
 from synthesis.report.verdicts import EXPECTED, KINDS, UNEXPECTED, check_kind, kind_of
 
+EXCERPT = 120  # characters of what was said, in a list
 _FAILS = {UNEXPECTED: "Fails", EXPECTED: "Fails, as expected,"}
 
 
 class CaseView:
     """Draws cases, numbered in their order on the page."""
 
-    def __init__(self, glossary: Glossary, filters: CaseFilters) -> None:
+    def __init__(self, glossary: Glossary, filters: CaseFilters, *, is_open: bool = False) -> None:
+        self._open = " open" if is_open else ""
         self._glossary = glossary
         self._filters = filters
         self._number = 0
@@ -28,19 +30,34 @@ class CaseView:
     def draw(self, result: CaseResult) -> str:
         self._number += 1
         name, kind = f"case{self._number}", kind_of(result)
-        marks = Marks(with_alert_findings(result), self._glossary, name)
+        marks = Marks(with_alert_findings(result), self._glossary, name, tips=False)
         parts = [
-            f'<article class="case {self._filters.classes(result)}" aria-labelledby="{name}">\n'
-            f'<header><h3 id="{name}">{shown(result.id)}</h3> '
-            f'<span class="badge {kind}">{KINDS[kind]}</span>{_meta(result)}</header>\n',
+            _meta(result),
             alert_box(result, self._glossary),
-            check_list(result, self._glossary),
+            check_list(result, self._glossary, with_evidence=False),
             turn_by_turn(result, f"#{name}turn" if result.has_texts else ""),
             marks.conversation(),
             marks.notes(),
-            "</article>\n",
         ]
-        return "".join(parts)
+        return (
+            f'<article class="case {self._filters.classes(result)}" aria-labelledby="{name}"><details{self._open}>'
+            f'<summary><h3 id="{name}">{shown(result.id)}</h3> <span class="badge {kind}">{KINDS[kind]}</span>'
+            f"{excerpt(marks, result, self._glossary)}</summary>\n{self._folded(''.join(parts))}</details></article>\n"
+        )
+
+    def _folded(self, body: str) -> str:
+        """What is in a closed card. Where scripts run, a browser reads it when somebody opens the card, not before."""
+        return body if self._open else f"<noscript>{body}</noscript>"
+
+
+def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> str:
+    """A case in a list: the first words of both sides, those that decided marked, and why it fails."""
+    why = verdict_in_words(result, glossary)
+    lines = [f'<span class="why-line">{shown(f"{why[:1].upper()}{why[1:]}")}</span>'] if why else []
+    for where, who in (("user", "User"), ("assistant", "Reply")) if result.has_texts else ():
+        if words := marks.first_words(where, EXCERPT):
+            lines.append(f'<span class="said" dir="auto"><b>{who}</b> {words}</span>')
+    return "".join(lines)
 
 
 def alert_box(result: CaseResult, glossary: Glossary) -> str:
@@ -61,14 +78,18 @@ def _meta(result: CaseResult) -> str:
     return f'<p class="meta">{" ".join([*place, *language, *tags])}</p>'
 
 
-def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) -> str:
-    """Why the case came out as it did: a sentence for each check that failed, the others named in a line."""
+def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH, *, with_evidence: bool = True) -> str:
+    """Why the case came out as it did: a sentence for each check that failed, the others named in a line.
+
+    `with_evidence` is about those others: what failed always shows its evidence.
+    """
     lines = [_failed(result, name, glossary, told_in) for name in result.failed_checks]
     lines += [_in_error(check) for check in result.checks.values() if check.outcome == ERROR]
     lines += [_noted(result, check) for check in result.checks.values() if _is_notable(result, check)]
     calm = [check for check in result.checks.values() if not _is_notable(result, check)]
-    lines.append(_calm(PASS, "✓ Passes", [check for check in calm if check.outcome == PASS]))
-    lines.append(_calm(NOT_APPLICABLE, "Does not apply:", [one for one in calm if one.outcome == NOT_APPLICABLE]))
+    for outcome, lead in ((PASS, "✓ Passes"), (NOT_APPLICABLE, "Does not apply:")):
+        own = [check for check in calm if check.outcome == outcome]
+        lines.append(_calm(outcome, lead, own, with_evidence=with_evidence))
     return f'<ul class="checks">\n{"".join(lines)}</ul>\n'
 
 
@@ -115,13 +136,13 @@ def _noted(result: CaseResult, check: CheckResult) -> str:
     return f"<li><p>{lead}{reason}{_label(result.label_comparison.get(check.check))}</p>{_evidence(check)}</li>\n"
 
 
-def _calm(kind: str, lead: str, checks: list[CheckResult]) -> str:
+def _calm(kind: str, lead: str, checks: list[CheckResult], *, with_evidence: bool) -> str:
     """Checks that need no look, in one line, with their evidence to unfold."""
     if not checks:
         return ""
     names = ", ".join(f"<code>{shown(check.check)}</code>" for check in checks)
     rows = [f"<h5>{shown(check.check)}</h5>{_reason(check)}{_fields(check)}" for check in checks]
-    evidence = f"<details><summary>evidence</summary>{''.join(rows)}</details>"
+    evidence = f"<details><summary>evidence</summary>{''.join(rows)}</details>" if with_evidence else ""
     return f'<li class="calm"><p><span class="verdict {kind}">{lead}</span> {names}</p>{evidence}</li>\n'
 
 

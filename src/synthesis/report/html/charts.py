@@ -1,6 +1,8 @@
 """Charts, drawn as bars beside words: every figure is also written out, and no bar differs by colour alone."""
 
 from collections.abc import Sequence
+from html import escape
+from urllib.parse import quote
 
 from synthesis.model.result import AGAINST, ERROR, NOT_APPLICABLE, PASS
 from synthesis.report.glossary import Glossary
@@ -34,9 +36,12 @@ PATTERNS = """<svg class="patterns" width="0" height="0" aria-hidden="true"><def
 """
 
 
-def charts(summary: Record, survey: Survey, glossary: Glossary, most_rules: int = MOST_RULES) -> str:
-    """Outcomes beside reasons, then the rules that fired."""
-    outcomes, reasons = outcomes_per_check(summary, survey, glossary), failure_reasons(survey, glossary)
+def charts(
+    summary: Record, survey: Survey, glossary: Glossary, most_rules: int = MOST_RULES, reason_address: str = ""
+) -> str:
+    """Outcomes beside reasons, then the rules that fired; with an address, a reason leads to its cases."""
+    outcomes = outcomes_per_check(summary, survey, glossary)
+    reasons = failure_reasons(survey, glossary, reason_address)
     return f'<div class="charts">{outcomes}{reasons}{rule_frequency(survey, most_rules)}</div>\n'
 
 
@@ -89,12 +94,12 @@ def stack(parts: Sequence[tuple[str, int]]) -> str:
     return f'<svg class="stack" width="100%" height="18" aria-hidden="true">{"".join(bars)}</svg>'
 
 
-def failure_reasons(survey: Survey, glossary: Glossary) -> str:
+def failure_reasons(survey: Survey, glossary: Glossary, address: str = "") -> str:
     """What replies fail for, most frequent first: what they say, and what they lack."""
     if not survey.reasons:
         return ""
     ranked = sorted(survey.reasons.items(), key=lambda item: (-item[1], item[0]))
-    rows = [_reason(reason, number, ranked[0][1], glossary) for reason, number in ranked]
+    rows = [_reason(reason, number, ranked[0][1], glossary, address) for reason, number in ranked]
     return (
         '<section class="chart" aria-label="Why replies fail"><h2>Why replies fail</h2>'
         '<p class="quiet">By number of cases. ∅ is a failure by absence: something that the reply does not say.</p>\n'
@@ -102,9 +107,11 @@ def failure_reasons(survey: Survey, glossary: Glossary) -> str:
     )
 
 
-def _reason(reason: Reason, number: int, most: int, glossary: Glossary) -> str:
+def _reason(reason: Reason, number: int, most: int, glossary: Glossary, address: str) -> str:
     kind, sign = ("absent", "∅") if reason.is_absence else (AGAINST, SIGNS[AGAINST])
-    words = f"<code>{shown(reason.check)}</code> {shown(reason.words(glossary))}"
+    said = shown(reason.words(glossary))
+    link = f'<a href="{escape(address + quote(reason.key, safe=""))}#cases">{said}</a>' if address else said
+    words = f"<code>{shown(reason.check)}</code> {link}"
     return _bar(kind, sign, words, number, most)
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from synthesis.model import CaseResult
+from synthesis.model.result import AGAINST
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.notes import Note, anchor, explained, note_list, notes_on
 from synthesis.report.html.prose import Part, Token, prose
@@ -34,10 +35,14 @@ class Highlight(NamedTuple):
 class Marks:
     """Draws the conversation of one case and the notes on it; `name` tells its notes from those of others.
 
-    With `rule_pages`, the address below which each rule has a page, notes lead there.
+    With `rule_pages`, the address below which each rule has a page, notes lead there. Without `tips`, a script of the
+    page shows the notes on a mark beside it: a page of thousands of cases cannot hold every note twice.
     """
 
-    def __init__(self, result: CaseResult, glossary: Glossary, name: str, *, rule_pages: str = "") -> None:
+    def __init__(
+        self, result: CaseResult, glossary: Glossary, name: str, *, rule_pages: str = "", tips: bool = True
+    ) -> None:
+        self._tips = tips
         self._result = result
         self._glossary = glossary
         self._name = name
@@ -63,8 +68,9 @@ class Marks:
         turn = len(self._result.exchanges) - 1
         text = self._result.exchanges[turn][0 if where == "user" else 1] if turn >= 0 else ""
         decided = [one for one in self._highlights(where, turn, text) if one.mark not in ON_REQUEST]
-        start = _excerpt_start(text, decided[0].start if decided else 0, most)
-        end = min(len(text), start + most)
+        against = [one.start for one in decided if one.mark == AGAINST]
+        start = _excerpt_start(text, against[0] if against else 0, most)
+        end = _excerpt_end(text, start, most)
         parts = "".join(_plain_piece(text, piece) for piece in _cut(Part(start, end), decided))
         return f"{'… ' if start else ''}{parts}{' …' if end < len(text) else ''}"
 
@@ -130,14 +136,14 @@ class Marks:
                 linked |= {highlight.start} if highlight else set()
 
     def _mark(self, words: str, highlight: Highlight, is_first: bool) -> str:
-        tip = "".join(explained(note, self._glossary, self._rule_pages) for note in highlight.notes)
         if is_first and highlight.mark not in ON_REQUEST:
             names = [anchor(self._name, note) for note in highlight.notes]
             words = f'<a href="#{names[0]}" aria-describedby="{" ".join(names)}">{words}</a>'
-        return (
-            f'<mark class="{highlight.mark}">{words}'
-            f'<span class="tip" role="tooltip" dir="ltr" lang="en">{tip}</span></mark>'
-        )
+        return f'<mark class="{highlight.mark}">{words}{self._tip(highlight) if self._tips else ""}</mark>'
+
+    def _tip(self, highlight: Highlight) -> str:
+        told = "".join(explained(note, self._glossary, self._rule_pages) for note in highlight.notes)
+        return f'<span class="tip" role="tooltip" dir="ltr" lang="en">{told}</span>'
 
 
 def _cut(part: Part, highlights: Sequence[Highlight]) -> Iterator[tuple[Part, Highlight | None]]:
@@ -159,6 +165,14 @@ def _plain_piece(text: str, piece: tuple[Part, Highlight | None]) -> str:
     (start, end), highlight = piece
     words = shown(" ".join(text[start:end].split("\n")))
     return words if highlight is None else f'<mark class="{highlight.mark}">{words}</mark>'
+
+
+def _excerpt_end(text: str, start: int, most: int) -> int:
+    """Where it ends: between words, if there are any."""
+    if len(text) - start <= most:
+        return len(text)
+    space = text.rfind(" ", start + most // 2, start + most)
+    return space if space > 0 else start + most
 
 
 def _excerpt_start(text: str, first: int, most: int) -> int:

@@ -1,5 +1,7 @@
 """What is around the cases: the head, the figures, what a pass does not mean, the legend, the conditions."""
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -26,9 +28,19 @@ LIMITS = (
 )
 
 
+SCRIPT = "search.js"
+
+
 @cache
-def _style() -> str:
-    return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _script(name: str) -> tuple[str, str]:
+    """A script as an element, and what lets it run and nothing else."""
+    text = _file(name)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"<script>{text}</script>\n", f"; script-src 'sha256-{digest}'"
 
 
 def head(
@@ -37,14 +49,17 @@ def head(
     title: str = "Synthesis report",
     skip: str = "#cases",
     skip_words: str = "Skip to the cases",
+    script: str = "",
 ) -> str:
-    """The head of the page; its policy lets nothing in but its own styles."""
+    """The head of the page; its policy lets nothing in but its own styles, and the script where there is one."""
+    element, allowed = _script(script) if script else ("", "")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; style-src 'unsafe-inline'{allowed}\">\n"
         '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">\n'
-        f"<title>{shown(title)}</title>\n<style>\n{_style()}{filter_rules}\n</style>\n</head>\n<body>\n"
+        f"<title>{shown(title)}</title>\n<style>\n{_file('style.css')}{filter_rules}\n</style>\n{element}</head>\n<body>\n"
         f'<a class="skip" href="{skip}">{skip_words}</a>\n{PATTERNS}'
     )
 
