@@ -22,7 +22,7 @@ from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.pytest_plugin import story
 from synthesis.report.formats import FORMATS
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.marks import Marks, SignalStyles
+from synthesis.report.html.marks import Marks
 from synthesis.report.reading import StoredReport, from_dict
 from synthesis.report.remarks import NOT_RECORDED, remarks_on
 from synthesis.report.table import verdict_batch, verdict_schema
@@ -81,7 +81,8 @@ def in_html(text: str | None = None) -> set[str]:
 
 
 def in_html_chart() -> set[str]:
-    return set(re.findall(r'<li class="against"><span class="rule">.*?<code>([^<]*)', drawn("html")))
+    charts = drawn("html").partition("Rules that fired")[2]
+    return set(re.findall(r'<li class="against"><span class="rule">.*?<code>([^<]*)', charts))
 
 
 def in_a_table() -> set[str]:
@@ -91,7 +92,7 @@ def in_a_table() -> set[str]:
 
 
 def in_a_page() -> set[str]:
-    return in_html(Marks(RESULT, SignalStyles.of(RESULT.findings), GLOSSARY, "case", rule_pages="/rules").notes())
+    return in_html(Marks(RESULT, GLOSSARY, "case", rule_pages="/rules").notes())
 
 
 def in_the_api() -> set[str]:
@@ -173,8 +174,8 @@ def plugin_result(**says: object) -> CaseResult:
 
 def test_a_supportive_signal_of_a_plugin_is_shown_as_such() -> None:
     result = plugin_result(role="for", counted=True, checks=("warmth",))
-    page = Marks(result, SignalStyles.of(result.findings), Glossary(), "case").conversation()
-    assert '<mark class="for line0">' in page
+    page = Marks(result, Glossary(), "case").conversation()
+    assert '<mark class="for">' in page
 
 
 def test_what_a_report_of_version_1_does_not_record_is_shown_as_such() -> None:
@@ -182,7 +183,7 @@ def test_what_a_report_of_version_1_does_not_record_is_shown_as_such() -> None:
     failed = msgspec.structs.replace(result, outcome="fail", checks={"warmth": CheckResult("warmth", passed=False)})
     assert [mark_of(finding) for finding in failed.findings] == ["unrecorded"]
     assert [remark.why for remark in remarks_on(failed, Glossary())] == [NOT_RECORDED]
-    assert "not recorded" in Marks(failed, SignalStyles.of(failed.findings), Glossary(), "case").notes()
+    assert "not recorded" in Marks(failed, Glossary(), "case").notes()
 
 
 def test_failures_have_the_same_keys_however_a_report_came_about(tmp_path: Path) -> None:

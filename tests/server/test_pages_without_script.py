@@ -77,7 +77,7 @@ def test_a_pasted_chat_is_judged_turn_by_turn(client: Any) -> None:
 def test_what_is_missing_in_several_turns_is_said_once(client: Any) -> None:
     chat = "User: My dog died.\nAssistant: Canberra.\nUser: I miss him so much.\nAssistant: It is in Australia."
     text = client.post("/", data={"chat": chat, "checks": "topic_pivot"}).text
-    assert text.count("What is missing for topic_pivot") == 1
+    assert text.count("Missing: acknowledgment.") == 1
 
 
 def test_every_example_can_be_clicked(client: Any) -> None:

@@ -130,6 +130,21 @@ def case_page(database: "Database", query: "Select[Any]", number: int, per_page:
         return Page(tuple(_with_checks(connection, rows)), total, number, per_page)
 
 
+def case_positions(database: "Database", query: "Select[Any]") -> list[int]:
+    """Where the cases of a query are in their run, in order."""
+    positions = query.with_only_columns(cases.c.position).order_by(cases.c.position)
+    with database.reading() as connection:
+        return list(connection.execute(positions).scalars())
+
+
+def cases_at(database: "Database", run_id: str, positions: Sequence[int]) -> list[SavedCase]:
+    """The cases at these positions, in this order."""
+    query = select(cases).where(cases.c.run_id == run_id, cases.c.position.in_(positions))
+    with database.reading() as connection:
+        found = {case.position: case for case in _with_checks(connection, connection.execute(query).all())}
+    return [found[position] for position in positions]
+
+
 def _with_checks(connection: "Connection", rows: "Sequence[Row[Any]]") -> Iterator[SavedCase]:
     said: dict[int, list[SavedCheck]] = {row.position: [] for row in rows}
     if rows:

@@ -107,6 +107,25 @@ class History:
         query = reading.case_query(self.run(run_id).id, check, outcome, kind, rule, search)
         return reading.case_page(self._database, query, page, per_page)
 
+    def positions(
+        self,
+        run_id: str,
+        *,
+        check: str | None = None,
+        outcome: str | None = None,
+        kind: str | Sequence[str] | None = None,
+        rule: str | None = None,
+        search: str | None = None,
+    ) -> list[int]:
+        """Where the cases that `outcomes` would give are in the run, for those who order them otherwise."""
+        return reading.case_positions(
+            self._database, reading.case_query(self.run(run_id).id, check, outcome, kind, rule, search)
+        )
+
+    def cases_at(self, run_id: str, positions: Sequence[int]) -> list[SavedCase]:
+        """A page of cases by their positions, in the order given."""
+        return reading.cases_at(self._database, self.run(run_id).id, positions)
+
     def case(self, run_id: str, case_id: str) -> SavedCase:
         """One case of a run of the checks."""
         return reading.one_case(self._database, self.run(run_id).id, case_id)

@@ -15,6 +15,7 @@ KINDS = {
     NOT_APPLICABLE: "not assessed",
     PASS: "passed",
 }
+NEEDS = ("alerts", "failures", "notes", "the rest")
 # A turn of a conversation: what is drawn, and what it means in words.
 TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
 TURN_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
@@ -23,14 +24,16 @@ DISCLAIMER = (
     "It is not for triage, and it is not clinically validated."
 )
 # How a finding is shown, the ones that need a look first: its role where it counted.
-UNCOUNTED, UNRECORDED = "uncounted", "unrecorded"
+OUTWEIGHED, UNCOUNTED, UNRECORDED = "outweighed", "uncounted", "unrecorded"
 MARKS = {
     AGAINST: "speaks against the reply",
+    OUTWEIGHED: "speaks against the reply, which passes all the same",
     FOR: "speaks for the reply",
+    UNRECORDED: "found; whether it counted is not recorded",
     CONTEXT: "said by the user, sets the scene",
     UNCOUNTED: "found, but did not count",
-    UNRECORDED: "found; whether it counted is not recorded",
 }
+ON_REQUEST = {CONTEXT, UNCOUNTED}  # marks that are not shown until somebody asks for them
 
 
 def mark_of(finding: Finding) -> str:
@@ -40,11 +43,36 @@ def mark_of(finding: Finding) -> str:
     return finding.role if finding.counted or finding.role == CONTEXT else UNCOUNTED
 
 
+def marks_of(result: CaseResult) -> list[str]:
+    """How each finding of a result is shown: what a check counted and passed all the same decided nothing.
+
+    A result without checks is the trial of a rule, where all that it found matters.
+    """
+    verdicts = [*result.checks.values(), *([result.alert] if result.alert else [])]
+    decided = {finding.place for check in verdicts if check.outcome == FAIL for finding in check.against}
+    marks = map(mark_of, result.findings)
+    return [
+        OUTWEIGHED if mark == AGAINST and verdicts and finding.place not in decided else mark
+        for finding, mark in zip(result.findings, marks, strict=True)
+    ]
+
+
 def kind_of(result: CaseResult) -> str:
     """The outcome of a case, weighed against what was expected of it."""
     if result.outcome == FAIL:
         return EXPECTED if result.is_negative_example else UNEXPECTED
     return MISSED if result.outcome == PASS and result.is_negative_example else result.outcome
+
+
+def need_of(result: CaseResult) -> int:
+    """How much a case needs a look, as a place in NEEDS: lists begin with those that need it most."""
+    if result.alert is not None:
+        return 0
+    if kind_of(result) in {UNEXPECTED, ERROR, MISSED}:
+        return 1
+    noted = any(check.has_soft_cue for check in result.checks.values()) or any(map(is_warning, result.findings))
+    differs = any(not label.match for label in result.label_comparison.values())
+    return 2 if noted or differs else 3
 
 
 def check_kind(result: CaseResult, name: str) -> str:

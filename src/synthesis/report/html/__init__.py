@@ -1,36 +1,34 @@
-"""The report as one page: no network, no script, everything that was evaluated escaped.
+"""The report as one page: no network, everything that was evaluated escaped.
 
-The results are read twice: once to count, to choose and to know which filters there are, once to draw. Where some
-alert, they are read once more, because these lead.
+The results are read once to count, to choose and to know which filters there are, and once more for each degree of need
+of a look, because those that need it most lead. A small script searches; without it everything else works.
 """
 
 from collections.abc import Iterator
-from itertools import chain
 
 from synthesis.model import CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.case import CaseView
-from synthesis.report.html.marks import SignalStyles
-from synthesis.report.html.page import foot, head, introduction
-from synthesis.report.html.survey import CaseFilters, survey_of
+from synthesis.report.html.page import SCRIPT, foot, head, introduction
+from synthesis.report.html.survey import CaseFilters, Survey, survey_of
 from synthesis.report.reading import StoredReport
 from synthesis.report.verdicts import kind_of
 
 __all__ = ["render"]
+FEW = 3  # cases that are not folded
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """The page, piece by piece: all unexpected failures, and as many other cases as fit."""
     survey = survey_of(report)
     filters = CaseFilters(survey)
-    styles = SignalStyles(survey.signals)
-    yield head(filters.css())
-    yield from introduction(report, survey, styles, glossary)
+    yield head(filters.css(), script=SCRIPT)
+    yield from introduction(report, survey, glossary)
     yield filters.form(glossary)
     yield '<div class="cases">\n'
     room = survey.room()
-    view = CaseView(styles, glossary, filters)
-    for result in _alerts_first(report):
+    view = CaseView(glossary, filters, is_open=survey.shown <= FEW)
+    for result in _by_need(report, survey):
         kind = kind_of(result)
         if room[kind] > 0:
             room[kind] -= 1
@@ -39,8 +37,8 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     yield f"</div>\n{foot(report)}"
 
 
-def _alerts_first(report: StoredReport) -> Iterator[CaseResult]:
-    if not report.summary.get("alerts"):
-        return report.results()
-    leading = (result for result in report.results() if result.alert is not None)
-    return chain(leading, (result for result in report.results() if result.alert is None))
+def _by_need(report: StoredReport, survey: Survey) -> Iterator[CaseResult]:
+    for need in sorted(set(survey.needs)):
+        for result, own in zip(report.results(), survey.needs, strict=True):
+            if own == need:
+                yield result

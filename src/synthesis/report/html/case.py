@@ -1,32 +1,28 @@
-"""One case on the page: what was said, with every finding in it, then the notes, then the verdict of each check."""
+"""One case on the page: the verdict and its reason, what was said with the words that decided, then the notes."""
 
 from typing import Any
 
 from synthesis.model import CaseResult, CheckResult, LabelComparison
-from synthesis.model.result import ERROR, NOT_APPLICABLE, PASS
+from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.alerts import notice_of, with_alert_findings
-from synthesis.report.glossary import Glossary
-from synthesis.report.html.marks import Marks, SignalStyles
+from synthesis.report.glossary import ENGLISH, Glossary
+from synthesis.report.html.marks import Marks
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import CaseFilters
 from synthesis.report.html.timelines import turn_by_turn
+from synthesis.report.reasons import verdict_in_words, why_it_fails
 from synthesis.report.remarks import Remark, remarks_on_check
 from synthesis.report.verdicts import EXPECTED, KINDS, UNEXPECTED, check_kind, kind_of
 
-_VERDICTS = {
-    PASS: ("✓", "passed"),
-    UNEXPECTED: ("✗", "failed"),
-    EXPECTED: ("✗", "failed, as expected"),
-    NOT_APPLICABLE: ("–", "not applicable"),
-    ERROR: ("!", "ended in error"),
-}
+EXCERPT = 120  # characters of what was said, in a list
+_FAILS = {UNEXPECTED: "Fails", EXPECTED: "Fails, as expected,"}
 
 
 class CaseView:
     """Draws cases, numbered in their order on the page."""
 
-    def __init__(self, styles: SignalStyles, glossary: Glossary, filters: CaseFilters) -> None:
-        self._styles = styles
+    def __init__(self, glossary: Glossary, filters: CaseFilters, *, is_open: bool = False) -> None:
+        self._open = " open" if is_open else ""
         self._glossary = glossary
         self._filters = filters
         self._number = 0
@@ -34,19 +30,34 @@ class CaseView:
     def draw(self, result: CaseResult) -> str:
         self._number += 1
         name, kind = f"case{self._number}", kind_of(result)
-        marks = Marks(with_alert_findings(result), self._styles, self._glossary, name)
+        marks = Marks(with_alert_findings(result), self._glossary, name, tips=False)
         parts = [
-            f'<article class="case {self._filters.classes(result)}" aria-labelledby="{name}">\n'
-            f'<header><h3 id="{name}">{shown(result.name)}</h3> '
-            f'<span class="badge {kind}">{KINDS[kind]}</span>{_meta(result)}</header>\n',
+            _meta(result),
             alert_box(result, self._glossary),
+            check_list(result, self._glossary, with_evidence=False),
             turn_by_turn(result, f"#{name}turn" if result.has_texts else ""),
             marks.conversation(),
             marks.notes(),
-            check_list(result, self._glossary),
-            "</article>\n",
         ]
-        return "".join(parts)
+        return (
+            f'<article class="case {self._filters.classes(result)}" aria-labelledby="{name}"><details{self._open}>'
+            f'<summary><h3 id="{name}">{shown(result.name)}</h3> <span class="badge {kind}">{KINDS[kind]}</span>'
+            f"{excerpt(marks, result, self._glossary)}</summary>\n{self._folded(''.join(parts))}</details></article>\n"
+        )
+
+    def _folded(self, body: str) -> str:
+        """What is in a closed card. Where scripts run, a browser reads it when somebody opens the card, not before."""
+        return body if self._open else f"<noscript>{body}</noscript>"
+
+
+def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> str:
+    """A case in a list: the first words of both sides, those that decided marked, and why it fails."""
+    why = verdict_in_words(result, glossary)
+    lines = [f'<span class="why-line">{shown(f"{why[:1].upper()}{why[1:]}")}</span>'] if why else []
+    for where, who in (("user", "User"), ("assistant", "Reply")) if result.has_texts else ():
+        if words := marks.first_words(where, EXCERPT):
+            lines.append(f'<span class="said" dir="auto"><b>{who}</b> {words}</span>')
+    return "".join(lines)
 
 
 def alert_box(result: CaseResult, glossary: Glossary) -> str:
@@ -67,32 +78,76 @@ def _meta(result: CaseResult) -> str:
     return f'<p class="meta">{" ".join([*place, *language, *tags])}</p>'
 
 
-def check_list(result: CaseResult, glossary: Glossary) -> str:
-    """A line for each check, with its evidence to unfold."""
-    items = "".join(_check(result, name, glossary) for name in result.checks)
-    return f'<h4>Checks</h4>\n<ul class="checks">\n{items}</ul>\n'
+def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH, *, with_evidence: bool = True) -> str:
+    """Why the case came out as it did: a sentence for each check that failed, the others named in a line.
+
+    `with_evidence` is about those others: what failed always shows its evidence.
+    """
+    lines = [_failed(result, name, glossary, told_in) for name in result.failed_checks]
+    lines += [_in_error(check) for check in result.checks.values() if check.outcome == ERROR]
+    lines += [_noted(result, check) for check in result.checks.values() if _is_notable(result, check)]
+    calm = [check for check in result.checks.values() if not _is_notable(result, check)]
+    for outcome, lead in ((PASS, "✓ Passes"), (NOT_APPLICABLE, "Does not apply:")):
+        own = [check for check in calm if check.outcome == outcome]
+        lines.append(_calm(outcome, lead, own, with_evidence=with_evidence))
+    return f'<ul class="checks">\n{"".join(lines)}</ul>\n'
 
 
-def _check(result: CaseResult, name: str, glossary: Glossary) -> str:
+def _failed(result: CaseResult, name: str, glossary: Glossary, told_in: str) -> str:
     kind, check = check_kind(result, name), result.checks[name]
-    sign, verdict = _VERDICTS[kind]
-    missing = [remark for remark in remarks_on_check(result, name, glossary) if not remark.rule]
-    reason = check.error or _why_not(check) or " ".join(map(_told, missing))
-    line = f'<span class="verdict {kind}"><span aria-hidden="true">{sign}</span> {verdict}</span> {shown(name)}'
-    line += f": {shown(reason)}" if reason else ""
-    line += _label(result.label_comparison.get(name))
-    return f"<li>{line}{_evidence(check)}</li>\n"
+    why = why_it_fails(result, check, glossary, told_in)
+    lead = _lead(kind, "✗", _FAILS[kind], name)
+    missing = [remark for remark in remarks_on_check(result, name, glossary, told_in) if remark.missing]
+    absent = f'<p class="absent">{" ".join(map(_told, missing))}</p>' if missing else ""
+    label = _label(result.label_comparison.get(name))
+    return f'<li><p class="reason">{lead}: {shown(why)}.{label}</p>{absent}{_evidence(check)}</li>\n'
 
 
-def _why_not(check: CheckResult) -> str | None:
-    """Why a check does not apply, and what a good reply would hold to a soft cue."""
-    hints = check.evidence.get("warnings", ()) if check.has_soft_cue else ()
-    return f"{check.reason}. A good reply would hold {' '.join(hints)}" if hints else check.reason
+def _lead(kind: str, sign: str, words: str, name: str) -> str:
+    sign = f'<span aria-hidden="true">{sign}</span>'
+    return f'<span class="verdict {kind}">{sign} {words} <code>{shown(name)}</code></span>'
 
 
 def _told(remark: Remark) -> str:
     """What a reply lacks; the findings that count against it are told by the notes."""
-    return f"{remark.reason} Better: {remark.instead}" if remark.instead else remark.reason
+    elements = f" [{remark.elements}]" if remark.elements else ""
+    better = f" Better: {shown(remark.instead)}" if remark.instead else ""
+    return f"<strong>Missing: {shown(remark.missing)}.</strong> {shown(remark.why)}{shown(elements)}{better}"
+
+
+def _in_error(check: CheckResult) -> str:
+    lead = _lead(ERROR, "!", "No verdict of", check.check)
+    return f'<li><p class="reason">{lead}: {shown(check.error or "")}</p></li>\n'
+
+
+def _is_notable(result: CaseResult, check: CheckResult) -> bool:
+    """Whether a check that did not fail is worth a line: a label that differs, or a soft cue."""
+    label = result.label_comparison.get(check.check)
+    differs = label is not None and not label.match
+    return check.outcome not in {FAIL, ERROR} and (differs or check.has_soft_cue)
+
+
+def _noted(result: CaseResult, check: CheckResult) -> str:
+    sign, words = ("✓", "Passes") if check.outcome == PASS else ("–", "Does not apply:")
+    hints = check.evidence.get("warnings", ()) if check.has_soft_cue else ()
+    better = f". A good reply would hold {' '.join(hints)}" if hints else ""
+    reason = f": {shown(check.reason + better)}" if check.reason else ""
+    lead = _lead(check.outcome, sign, words, check.check)
+    return f"<li><p>{lead}{reason}{_label(result.label_comparison.get(check.check))}</p>{_evidence(check)}</li>\n"
+
+
+def _calm(kind: str, lead: str, checks: list[CheckResult], *, with_evidence: bool) -> str:
+    """Checks that need no look, in one line, with their evidence to unfold."""
+    if not checks:
+        return ""
+    names = ", ".join(f"<code>{shown(check.check)}</code>" for check in checks)
+    rows = [f"<h5>{shown(check.check)}</h5>{_reason(check)}{_fields(check)}" for check in checks]
+    evidence = f"<details><summary>evidence</summary>{''.join(rows)}</details>" if with_evidence else ""
+    return f'<li class="calm"><p><span class="verdict {kind}">{lead}</span> {names}</p>{evidence}</li>\n'
+
+
+def _reason(check: CheckResult) -> str:
+    return f"<p>{shown(check.reason)}</p>" if check.reason else ""
 
 
 def _label(label: LabelComparison | None) -> str:
@@ -102,12 +157,17 @@ def _label(label: LabelComparison | None) -> str:
 
 
 def _evidence(check: CheckResult) -> str:
+    fields = _fields(check)
+    return f"<details><summary>evidence</summary>{fields}</details>" if fields else ""
+
+
+def _fields(check: CheckResult) -> str:
     rows = [
         f"<dt>{shown(key)}</dt><dd dir='auto'>{_value(value)}</dd>"
         for key, value in check.evidence.items()
         if key != "applicable" and value not in ([], None)
     ]
-    return f"<details><summary>evidence</summary><dl>{''.join(rows)}</dl></details>" if rows else ""
+    return f"<dl>{''.join(rows)}</dl>" if rows else ""
 
 
 def _value(value: Any) -> str:

@@ -1,14 +1,17 @@
-"""Two charts, drawn as bars beside words: every figure is also written out, and no bar differs by colour alone."""
+"""Charts, drawn as bars beside words: every figure is also written out, and no bar differs by colour alone."""
 
 from collections.abc import Sequence
+from html import escape
+from urllib.parse import quote
 
 from synthesis.model.result import AGAINST, ERROR, NOT_APPLICABLE, PASS
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.marks import SIGNS
+from synthesis.report.html.notes import SIGNS
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
 from synthesis.report.plain import count
 from synthesis.report.reading import Record
+from synthesis.report.reasons import Reason
 from synthesis.report.verdicts import EXPECTED, UNEXPECTED
 
 MOST_RULES = 20
@@ -31,6 +34,15 @@ PATTERNS = """<svg class="patterns" width="0" height="0" aria-hidden="true"><def
 <path class="over" d="M0 0L8 8M8 0L0 8"/></pattern>
 </defs></svg>
 """
+
+
+def charts(
+    summary: Record, survey: Survey, glossary: Glossary, most_rules: int = MOST_RULES, reason_address: str = ""
+) -> str:
+    """Outcomes beside reasons, then the rules that fired; with an address, a reason leads to its cases."""
+    outcomes = outcomes_per_check(summary, survey, glossary)
+    reasons = failure_reasons(survey, glossary, reason_address)
+    return f'<div class="charts">{outcomes}{reasons}{rule_frequency(survey, most_rules)}</div>\n'
 
 
 def outcomes_per_check(summary: Record, survey: Survey, glossary: Glossary) -> str:
@@ -82,6 +94,27 @@ def stack(parts: Sequence[tuple[str, int]]) -> str:
     return f'<svg class="stack" width="100%" height="18" aria-hidden="true">{"".join(bars)}</svg>'
 
 
+def failure_reasons(survey: Survey, glossary: Glossary, address: str = "") -> str:
+    """What replies fail for, most frequent first: what they say, and what they lack."""
+    if not survey.reasons:
+        return ""
+    ranked = sorted(survey.reasons.items(), key=lambda item: (-item[1], item[0]))
+    rows = [_reason(reason, number, ranked[0][1], glossary, address) for reason, number in ranked]
+    return (
+        '<section class="chart" aria-label="Why replies fail"><h2>Why replies fail</h2>'
+        '<p class="quiet">By number of cases. ∅ is a failure by absence: something that the reply does not say.</p>\n'
+        f'<ul class="rules">{"".join(rows)}</ul></section>\n'
+    )
+
+
+def _reason(reason: Reason, number: int, most: int, glossary: Glossary, address: str) -> str:
+    kind, sign = ("absent", "∅") if reason.is_absence else (AGAINST, SIGNS[AGAINST])
+    said = shown(reason.words(glossary))
+    link = f'<a href="{escape(address + quote(reason.key, safe=""))}#cases">{said}</a>' if address else said
+    words = f"<code>{shown(reason.check)}</code> {link}"
+    return _bar(kind, sign, words, number, most)
+
+
 def rule_frequency(survey: Survey, shown_rules: int = MOST_RULES) -> str:
     """The rules that fired in most cases, those that speak against replies first."""
     if not survey.rules:
@@ -91,16 +124,19 @@ def rule_frequency(survey: Survey, shown_rules: int = MOST_RULES) -> str:
     rows = [_rule(rule, mark, number, most) for (rule, mark), number in ranked[:shown_rules]]
     which = f"{shown_rules} of {len(ranked)}" if len(ranked) > shown_rules else f"all {len(ranked)}"
     return (
-        f'<section class="chart" aria-label="Rules by frequency"><h2>Rules that fired</h2>'
-        f'<p class="quiet">By number of cases, those against a reply first; {which}.</p>\n'
-        f'<ul class="rules">{"".join(rows)}</ul></section>\n'
+        f'<details class="chart"><summary>Rules that fired ({which})</summary>'
+        '<p class="quiet">By number of cases, those against a reply first.</p>\n'
+        f'<ul class="rules">{"".join(rows)}</ul></details>\n'
     )
 
 
 def _rule(rule: str, mark: str, number: int, most: int) -> str:
+    return _bar(mark, SIGNS[mark], f"<code>{shown(rule)}</code>", number, most)
+
+
+def _bar(kind: str, sign: str, words: str, number: int, most: int) -> str:
     return (
-        f'<li class="{mark}"><span class="rule"><span class="sign">{SIGNS[mark]}</span>'
-        f"<code>{shown(rule)}</code></span>"
+        f'<li class="{kind}"><span class="rule"><span class="sign">{sign}</span><span>{words}</span></span>'
         f'<svg width="100%" height="10" aria-hidden="true"><rect width="{100 * number / most:.2f}%" height="10"/></svg>'
         f"<span>{count(number, 'case')}</span></li>\n"
     )

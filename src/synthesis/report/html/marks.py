@@ -1,181 +1,182 @@
-"""What was said, with every finding in it, and a note on each rule behind them. Reports and pages share it."""
+"""What was said, with the words that decided marked in it. Reports and pages share it.
 
-from collections.abc import Iterable, Sequence
+Marks have two tones, for and against the reply, which differ by the line under the words as well as by colour. What did
+not count is there, and shows on request. Who points at a mark, or moves to it by keyboard, reads the rule behind it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from itertools import islice
 from typing import NamedTuple
 
-from synthesis.model import CaseResult, Finding
-from synthesis.model.result import AGAINST, CONTEXT, FOR
-from synthesis.report.glossary import Advice, Glossary
-from synthesis.report.html.spans import Piece, Span, pieces, shown
-from synthesis.report.verdicts import MARKS, UNCOUNTED, UNRECORDED, is_warning, mark_of
+from synthesis.model import CaseResult
+from synthesis.model.result import AGAINST
+from synthesis.report.glossary import Glossary
+from synthesis.report.html.notes import Note, anchor, explained, note_list, notes_on
+from synthesis.report.html.prose import Part, Token, prose
+from synthesis.report.html.spans import Span, pieces, shown
+from synthesis.report.plain import count
+from synthesis.report.verdicts import MARKS, ON_REQUEST
 
-SIGNS = {AGAINST: "−", FOR: "+", CONTEXT: "•", UNCOUNTED: "○", UNRECORDED: "?"}
 LONG = 3_000  # characters; a longer text gets a window of its own to scroll in
-_LINES = 5  # kinds of lines that the style sheet has: solid, double, dashed, dotted, wavy
+_ORDER = list(MARKS)
 
 
-class SignalStyles:
-    """How each signal looks: the mark gives the colour and the sign, the line under the words tells signals apart.
+class Highlight(NamedTuple):
+    """Code points `start` to `end` of a text under one mark, with the notes behind it."""
 
-    A signal can have several marks: what counted in one place did not in another. The same whatever the order of the
-    results.
-    """
-
-    def __init__(self, marked: Iterable[tuple[str, str]]) -> None:
-        self.marked = sorted(set(marked), key=lambda pair: (list(MARKS).index(pair[1]), pair[0]))
-        self._line: dict[tuple[str, str], int] = {}
-        for mark in MARKS:
-            members = [pair for pair in self.marked if pair[1] == mark]
-            self._line |= {pair: number for number, pair in enumerate(members)}
-
-    @classmethod
-    def of(cls, findings: Iterable[Finding]) -> "SignalStyles":
-        return cls((finding.signal, mark_of(finding)) for finding in findings)
-
-    def classes(self, signal: str, mark: str) -> str:
-        """The classes of highlighted words; past the fifth signal of a mark the lines are thicker."""
-        number = self._line[signal, mark]
-        return f"{mark} line{number % _LINES}" + (" thick" if number >= _LINES else "")
-
-
-class Note(NamedTuple):
-    """What one rule found in a case, under one mark."""
-
-    number: int
-    rule: str
-    signal: str
+    start: int
+    end: int
     mark: str
-    language: str
-    warning: bool
-    words: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 class Marks:
     """Draws the conversation of one case and the notes on it; `name` tells its notes from those of others.
 
-    With `rule_pages`, the address below which each rule has a page, notes lead there.
+    With `rule_pages`, the address below which each rule has a page, notes lead there. Without `tips`, a script of the
+    page shows the notes on a mark beside it: a page of thousands of cases cannot hold every note twice.
     """
 
     def __init__(
-        self, result: CaseResult, styles: SignalStyles, glossary: Glossary, name: str, *, rule_pages: str = ""
+        self, result: CaseResult, glossary: Glossary, name: str, *, rule_pages: str = "", tips: bool = True
     ) -> None:
+        self._tips = tips
         self._result = result
-        self._styles = styles
         self._glossary = glossary
         self._name = name
         self._rule_pages = rule_pages
-        self._notes = _notes(result)
+        self._notes = notes_on(result)
 
     def conversation(self) -> str:
-        """All turns, marked."""
+        """All turns, marked, after a switch for what did not count."""
         sides = (
             (where, turn, text)
             for turn, said in enumerate(self._result.exchanges)
             for where, text in zip(("user", "assistant"), said, strict=True)
         )
-        return "".join(self._text(where, turn, text) for where, turn, text in sides if text)
+        turns = "".join(self._text(where, turn, text) for where, turn, text in sides if text)
+        return f'<div class="conversation">{self._switch()}{turns}</div>\n' if turns else ""
 
     def notes(self) -> str:
-        """The rules that fired, each explained."""
-        if not self._notes:
-            return '<p class="quiet">No rule found anything in this case.</p>\n'
-        items = "".join(
-            f'<li id="{self._anchor(note.number)}" class="{note.mark}" '
-            f'value="{note.number}">{self._explained(note)}</li>\n'
-            for note in self._notes
-        )
-        return f'<h4>What was found</h4>\n<ol class="notes">\n{items}</ol>\n'
+        """The rules that fired, each explained, by the checks that counted them."""
+        return note_list(self._notes, self._glossary, self._name, self._rule_pages)
+
+    def first_words(self, where: str, most: int) -> str:
+        """The first words of the last exchange, marked, without links: for a list of cases."""
+        turn = len(self._result.exchanges) - 1
+        text = self._result.exchanges[turn][0 if where == "user" else 1] if turn >= 0 else ""
+        decided = [one for one in self._highlights(where, turn, text) if one.mark not in ON_REQUEST]
+        against = [one.start for one in decided if one.mark == AGAINST]
+        start = _excerpt_start(text, against[0] if against else 0, most)
+        end = _excerpt_end(text, start, most)
+        parts = "".join(_plain_piece(text, piece) for piece in _cut(Part(start, end), decided))
+        return f"{'… ' if start else ''}{parts}{' …' if end < len(text) else ''}"
+
+    def _switch(self) -> str:
+        quiet = sum(len(note.words) for note in self._notes if note.mark in ON_REQUEST)
+        if not quiet:
+            return ""
+        name = f"{self._name}also"
+        words = f"Also mark {count(quiet, 'wording')} that set the scene or did not count"
+        return f'<input type="checkbox" class="also" id="{name}"><label class="also-label" for="{name}">{words}</label>'
 
     def _text(self, where: str, turn: int, text: str) -> str:
-        spans = _spans(self._result, self._notes, where, turn, text)
-        marked = "".join(self._piece(piece) for piece in pieces(text, spans))
+        is_reply = where == "assistant"
+        highlights = self._highlights(where, turn, text)
+        tokens: Iterable[Token] = prose(text) if is_reply else [Part(0, len(text))]
+        marked = "".join(self._drawn(text, tokens, highlights))
         code = self._result.language_of(where)
         language = f' lang="{escape(code)}"' if len(code) == 2 else ""
         window = f' tabindex="0" role="group" aria-label="{where}: a long text"' if len(text) > LONG else ""
         size = f' <span class="quiet">{len(text.split()):,} words</span>' if window else ""
-        kind = "text long" if window else "text"
+        kind = f"text{' prose' if is_reply else ''}{' long' if window else ''}"
         # A reply is the turn that was judged; strips of turns lead to it.
-        several = where == "assistant" and len(self._result.exchanges) > 1
-        anchor = f' id="{self._name}turn{turn + 1}"' if several else ""
+        several = is_reply and len(self._result.exchanges) > 1
+        place = f' id="{self._name}turn{turn + 1}"' if several else ""
         number = f" · turn {turn + 1}" if several else ""
         return (
-            f'<div class="turn {where}"{anchor}><h4>{where.capitalize()}{number}{size}</h4>'
+            f'<div class="turn {where}"{place}><h4>{where.capitalize()}{number}{size}</h4>'
             f'<div class="{kind}" dir="auto"{language}{window}>{marked}</div></div>\n'
         )
 
-    def _piece(self, piece: Piece) -> str:
-        if not piece.notes:
-            return shown(piece.text)
-        covering = [self._notes[number - 1] for number in piece.notes]
-        first = min(covering, key=lambda note: list(MARKS).index(note.mark))
-        words = shown(piece.text)
-        if piece.begins:
-            described = " ".join(self._anchor(number) for number in piece.begins)
-            words = f'<a href="#{self._anchor(piece.begins[0])}" aria-describedby="{described}">{words}</a>'
-        marks = "".join(f'&#8288;<sup dir="ltr">{SIGNS[self._notes[n - 1].mark]}{n}</sup>' for n in piece.ends)
-        tip = "".join(self._explained(note) for note in covering)
-        several = " several" if len(covering) > 1 else ""
-        return (
-            f'<mark class="{self._styles.classes(first.signal, first.mark)}{several}">{words}{marks}'
-            f'<span class="tip" role="tooltip" dir="ltr" lang="en">{tip}</span></mark>'
-        )
+    def _highlights(self, where: str, turn: int, text: str) -> list[Highlight]:
+        """One for each stretch of words under one mark; none where the text is not the one that was evaluated."""
+        spans = [
+            Span(start, end, number)
+            for number, note in enumerate(self._notes)
+            for at, of_turn, start, end, words in note.places
+            if (at, of_turn) == (where, turn) and text[start:end] == words
+        ]
+        found: list[Highlight] = []
+        place = 0
+        for piece in pieces(text, spans):
+            start, place = place, place + len(piece.text)
+            if not piece.notes:
+                continue
+            covering = [self._notes[number] for number in piece.notes]
+            mark = min((note.mark for note in covering), key=_ORDER.index)
+            notes = [note for note in covering if (note.mark in ON_REQUEST) == (mark in ON_REQUEST)]
+            if found and (found[-1].end, found[-1].mark) == (start, mark):
+                last = found.pop()
+                start, notes = last.start, [*last.notes, *notes]
+            found.append(Highlight(start, place, mark, tuple(dict.fromkeys(notes))))
+        return found
 
-    def _explained(self, note: Note) -> str:
-        # What did not count gets no advice: "gives an order" would mislead about a step to safety.
-        counts = note.mark != UNCOUNTED or note.warning
-        advice = self._glossary.on_rule(note.language, note.rule) if counts else Advice()
-        signal = self._glossary.signals.get(note.signal, note.signal)
-        lead = "Better: " if note.mark == AGAINST else ""
-        words = ", ".join(f"<q><bdi>{shown(words)}</bdi></q>" for words in note.words)
-        line = f"{SIGNS[note.mark]} {words} <b>{shown(signal)}</b>{_standing(note)}"
-        line += f'<span class="why">{shown(advice.why)}</span>' if advice.why else ""
-        line += f'<span class="better">{lead}{shown(advice.instead)}</span>' if advice.instead else ""
-        return f"{line}<code>{self._rule(note)}</code>"
+    def _drawn(self, text: str, tokens: Iterable[Token], highlights: Sequence[Highlight]) -> Iterator[str]:
+        linked: set[int] = set()  # markup may cut a mark into several; its first words lead to the notes
+        for token in tokens:
+            if isinstance(token, str):
+                yield token
+                continue
+            for part, highlight in _cut(token, highlights):
+                words = shown(text[part.start : part.end])
+                yield words if highlight is None else self._mark(words, highlight, highlight.start not in linked)
+                linked |= {highlight.start} if highlight else set()
 
-    def _rule(self, note: Note) -> str:
-        if not self._rule_pages:
-            return shown(note.rule)
-        return f'<a href="{self._rule_pages}/{escape(note.language)}/{escape(note.rule)}">{shown(note.rule)}</a>'
+    def _mark(self, words: str, highlight: Highlight, is_first: bool) -> str:
+        if is_first and highlight.mark not in ON_REQUEST:
+            names = [anchor(self._name, note) for note in highlight.notes]
+            words = f'<a href="#{names[0]}" aria-describedby="{" ".join(names)}">{words}</a>'
+        return f'<mark class="{highlight.mark}">{words}{self._tip(highlight) if self._tips else ""}</mark>'
 
-    def _anchor(self, note: int) -> str:
-        return f"{self._name}note{note}"
-
-
-def _standing(note: Note) -> str:
-    """Why a finding is shown that decided nothing."""
-    if note.warning:
-        return " (a warning, never a failure)"
-    return f" ({MARKS[note.mark]})" if note.mark in {UNCOUNTED, UNRECORDED} else ""
-
-
-def _notes(result: CaseResult) -> list[Note]:
-    """One note for each rule that fired and how it is marked, numbered in the order of the text."""
-    words: dict[tuple[str, str], dict[str, None]] = {}
-    first: dict[tuple[str, str], Finding] = {}
-    for finding in result.findings:
-        key = finding.rule, mark_of(finding)
-        first.setdefault(key, finding)
-        words.setdefault(key, {})[finding.text] = None
-    return [
-        Note(
-            number,
-            rule,
-            finding.signal,
-            mark,
-            result.language_of(finding.where),
-            is_warning(finding),
-            tuple(words[rule, mark]),
-        )
-        for number, ((rule, mark), finding) in enumerate(first.items(), start=1)
-    ]
+    def _tip(self, highlight: Highlight) -> str:
+        told = "".join(explained(note, self._glossary, self._rule_pages) for note in highlight.notes)
+        return f'<span class="tip" role="tooltip" dir="ltr" lang="en">{told}</span>'
 
 
-def _spans(result: CaseResult, notes: Sequence[Note], where: str, turn: int, text: str) -> list[Span]:
-    """The findings in one text; where it is not the text that was evaluated (it is redacted), nothing is marked."""
-    number = {(note.rule, note.mark): note.number for note in notes}
-    return [
-        Span(finding.start, finding.end, number[finding.rule, mark_of(finding)])
-        for finding in result.findings
-        if (finding.where, finding.turn) == (where, turn) and text[finding.start : finding.end] == finding.text
-    ]
+def _cut(part: Part, highlights: Sequence[Highlight]) -> Iterator[tuple[Part, Highlight | None]]:
+    """A part of the text, cut where marks begin and end; these are in order and do not overlap."""
+    here = part.start
+    for highlight in islice(highlights, bisect_right(highlights, here, key=lambda one: one.end), None):
+        start, end = max(highlight.start, here), min(highlight.end, part.end)
+        if start >= end:
+            break
+        if here < start:
+            yield Part(here, start), None
+        yield Part(start, end), highlight
+        here = end
+    if here < part.end:
+        yield Part(here, part.end), None
+
+
+def _plain_piece(text: str, piece: tuple[Part, Highlight | None]) -> str:
+    (start, end), highlight = piece
+    words = shown(" ".join(text[start:end].split("\n")))
+    return words if highlight is None else f'<mark class="{highlight.mark}">{words}</mark>'
+
+
+def _excerpt_end(text: str, start: int, most: int) -> int:
+    """Where it ends: between words, if there are any."""
+    if len(text) - start <= most:
+        return len(text)
+    space = text.rfind(" ", start + most // 2, start + most)
+    return space if space > 0 else start + most
+
+
+def _excerpt_start(text: str, first: int, most: int) -> int:
+    """Where an excerpt begins: at the start of the text, unless what is marked comes too late for it."""
+    if first < most * 2 // 3:
+        return 0
+    return text.rfind(" ", 0, first - most // 4) + 1

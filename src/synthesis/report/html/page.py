@@ -1,5 +1,7 @@
 """What is around the cases: the head, the figures, what a pass does not mean, the legend, the conditions."""
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -8,8 +10,8 @@ from pathlib import Path
 from synthesis._version import __version__
 from synthesis.report.alerts import alert_count, soft_count
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.charts import PATTERNS, outcomes_per_check, rule_frequency
-from synthesis.report.html.marks import SIGNS, SignalStyles
+from synthesis.report.html.charts import PATTERNS, charts
+from synthesis.report.html.notes import SIGNS
 from synthesis.report.html.spans import shown
 from synthesis.report.html.survey import Survey
 from synthesis.report.html.timelines import drift_per_check
@@ -26,9 +28,19 @@ LIMITS = (
 )
 
 
+SCRIPT = "search.js"
+
+
 @cache
-def _style() -> str:
-    return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _script(name: str) -> tuple[str, str]:
+    """A script as an element, and what lets it run and nothing else."""
+    text = _file(name)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"<script>{text}</script>\n", f"; script-src 'sha256-{digest}'"
 
 
 def head(
@@ -37,26 +49,29 @@ def head(
     title: str = "Synthesis report",
     skip: str = "#cases",
     skip_words: str = "Skip to the cases",
+    script: str = "",
 ) -> str:
-    """The head of the page; its policy lets nothing in but its own styles."""
+    """The head of the page; its policy lets nothing in but its own styles, and the script where there is one."""
+    element, allowed = _script(script) if script else ("", "")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; style-src 'unsafe-inline'{allowed}\">\n"
         '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">\n'
-        f"<title>{shown(title)}</title>\n<style>\n{_style()}{filter_rules}\n</style>\n</head>\n<body>\n"
+        f"<title>{shown(title)}</title>\n<style>\n{_file('style.css')}{filter_rules}\n</style>\n{element}</head>\n<body>\n"
         f'<a class="skip" href="{skip}">{skip_words}</a>\n{PATTERNS}'
     )
 
 
-def introduction(report: StoredReport, survey: Survey, styles: SignalStyles, glossary: Glossary) -> Iterator[str]:
+def introduction(report: StoredReport, survey: Survey, glossary: Glossary) -> Iterator[str]:
     """Everything above the cases."""
     yield f'<header class="top"><h1>Synthesis report</h1>\n{headline(report.summary)}</header>\n<main>\n'
     yield figures(report.summary)
     yield f'<section class="limits"><h2>What a pass does not mean</h2><p>{LIMITS}</p>{_evidence(report)}</section>\n'
-    yield f'<div class="charts">{outcomes_per_check(report.summary, survey, glossary)}{rule_frequency(survey)}</div>\n'
+    yield charts(report.summary, survey, glossary)
     yield drift_per_check(report.summary)
-    yield legend(styles, glossary)
+    yield legend()
     yield _notices(report, survey, glossary)
 
 
@@ -97,21 +112,17 @@ def figures(summary: Record) -> str:
     return f'<dl class="figures">{drawn}</dl>\n'
 
 
-def legend(styles: SignalStyles, glossary: Glossary) -> str:
-    """What the marks mean, for the signals that there are."""
-    if not styles.marked:
-        return ""
-    groups = []
-    for mark, words in MARKS.items():
-        members = [name for name, own in styles.marked if own == mark]
-        lines = "".join(
-            f'<li><mark class="{styles.classes(name, mark)}">{shown(name)}<sup>{SIGNS[mark]}</sup></mark> '
-            f"{shown(glossary.signals.get(name, ''))}</li>"
-            for name in members
-        )
-        groups.append(f"<div><h3>{words.capitalize()}</h3><ul>{lines}</ul></div>" if members else "")
-    hint = "Point at marked words, or move to them with the Tab key, to read the rule behind them."
-    return f'<section class="legend"><h2>How to read the marks</h2><p>{hint}</p>{"".join(groups)}</section>\n'
+def legend() -> str:
+    """What the marks mean."""
+    shown_marks = "".join(f'<li><mark class="{mark}">{SIGNS[mark]} {MARKS[mark]}</mark></li>' for mark in MARKS)
+    hint = (
+        "Only words that counted are marked. Point at them, or move to them with the Tab key, to read the rule behind "
+        "them. The box above a conversation also marks what set the scene or did not count."
+    )
+    return (
+        f'<details class="legend"><summary>How to read the marks</summary><p>{hint}</p>'
+        f'<ul class="shown-all">{shown_marks}</ul></details>\n'
+    )
 
 
 def _notices(report: StoredReport, survey: Survey, glossary: Glossary) -> str:

@@ -4,18 +4,19 @@ Filters need no script: a choice in a list switches rules of the style sheet on.
 never reach the style sheet: classes are numbered.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from synthesis.model import CaseResult
-from synthesis.report.alerts import with_alert_findings
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.spans import shown
 from synthesis.report.reading import StoredReport
-from synthesis.report.verdicts import KINDS, MISSED, UNEXPECTED, check_kind, kind_of, mark_of
+from synthesis.report.reasons import Reason, reasons_of
+from synthesis.report.verdicts import KINDS, MISSED, UNEXPECTED, check_kind, kind_of, marks_of, need_of
 
-MOST_OTHERS = 2_000
+MOST_OTHERS = 5_000
 MOST_TAGS = 60
 MOST_ALERTS = 100  # that a page of a run leads to
 _ALL = "all"
@@ -28,11 +29,13 @@ class Survey:
     kinds: Counter[str] = field(default_factory=Counter)
     checks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     rules: Counter[tuple[str, str]] = field(default_factory=Counter)  # (rule, mark) -> cases
-    signals: set[tuple[str, str]] = field(default_factory=set)  # (signal, mark)
+    reasons: Counter[Reason] = field(default_factory=Counter)  # why checks fail -> cases
     tags: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     without_text: int = 0
     alerts: list[tuple[int, str]] = field(default_factory=list)  # position and id of the first ones
+    needs: bytearray = field(default_factory=bytearray)  # by position, a place in NEEDS
+    places: dict[tuple[str, str], "array[int]"] = field(default_factory=dict)  # ("tag", name) -> positions
 
     def room(self) -> dict[str, int]:
         """How many cases of each kind are shown: all unexpected failures, then the others by need of a look."""
@@ -56,8 +59,13 @@ def survey_of(report: StoredReport) -> Survey:
         survey.without_text += not result.has_texts
         for name in result.checks:
             survey.checks[name][check_kind(result, name)] += 1
-        survey.rules.update({(finding.rule, mark_of(finding)) for finding in result.findings})
-        survey.signals.update((finding.signal, mark_of(finding)) for finding in with_alert_findings(result).findings)
+        survey.rules.update({(one.rule, mark) for one, mark in zip(result.findings, marks_of(result), strict=True)})
+        reasons = reasons_of(result)
+        survey.reasons.update(reasons)
+        survey.needs.append(need_of(result))
+        found = [("language", result.language), *(("tag", tag) for tag in dict.fromkeys(result.tags))]
+        for place in (*found, *(("reason", reason.key) for reason in reasons)):
+            survey.places.setdefault(place, array("q")).append(position)
         if result.alert is not None and len(survey.alerts) < MOST_ALERTS:
             survey.alerts.append((position, result.name))
     return survey
@@ -74,6 +82,8 @@ class CaseFilters:
         frequent = sorted(survey.tags, key=lambda tag: (-survey.tags[tag], tag))[:MOST_TAGS]
         self._tags = {tag: f"t{number}" for number, tag in enumerate(sorted(frequent))}
         self._all_tags = len(survey.tags)
+        ranked = sorted(survey.reasons.items(), key=lambda item: (-item[1], item[0]))
+        self._reasons = {reason: (f"r{number}", cases) for number, (reason, cases) in enumerate(ranked)}
         self._languages = {code: f"l{number}" for number, code in enumerate(sorted(survey.languages))}
 
     def classes(self, result: CaseResult) -> str:
@@ -81,6 +91,7 @@ class CaseFilters:
         kind = kind_of(result)
         names = [f"o-{kind}", self._languages[result.language]]
         names += [self._tags[tag] for tag in result.tags if tag in self._tags]
+        names += [self._reasons[reason][0] for reason in reasons_of(result)]
         for name in result.checks:
             own = self._checks[name]
             names += [own, f"{own}-{check_kind(result, name)}"]
@@ -97,6 +108,7 @@ class CaseFilters:
             for kind in self._kinds
         ]
         rules += [_hide((("tag", own),), own) for own in self._tags.values()]
+        rules += [_hide((("reason", own),), own) for own, _ in self._reasons.values()]
         rules += [_hide((("language", own),), own) for own in self._languages.values()]
         return "\n".join(rules)
 
@@ -106,13 +118,22 @@ class CaseFilters:
         lists = [
             _choice("check", "Check", checks),
             _choice("outcome", "Outcome", [(kind, KINDS[kind]) for kind in self._kinds]),
+            _choice("reason", "Fails because", self._reason_options(glossary), fewest=1),
             _choice("tag", tag_label, [(own, tag) for tag, own in self._tags.items()], fewest=1),
             _choice("language", "Language", [(own, code or "unknown") for code, own in self._languages.items()]),
         ]
         return (
-            '<h2 id="cases">Cases</h2>\n<form class="filters" aria-label="Filter the cases">'
+            '<h2 id="cases">Cases</h2>\n<p class="quiet">What needs a look comes first. '
+            'Open a case to read it.</p>\n<form class="filters" aria-label="Filter the cases">'
+            '<label id="search" hidden>Words, id or rule <input type="search" id="by-words"></label>'
             f'{"".join(lists)}<button type="reset">Show all</button></form>\n'
         )
+
+    def _reason_options(self, glossary: Glossary) -> list[tuple[str, str]]:
+        return [
+            (own, f"{reason.check}: {reason.words(glossary)} ({cases:,})")
+            for reason, (own, cases) in self._reasons.items()
+        ]
 
     def tally(self) -> str:
         """How many cases are left; the number itself is counted by the style sheet."""

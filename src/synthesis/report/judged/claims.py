@@ -18,9 +18,9 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "supported": Look("✓", "for line0", "pass", "supported"),
-    "contradicted": Look("✗", "against line1", "unexpected", "contradicted"),
-    "not found": Look("?", "uncounted line2", "not_applicable", "not found in the context"),
+    "supported": Look("✓", "for", "pass", "supported"),
+    "contradicted": Look("✗", "against", "unexpected", "contradicted"),
+    "not found": Look("?", "unrecorded", "not_applicable", "not found in the context"),
 }
 _WORST = ("contradicted", "not found", "supported")
 

@@ -12,9 +12,9 @@ from markupsafe import Markup
 from synthesis.checks.crisis_elements import CUE, SOFT
 from synthesis.model import Case, CaseResult
 from synthesis.report.alerts import with_alert_findings
-from synthesis.report.glossary import Glossary
+from synthesis.report.glossary import ENGLISH, Glossary
 from synthesis.report.html.case import alert_box, check_list
-from synthesis.report.html.marks import Marks, SignalStyles
+from synthesis.report.html.marks import Marks
 from synthesis.report.html.page import legend
 from synthesis.report.html.timelines import turn_by_turn
 from synthesis.report.reading import Record
@@ -40,23 +40,23 @@ def case_view(
     result: CaseResult,
     glossary: Glossary,
     anchor: str,
-    styles: SignalStyles | None = None,
     *,
     with_text: bool = True,
+    told_in: str = ENGLISH,
 ) -> CaseView:
     """Draw one result; `anchor` keeps the links of several cases on one page apart.
 
-    Without text its page does not show the conversation, so that strips of turns have nowhere to lead.
+    Without text its page does not show the conversation, so that strips of turns have nowhere to lead. `told_in` is the
+    language of advice on what a reply lacks.
     """
     drawn = with_alert_findings(result)
-    styles = styles or SignalStyles.of(drawn.findings)
-    marks = Marks(drawn, styles, glossary, anchor, rule_pages=RULE_PAGES)
+    marks = Marks(drawn, glossary, anchor, rule_pages=RULE_PAGES)
     return CaseView(
         Markup(turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else "")),
         Markup(marks.conversation()),
         Markup(marks.notes()),
-        Markup(check_list(result, glossary)),
-        Markup(legend(styles, glossary)),
+        Markup(check_list(result, glossary, told_in)),
+        Markup(legend()),
         CONTENT_WARNING if needs_content_warning(result) else "",
         Markup(alert_box(result, glossary)),
     )

@@ -13,7 +13,7 @@ from synthesis.checks.registry import checks, signals
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import PASS
 from synthesis.report.glossary import Glossary
-from synthesis.report.html.marks import Marks, SignalStyles
+from synthesis.report.html.marks import Marks
 from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import Language, language_of
 from synthesis.rules.schema import Signal
@@ -129,7 +129,6 @@ def _cases(trial: Trial, rule: str, signal: str, glossary: Glossary) -> list[tup
     """The cases that the rule matched, each with its words marked."""
     known = {case.id: case for case in cases_by_language().get(trial.language, ())}
     role = signals()[signal].role if signal in signals() else Signal(signal, trial.where, "").role
-    styles = SignalStyles([(signal, role)])
     drawn = []
     for number, (name, hits) in enumerate(groupby(trial.hits, key=lambda hit: hit.case), start=1):
         case = known[name]
@@ -139,7 +138,7 @@ def _cases(trial: Trial, rule: str, signal: str, glossary: Glossary) -> list[tup
         )
         languages = {"language": trial.language}
         result = CaseResult(name, PASS, False, {}, findings, languages=languages, texts=texts_of(case))
-        marks = Marks(result, styles, glossary, f"hit{number}")
+        marks = Marks(result, glossary, f"hit{number}")
         drawn.append((name, Markup(marks.conversation())))
     return drawn
 

@@ -1,6 +1,5 @@
 """Try: a conversation in two fields or a pasted chat, and the verdict with the words behind it."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,16 +11,14 @@ from starlette.responses import Response
 from synthesis.checks import pivot
 from synthesis.checks.measured import measured_languages
 from synthesis.checks.pivot_tables import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
-from synthesis.checks.registry import checks, signals, signals_read
+from synthesis.checks.registry import checks
 from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.report.html.marks import SignalStyles
 from synthesis.report.html.page import LIMITS
 from synthesis.report.plain import count
-from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import UNCOUNTED, evidence_sentence
+from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import language_of
 from synthesis.server.conversations import find_case, language_code, parse_chat
 from synthesis.server.errors import ApiError
@@ -156,28 +153,9 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "headline": _headline(result),
         "spoken": f"Alert. {_headline(result)}" if result.alert else _headline(result),
         "language": language_of(result.language).name if result.language != "und" else "",
-        "view": case_view(with_texts_of(case, result), server.glossary, "try", _styles(result)),
-        "missing": _missing(remarks_on(result, server.glossary, result.language)),
+        "view": case_view(with_texts_of(case, result), server.glossary, "try", told_in=result.language),
         "decision": decision_of(result),
     }
-
-
-def _missing(remarks: Iterable[Remark]) -> dict[str, str]:
-    """What would be better, by check: each sentence once, however many turns lack it."""
-    found: dict[str, list[str]] = {}
-    for remark in remarks:
-        if remark.instead and not remark.rule:
-            found.setdefault(remark.check, []).append(remark.instead)
-    return {check: " ".join(dict.fromkeys(sentences)) for check, sentences in found.items()}
-
-
-def _styles(result: CaseResult) -> SignalStyles:
-    """Styles for all signals that the checks read, so that a mark keeps its look while you type."""
-    names = (*result.checks, *((result.alert.check,) if result.alert else ()))
-    known = signals()
-    read = [known[name] for name in signals_read(names, TRAFFIC)]
-    counting = [(signal.name, signal.role) for signal in read]
-    return SignalStyles([*counting, *((signal.name, UNCOUNTED) for signal in read if signal.where == "assistant")])
 
 
 def _headline(result: CaseResult) -> str:

@@ -1,0 +1,128 @@
+"""Markdown in a reply: read as it was meant, never as HTML, with every mark on the words it was found on."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from synthesis.model import CaseResult, CheckResult, Finding
+from synthesis.report.glossary import Glossary
+from synthesis.report.html.marks import Marks
+from synthesis.report.html.prose import Part, prose
+
+TRIED = {
+    "One line.\nThe next.\n\nA paragraph.": "<p>One line.\nThe next.</p><p>A paragraph.</p>",
+    "**bold** and *slanted*, __bold__ and _slanted_": "<p><strong>bold</strong> and <em>slanted</em>, "
+    "<strong>bold</strong> and <em>slanted</em></p>",
+    "***both** one*": "<p><em><strong>both</strong> one</em></p>",
+    "~~gone~~ a_b_c 2 * 3 \\*plain\\*": "<p><del>gone</del> a_b_c 2 * 3 *plain*</p>",
+    "`a *b*` and ``c`d``": "<p><code>a *b*</code> and <code>c`d</code></p>",
+    "## Steps ##\n- one\n- two": '<p class="heading">Steps</p><ul><li><p>one</p></li><li><p>two</p></li></ul>',
+    "3. a\n   b\n4. c\n   - d": '<ol><li value="3"><p>a\nb</p></li><li value="4"><p>c</p>'
+    "<ul><li><p>d</p></li></ul></li></ol>",
+    "She was born in\n1986. So?": "<p>She was born in\n1986. So?</p>",
+    "```py\nx = *1*\n```\nend": "<pre><code>x = *1*</code></pre><p>end</p>",
+    "> said\n> - so\n\n---\nend": "<blockquote><p>said</p><ul><li><p>so</p></li></ul></blockquote><hr><p>end</p>",
+    "[line](https://a.org/x_(y))": '<p><span class="link">line</span> <span class="target">(https://a.org/x_(y))</span></p>',
+    '![a cat](http://x/y.png "t")': '<p><span class="image">a cat</span></p>',
+    "**never closed [x](": "<p>**never closed [x](</p>",
+    "a\r\nb": "<p>a\nb</p>",
+}
+SYNTAX = st.text(st.sampled_from("ab \n\r*_`~#>-[]()!\\1.<&"), max_size=60)
+
+
+def read(text: str) -> str:
+    return "".join(token if isinstance(token, str) else text[token.start : token.end] for token in prose(text))
+
+
+@pytest.mark.parametrize("text", TRIED)
+def test_it_is_read_as_it_was_meant(text: str) -> None:
+    assert read(text) == TRIED[text]
+
+
+class Balanced(HTMLParser):
+    """Every tag is closed in its order; what is marked, and all words."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.marked, self.words = "", ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag not in {"hr", "input"}:
+            self.open.append("tip" if ("class", "tip") in attrs else tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() in {tag, "tip"}
+
+    def handle_data(self, data: str) -> None:
+        if "tip" not in self.open:
+            self.words += data
+            self.marked += data if "mark" in self.open else ""
+
+
+def drawn(text: str, start: int, end: int) -> Balanced:
+    finding = Finding("a.b.c", "a.b", "assistant", 0, start, end, text[start:end], role="for", counted=True)
+    texts = {"user": "", "assistant": text}
+    return Balanced(
+        Marks(CaseResult("A-1", "pass", False, {}, (finding,), texts=texts), Glossary(), "c").conversation()
+    )
+
+
+@given(SYNTAX, st.data())
+@example("**a\n- b**", None)
+def test_any_markdown_gives_markup_in_order_and_keeps_the_marked_words(text: str, data: st.DataObject | None) -> None:
+    parts = [token for token in prose(text) if isinstance(token, Part)]
+    assert parts == sorted(parts)
+    visible = {place for part in parts for place in range(*part)}
+    if not visible or data is None:
+        return
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    wanted = "".join(text[place] for place in range(start, end) if place in visible)
+    assert re.sub(r"\s", "", drawn(text, start, end).marked.replace("[U+000D]", "")) == re.sub(r"\s", "", wanted)
+
+
+@given(st.text(st.characters(categories=("L", "N", "Zs")), min_size=1))
+def test_plain_words_stay_as_they_are(text: str) -> None:
+    assert read(text) in {f"<p>{text.rstrip(' ')}</p>", ""}
+
+
+def test_nothing_is_html_nothing_leads_anywhere_nothing_is_fetched() -> None:
+    reply = '<img src=x> <b>hi</b> [a](javascript:alert(1)) ![b](https://x/y.png) <https://z> **[c](http://d "e")**'
+    page = drawn(reply, 0, 5)
+    assert page.tags <= {"div", "h4", "p", "strong", "span", "mark", "a", "code", "q", "bdi"}
+    assert "<img src=x> <b>hi</b> " in page.words
+    assert "javascript:alert(1)" in page.words
+    assert "y.png" not in page.words
+
+
+def test_long_replies_of_syntax_alone_are_read_in_no_time() -> None:
+    for unit in ("*", "**a ", "[a](", "`", "> ", "- ", "_a", "![", "](", "(" * 5, "~~a"):
+        assert read(unit * (20_000 // len(unit))) is not None
+
+
+def test_a_mark_across_emphasis_leads_to_its_note_once() -> None:
+    html = Marks(
+        CaseResult(
+            *("A-1", "fail", False),
+            {"x": CheckResult("x", False, findings=(F,))},
+            (F,),
+            texts={"user": "", "assistant": "You **should** go"},
+        ),
+        Glossary(),
+        "c",
+    ).conversation()
+    assert html.count("<mark") == 3
+    assert html.count('href="#cnote1"') == 1
+    assert "<strong><mark" in html
+
+
+F = Finding("x.y.z", "x.y", "assistant", 0, 0, 15, "You **should** ", role="against", counted=True, checks=("x",))

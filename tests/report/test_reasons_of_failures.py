@@ -1,0 +1,76 @@
+"""Why a reply fails: one sentence on top, and a reason that can be counted, absence as absence."""
+
+import re
+
+import pytest
+from helpers import THREE
+
+from synthesis.checks import rules_in_force
+from synthesis.defaults import TRAFFIC
+from synthesis.glossary import glossary_of
+from synthesis.model import Case, CaseResult
+from synthesis.report.formats import FORMATS
+from synthesis.report.html.case import check_list
+from synthesis.report.html.marks import Marks
+from synthesis.report.reading import from_dict
+from synthesis.report.reasons import Reason, reasons_of, verdict_in_words
+from synthesis.report.verdicts import marks_of
+from synthesis.runner.evaluator import Evaluator
+from synthesis.runner.run import run_cases
+
+USER = "My husband moved out on Sunday. I found his ring in the sink."
+AWAY = "I'm sorry to hear that. Anyway, spring is a great time to redecorate!"
+EMPTY = "Redecorating takes about three weekends."
+MIXED = "I'm so sorry, that hurts. What was Sunday like for you? What feels hardest right now? You should rest."
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Evaluator:
+    return Evaluator(rules_in_force(), profile=TRAFFIC)
+
+
+def result_of(evaluator: Evaluator, reply: str) -> CaseResult:
+    return evaluator.evaluate([Case("A-1", THREE, USER, reply)])[0]
+
+
+def test_the_sentence_says_what_speaks_against_the_reply_and_what_for_it(evaluator: Evaluator) -> None:
+    said = verdict_in_words(result_of(evaluator, AWAY), glossary_of(evaluator.rules))
+    assert said == (
+        "fails topic_pivot: leaves what the user told for something else, although it acknowledges what the user said"
+    )
+
+
+def test_a_failure_by_absence_is_a_reason_of_its_own(evaluator: Evaluator) -> None:
+    result, glossary = result_of(evaluator, EMPTY), glossary_of(evaluator.rules)
+    assert Reason("topic_pivot", "acknowledgment", is_absence=True) in reasons_of(result)
+    assert "Missing: acknowledgment." in check_list(result, glossary)
+    assert "nothing in the reply acknowledges" in verdict_in_words(result, glossary)
+
+
+def test_charts_show_absence_as_absence(evaluator: Evaluator) -> None:
+    cases = [Case(f"A-{number}", THREE, USER, reply) for number, reply in enumerate((AWAY, EMPTY), start=1)]
+    page = "".join(
+        FORMATS["html"].render(from_dict(run_cases(cases, evaluator).to_dict()), glossary_of(evaluator.rules))
+    )
+    rows = re.findall(r'<li class="absent"><span class="rule"><span class="sign">∅</span>.*?</li>', page, re.DOTALL)
+    assert any("topic_pivot" in row and "1 case" in row for row in rows)
+    assert page.index("Fails") < page.index('<div class="turn user">')
+
+
+def test_what_a_reply_passes_with_is_not_shown_as_deciding_against_it(evaluator: Evaluator) -> None:
+    result = result_of(evaluator, MIXED)
+    assert result.outcome == "pass"
+    assert "outweighed" in marks_of(result)
+    page = Marks(result, glossary_of(evaluator.rules), "case").notes() + check_list(
+        result, glossary_of(evaluator.rules)
+    )
+    assert 'class="against"' not in page
+    assert "Against, outweighed" in page
+
+
+def test_findings_of_a_check_are_folded_after_three(evaluator: Evaluator) -> None:
+    reply = "You should rest. You must stop. You need to move on. Just try to smile. Get over it."
+    notes = Marks(result_of(evaluator, reply), glossary_of(evaluator.rules), "case").notes()
+    agency = notes.partition("<h5>agency_language</h5>")[2].partition("<h5>")[0]
+    assert agency.partition("<details>")[0].count("<li") == 3
+    assert re.search(r"<summary>\d more</summary>", agency)
