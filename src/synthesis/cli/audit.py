@@ -135,11 +135,11 @@ def _made(options: dict[str, Any]) -> "Audit":
                     hint="Save it with --save-text, or audit the logs or the report.",
                 )
             return audit_saved(history.report(options["run_id"]), asked)
-    from synthesis.cli.terminal import progress_bar
+    from synthesis.cli.progress import progress
 
-    with progress_bar(enabled=not options["quiet"]) as progress:
+    with progress("conversations", enabled=not options["quiet"]) as note:
         logs = [Path(log) for log in options["logs"]]
-        return audit(logs, _how(options), asked, _where(options), progress, _own_labels(options))
+        return audit(logs, _how(options), asked, _where(options), note, _own_labels(options))
 
 
 def _own_labels(options: dict[str, Any]) -> dict[str, Any] | None:
