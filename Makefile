@@ -79,5 +79,5 @@ docs: dev ## write the generated documents anew
 	$(BIN)/python docs/generate.py
 
 clean: ## remove what the other targets made
-	rm -rf native/target src/synthesis/rules/native/synthesis_native.*
+	rm -rf native/target src/synthesis/rules/native/synthesis_native.* src/synthesis/rules/prepared
 	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache
