@@ -104,5 +104,5 @@ docs-site: $(VENV)-docs/.installed ## build the documentation site into site/, s
 	@echo "site/index.html; to look at it while you write: $(VENV)-docs/bin/python -m mkdocs serve"
 
 clean: ## remove what the other targets made
-	rm -rf native/target src/synthesis/rules/native/synthesis_native.*
+	rm -rf native/target src/synthesis/rules/native/synthesis_native.* src/synthesis/rules/prepared
 	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines $(VENV)-docs site out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

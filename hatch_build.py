@@ -56,11 +56,18 @@ class BuildHook(BuildHookInterface):
     def _prepare(self, folder: Path, *, compiled: bool) -> None:
         """Fill a folder with the prepared packs; what an older source left there goes."""
         begun = time.time() - 1  # what is used is touched, and clocks of files are coarse
-        problem = self._run_preparation()
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            problem = self._run_preparation()
+            shutil.rmtree(folder, ignore_errors=True)
+            if not problem:
+                self._ship(folder, begun, compiled=compiled)
+        except (OSError, subprocess.SubprocessError) as error:
+            problem = str(error)
         if problem:
             self.app.display_warning(f"The rule packs were not prepared ({problem}); the first run does it.")
-            return
+
+    def _ship(self, folder: Path, begun: float, *, compiled: bool) -> None:
+        """Put what this build has used into a folder; the rest was kept by an earlier one."""
         folder.mkdir()
         for path in sorted((Path(self.root) / KEPT).glob("*.msgpack")):
             if path.stat().st_mtime < begun:
@@ -81,7 +88,11 @@ class BuildHook(BuildHookInterface):
             subprocess.Popen([*command, *share], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             for share in shares
         ]
-        told = [process.communicate()[1] for process in running]
+        try:
+            told = [process.communicate(timeout=MOST_SECONDS)[1] for process in running]
+        finally:
+            for process in running:
+                process.kill()  # one that is done does not mind
         failed = [words for process, words in zip(running, told, strict=True) if process.returncode]
         return (failed[0].decode(errors="replace").strip().splitlines() or ["it failed"])[-1] if failed else None
 

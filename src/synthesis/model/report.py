@@ -36,12 +36,13 @@ def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Fa
     Runs, converted reports and histories all ask here, so that the keys are the same however a report came about.
     """
     evidence: dict[str, Any] = {}
-    for name in result.failed_checks:
+    failed = tuple(result.failed_checks)
+    for name in failed:
         fields = result.checks[name].to_dict()
         named = names.get(name)
         evidence |= {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
     source = result.source if result.source and result.source.id else None
-    return Failure(result.id, tuple(result.failed_checks), evidence, result.is_negative_example, source)
+    return Failure(result.id, failed, evidence, result.is_negative_example, source)
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -83,6 +83,7 @@ class BlockResult:
     warned: int = 0
     declined: int = 0  # texts that the compiled reader left to Python
     examples: list[CaseResult] = field(default_factory=list)
+    alike: Counter[tuple[str, bool, bool]] = field(default_factory=Counter)  # results that an example could be of
     results: list[CaseResult] = field(default_factory=list)  # of a run without output files
     # Arrays rather than lists: of a million cases they take 16 MB, not 70.
     id_hashes: "array[int]" = field(default_factory=lambda: array("q"))
@@ -113,9 +114,11 @@ class BlockResult:
 
     def _remember(self, result: CaseResult) -> None:
         """The first failures of each kind, the first errors and the first alerts, to be shown on the console."""
-        shown = result.outcome in {FAIL, ERROR} or result.alert is not None
-        if shown and sum(is_alike(result, example) for example in self.examples) < EXAMPLES:
-            self.examples.append(result)
+        if result.outcome in {FAIL, ERROR} or result.alert is not None:
+            kind = _kind(result)
+            self.alike[kind] += 1
+            if self.alike[kind] <= EXAMPLES:
+                self.examples.append(result)
 
 
 class Worker(Protocol):

@@ -64,18 +64,20 @@ def failures_of(results: Iterable[CaseResult]) -> tuple[Failure, ...]:
 
 def failure_of(result: CaseResult) -> Failure:
     """The failed case in short, under the names that its checks give their evidence."""
-    return report.failure_of(result, {name: get_check(name).failure_evidence for name in result.failed_checks})
+    return report.failure_of(result, {name: get_check(name).failure_evidence for name in result.checks})
 
 
 def label_warnings(case: Case) -> Sequence[str]:
     """Labels and tags that contradict each other: worth a look, no error."""
+    expected = case.expected
+    if not expected:
+        return ()
     where = f"{case.source.file}:{case.source.line}: {case.id}" if case.source else case.id
-    expected = case.expected or {}
     warnings = [
         f"{where}: a label for '{name}', which is not requested" for name in expected if name not in case.checks
     ]
     if any(value is False for value in expected.values()) and not case.is_negative_example:
         warnings.append(f"{where}: expected to fail a check, but no tag marks it as a negative example")
-    if case.is_negative_example and expected and all(expected.values()):
+    if case.is_negative_example and all(expected.values()):
         warnings.append(f"{where}: tagged as a negative example, but all its labels expect a pass")
     return warnings
