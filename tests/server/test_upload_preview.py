@@ -22,7 +22,7 @@ def finished(client: Any, content: bytes, **query: str) -> Any:
 
 
 def looked(client: Any, content: bytes, kind: str = "csv") -> Any:
-    answer = client.post("/api/v1/uploads/preview", content=content, params={"kind": kind})
+    answer = client.post("/api/v1/previews", content=content, params={"kind": kind})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -56,6 +56,13 @@ def test_rows_that_cannot_be_read_and_documents_that_break_off_are_no_hindrance(
     assert [one.get("problem", "")[:17] for one in found["rows"]] == ["", "is not valid JSON"]
     found = looked(client, b'[{"user": "Hi", "assistant": "Hello"}, {"user": "H', "json")
     assert len(found["rows"]) == 1
+
+
+def test_what_is_not_utf8_is_spelled_out(client: Any) -> None:
+    found = looked(client, b"chat,r\xffole,text\na,user,Hi\n")
+    assert (found["columns"][1], found["shape"]) == ("r\\udcffole", "exchange")
+    found = looked(client, b'[{"user": "\\ud800", "assistant": ["\\ud800"]}]', "json")
+    assert found["rows"][0]["cells"] == ["\\ud800", '["\\ud800"]']
 
 
 def test_the_end_of_a_parquet_file_says_what_its_columns_are(client: Any) -> None:
@@ -117,6 +124,6 @@ def test_a_map_that_makes_no_sense_is_refused_at_once(client: Any, given: str) -
 
 
 def test_a_preview_keeps_nothing_and_takes_no_more_than_it_needs(client: Any) -> None:
-    answer = client.post("/api/v1/uploads/preview", content=b"x" * (2 << 20), params={"kind": "csv"})
+    answer = client.post("/api/v1/previews", content=b"x" * (2 << 20), params={"kind": "csv"})
     assert answer.status_code == 413
-    assert client.post("/api/v1/uploads/preview", content=b"", params={"kind": "csv"}).status_code == 422
+    assert client.post("/api/v1/previews", content=b"", params={"kind": "csv"}).status_code == 422

@@ -1,5 +1,6 @@
 """What the page of uploads shows of a file before it is evaluated: its first rows, and what its columns seem to be."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ from synthesis.cases.logs.columns import first_called, with_message_columns
 from synthesis.cases.logs.conversion import LogRow
 from synthesis.cases.logs.formats import CASES, format_of
 from synthesis.cases.logs.preview import preview
+from synthesis.cases.messages import is_unicode
 from synthesis.errors import Problem
 
 ROWS = 5
@@ -43,10 +45,10 @@ def previewed(path: Path, most_line: int) -> UploadPreview:
     """A file, or the beginning of one; InputError says why it cannot be read."""
     found = preview(path, most_line, ROWS)
     columns = found.columns[:MOST_COLUMNS]
-    shape, fields = _meaning(columns)
+    shape, fields = _meaning([name for name in columns if is_unicode(name)])
     if "checks" in columns and format_of(path, most_line=most_line) == CASES:
         shape, fields = CASE, {}
-    return UploadPreview(shape, columns, fields, [_row(row, columns) for row in found.rows])
+    return UploadPreview(shape, [*map(_spelled, columns)], fields, [_row(row, columns) for row in found.rows])
 
 
 def _meaning(columns: list[str]) -> tuple[Any, dict[str, str]]:
@@ -62,12 +64,16 @@ def _meaning(columns: list[str]) -> tuple[Any, dict[str, str]]:
 
 def _row(row: LogRow | Problem, columns: list[str]) -> PreviewRow:
     if isinstance(row, Problem):
-        return PreviewRow(row.line, problem=row.message)
+        return PreviewRow(row.line, problem=_spelled(row.message))
     return PreviewRow(row.line, [_cell(row.fields.get(name)) for name in columns])
 
 
 def _cell(value: Any) -> str:
-    """A value as it can be shown: halves of characters spelled out, long ones cut."""
-    text = "" if value is None else value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    shown = text[:MOST_CELL].encode("utf-8", "backslashreplace").decode()
-    return f"{shown} …" if len(text) > MOST_CELL else shown
+    """A value as it can be shown; a long one is cut."""
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _spelled(f"{text[:MOST_CELL]} …" if len(text) > MOST_CELL else text)
+
+
+def _spelled(text: str) -> str:
+    """With what is not UTF-8 in the file spelled out, since JSON cannot hold it."""
+    return text.encode("utf-8", "backslashreplace").decode()

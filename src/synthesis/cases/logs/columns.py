@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from synthesis.cases.logs.options import CONVERSATION, MESSAGE, ROLE, TEXT
+from synthesis.cases.messages import is_unicode
 from synthesis.errors import OptionError
 
 # The first that a file has counts: a type of sender says more about the side than a name does.
@@ -20,7 +21,7 @@ _NO_LETTER = re.compile(r"[^a-z0-9]")
 
 def with_message_columns(columns: dict[str, str], present: Iterable[str]) -> dict[str, str]:
     """The map, completed by the columns of a message per row if the file has all of them and nothing else is said."""
-    names = list(present)
+    names = [name for name in present if is_unicode(name)]  # another could not be named in a report
     if any(field in columns for field in ("user", "assistant", "messages", "id")):
         return columns
     if not (ROLE in columns or TEXT in columns) and _holds_exchanges(names):

@@ -89,9 +89,7 @@ async def upload(
     return JsonResponse(waiting, 202, {"Location": f"{PREFIX}/uploads/{name}"})
 
 
-@router.post(
-    "/uploads/preview", **described(UploadPreview, words="It.", takes=ANY, takes_type="application/octet-stream")
-)
+@router.post("/previews", **described(UploadPreview, words="It.", takes=ANY, takes_type="application/octet-stream"))
 async def beginning(request: Request, kind: Kind = "jsonl") -> Response:
     """The first rows of a file, and what its columns seem to be; nothing is kept of it.
 

@@ -55,7 +55,7 @@ async function look(file) {
   choices.hidden = true;
   say("");
   const body = await beginning(file);
-  const sent = await fetch(`/api/v1/uploads/preview?kind=${kindOf(file)}`, { method: "POST", body });
+  const sent = await fetch(`/api/v1/previews?kind=${kindOf(file)}`, { method: "POST", body });
   const told = await answered(sent);
   const unreadable = told.rows.find((row) => row.problem);
   if (!told.columns.length) throw new Error(unreadable ? `Line ${unreadable.line} ${unreadable.problem}` : "The file has no rows.");
