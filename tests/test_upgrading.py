@@ -62,8 +62,12 @@ def test_a_report_is_compared_with_a_new_one(old: CommandLine) -> None:
     json.loads(outcome.out)
 
 
-def test_reports_of_two_profiles_are_compared(old: CommandLine) -> None:
-    assert old("compare", "report.json", "report-audit.json").code == 0
+def test_reports_of_two_profiles_are_compared_only_across(old: CommandLine) -> None:
+    refused_now = old("compare", "report.json", "report-audit.json")
+    assert refused_now.code == 1
+    assert "profile: authored -> traffic" in refused_now.err
+    assert old("compare", "report.json", "report-audit.json", "--across").code == 0
+    assert "texts were not stored" in old("compare", "report.json", "report-audit.json", "--reevaluate").err
 
 
 def test_a_report_serves_as_baseline(old: CommandLine) -> None:
