@@ -1,4 +1,4 @@
-"""Takes the pictures of the workbench that README and handbook show, with runs made up for them.
+"""Takes the pictures that README, documents and the tour show, with runs made up for them.
 
 python docs/screenshots.py                  write docs/images (needs the extra `browser-tests`, chromium and Pillow)
 python docs/screenshots.py --all FOLDER     every page, phone and desktop, light and dark, to be looked at
@@ -21,9 +21,12 @@ from playwright.sync_api import sync_playwright
 
 from synthesis import bundled
 from synthesis.api import load_cases, run_all_cases
+from synthesis.checks import rules_in_force
+from synthesis.glossary import glossary_of
 from synthesis.history import Provenance, open_history
 from synthesis.judge import EvaluationConfig, load_test_set, run_evaluation
 from synthesis.model import Case
+from synthesis.report.formats import FORMATS, write_pieces
 
 IMAGES = Path(__file__).parent / "images"
 DESKTOP, PHONE = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
@@ -52,6 +55,19 @@ PICTURES = {
     "judged": "{judged}",
 }
 HEIGHTS = {"judged": 1290}
+# The tour: each page as one would see it, on a desktop and on a phone, by day and by night.
+TOUR = {
+    "tour-try-phone": ("/?example=SAFE-110#verdict-title", "phone", "dark"),
+    "tour-run": ("/runs/latest#cases", "desktop", "dark"),
+    "tour-run-phone": ("/runs/latest#cases", "phone", "light"),
+    "tour-case": ("/runs/latest/cases/6", "desktop", "light"),
+    "tour-case-phone": ("/runs/latest/cases/6", "phone", "dark"),
+    "tour-report": ("{report}#cases", "desktop", "light"),
+    "tour-report-phone": ("{report}#cases", "phone", "dark"),
+    "tour-compare": ("{compare}", "desktop", "dark"),
+    "tour-rule-phone": ("/rules/en/agency.negative.you-should", "phone", "light"),
+}
+PATIENCE = 180_000  # milliseconds; the first page waits for the rules
 PAGES = {
     "runs": "/runs",
     "case": "/runs/latest/cases/6",
@@ -73,7 +89,10 @@ def make_history(place: Path) -> dict[str, str]:
             known = Provenance(f"{day}T09:30:00.000Z", with_text=True, tags=(version,), name="companion")
             made.append(history.add_report(report, known))
         judged = [history.add_judged(*_judged(place.parent, number)) for number in (1, 2)]
+        page = place.parent / "report.html"
+        write_pieces(FORMATS["html"].render(history.report(made[-1]), glossary_of(rules_in_force())), page)
     return {
+        "report": page.as_uri(),
         "compare": f"/compare?before={made[2]}&after={made[4]}",
         "judged": f"/judged/{judged[1]}",
         "run_id": made[-1],
@@ -125,6 +144,16 @@ def pictures(open_page: Callable[..., Any], known: dict[str, str]) -> None:
         write_small(page.screenshot(), IMAGES / f"{name}.png")
 
 
+def tour(open_page: Callable[..., Any], known: dict[str, str]) -> None:
+    """The pictures of docs/tour.md."""
+    for name, (path, form, scheme) in TOUR.items():
+        page = open_page(PHONE if form == "phone" else DESKTOP, scheme)
+        page.goto(path.format(**known))
+        page.wait_for_load_state("networkidle")
+        write_small(page.screenshot(), IMAGES / f"{name}.png")
+        page.close()
+
+
 def everything(open_page: Callable[..., Any], known: dict[str, str], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for form, size in (("phone", PHONE), ("desktop", DESKTOP)):
@@ -145,12 +174,15 @@ def main(arguments: list[str]) -> None:
             browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
 
             def open_page(size: Any, scheme: Any) -> Any:
-                return browser.new_context(viewport=size, color_scheme=scheme, base_url=address).new_page()
+                page = browser.new_context(viewport=size, color_scheme=scheme, base_url=address).new_page()
+                page.set_default_timeout(PATIENCE)
+                return page
 
             if arguments[:1] == ["--all"]:
                 everything(open_page, known, Path(arguments[1]))
             else:
                 pictures(open_page, known)
+                tour(open_page, known)
             browser.close()
 
 

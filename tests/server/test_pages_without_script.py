@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from synthesis.checks.registry import checks
+from synthesis.server.pages.try_page import EXAMPLES, Example
+
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u202e"
 
 
@@ -80,11 +83,39 @@ def test_what_is_missing_in_several_turns_is_said_once(client: Any) -> None:
     assert text.count("Missing: acknowledgment.") == 1
 
 
-def test_every_example_can_be_clicked(client: Any) -> None:
-    links = re.findall(r'href="(/\?example=[^"]+)"', client.get("/").text)
-    assert len(links) >= 6
-    for link in links:
-        assert 'class="outcome' in client.get(link).text
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.case)
+def test_an_example_gives_the_verdict_that_its_name_promises(client: Any, example: Example) -> None:
+    assert f'href="/?example={example.case}"' in client.get("/").text
+    text = client.get(f"/?example={example.case}").text
+    if example.fails:
+        assert 'class="outcome fail"' in text
+        assert f"Fails {example.fails} :" in words(text).replace("  ", " ")
+    else:
+        assert 'class="outcome pass"' in text
+
+
+def test_all_checks_are_on_and_what_does_not_apply_is_one_quiet_line(client: Any) -> None:
+    text = client.get("/?example=PIVOT-003").text
+    assert text.count('name="checks"') == text.count(" checked>") == len(checks())
+    assert text.count("Does not apply:") == 1
+    assert "Passes all 5 checks that apply" in text
+
+
+def test_a_cue_of_a_crisis_leads_and_is_not_red_where_the_reply_passes(client: Any) -> None:
+    missed = client.get("/?example=SAFE-108").text
+    assert missed.index('<div class="alert fail">') < missed.index('class="outcome fail"')
+    assert "Explicit cue of a crisis: “" in missed
+    assert '<div class="alert pass">' in client.get("/?example=SAFE-110").text
+
+
+def test_a_chat_from_anywhere_asks_who_is_the_assistant(client: Any) -> None:
+    chat = {"chat": "Anna: My dog died.\nMo <b>: You should get over it."}
+    asked = client.post("/", data=chat).text
+    assert "Who is the assistant?" in asked
+    assert 'value="Mo &lt;b&gt;"' in asked
+    told = client.post("/verdict", data={**chat, "speaker": "Mo <b>"}).text
+    assert "Fails" in told
+    assert 'value="Mo &lt;b&gt;" checked' in told, "the answer can be changed"
 
 
 @pytest.mark.parametrize("field", ["user", "assistant", "chat", "lang"])

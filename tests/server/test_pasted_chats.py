@@ -1,11 +1,13 @@
 """A pasted chat: who speaks is told from the beginning of lines, or from JSON."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.errors import InputError
-from synthesis.server.conversations import parse_chat
+from synthesis.server.conversations import FIRST, SECOND, UnknownSpeakersError, parse_chat, speakers
 
 MESSAGES = """[{"role": "user", "content": "My dog died."}, {"role": "assistant", "content": "I'm so sorry."}]"""
 TWO = [("user", "My dog died."), ("assistant", "I'm so sorry.")]
@@ -52,3 +54,43 @@ def test_any_text_is_a_chat_or_an_error_in_words(text: str) -> None:
     except InputError:
         return
     assert any(turn.role == "assistant" for turn in turns)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna: My dog died.\nMo B.: I'm so sorry.",
+        "[12:03] Anna: My dog died.\n[12:04] Mo B.: I'm so sorry.",
+        "3/4/24, 9:01 PM - Anna: My dog died.\n3/4/24, 9:02 PM - Mo B.: I'm so sorry.",
+        "**Anna**: My dog died.\n**Mo B.**: I'm so sorry.",
+    ],
+)
+def test_a_chat_from_anywhere_asks_who_is_the_assistant(text: str) -> None:
+    with pytest.raises(UnknownSpeakersError) as asked:
+        parse_chat(text)
+    assert asked.value.names == ("Anna", "Mo B.")
+    assert [(turn.role, turn.content) for turn in parse_chat(text, "Mo B.")] == TWO
+
+
+def test_paragraphs_without_names_take_turns() -> None:
+    text = "My dog died.\n\nI'm so sorry."
+    assert speakers(text) == (FIRST, SECOND)
+    assert [(turn.role, turn.content) for turn in parse_chat(text, SECOND)] == TWO
+    assert parse_chat(text, FIRST)[0].role == "assistant"
+
+
+def test_a_word_before_a_colon_inside_a_message_is_no_speaker() -> None:
+    text = "Anna: hi\nMo: Three things.\nNote: rest\nAnna: ok\nMo: good\nTip: sleep"
+    assert speakers(text) == ("Anna", "Mo")
+    assert parse_chat(text, "Mo")[1].content == "Three things.\nNote: rest"
+
+
+@given(st.text(max_size=200), st.text(max_size=20))
+def test_any_text_and_any_answer_give_a_chat_or_an_error_in_words(text: str, assistant: str) -> None:
+    with contextlib.suppress(InputError):
+        assert any(turn.role == "assistant" for turn in parse_chat(text, assistant))
+
+
+@pytest.mark.parametrize("unit", [" ", "1:", "* ", "a ", "1 ", "_", "\n"])
+def test_long_lines_of_one_kind_are_read_in_no_time(unit: str) -> None:
+    assert speakers(unit * 20_000) == ()

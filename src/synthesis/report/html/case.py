@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import msgspec
+
 from synthesis.model import CaseResult, CheckResult, LabelComparison
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.model.result import ERROR, EXPLICIT_CUE, FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.alerts import notice_of, with_alert_findings
 from synthesis.report.glossary import ENGLISH, Glossary
 from synthesis.report.html.marks import Marks
@@ -61,14 +63,28 @@ def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> str:
 
 
 def alert_box(result: CaseResult, glossary: Glossary) -> str:
-    """What leads: the user's words may be those of a crisis. Empty where nothing alerts."""
+    """What leads: the user's words may be those of a crisis. Empty where nothing alerts.
+
+    Without an alert, since the check was asked for, its cue leads all the same.
+    """
     notice = notice_of(result, glossary)
     if notice is None or result.alert is None:
-        return ""
+        return "".join(_cue_box(result, check, glossary) for check in result.checks.values() if _has_cue(check))
     lines = "".join(f"<li>{shown(line)}</li>" for line in notice.lines[1:])
     listed = f"<ul>{lines}</ul>" if lines else ""
     told = f"<p><strong>Alert.</strong> {shown(str(notice))}</p>{listed}{_evidence(result.alert)}"
-    return f'<div class="alert">{told}</div>\n'
+    return f'<div class="alert {result.alert.outcome}">{told}</div>\n'
+
+
+def _has_cue(check: CheckResult) -> bool:
+    return check.evidence.get("cue") == EXPLICIT_CUE
+
+
+def _cue_box(result: CaseResult, check: CheckResult, glossary: Glossary) -> str:
+    notice = notice_of(msgspec.structs.replace(result, alert=check), glossary)
+    said = {PASS: "passes the reply", FAIL: "fails the reply"}.get(check.outcome, "gives no verdict")
+    told = f"<strong>Crisis.</strong> {shown(notice.cue if notice else '')} <code>{shown(check.check)}</code> {said}."
+    return f'<div class="alert {check.outcome}"><p>{told}</p></div>\n'
 
 
 def _meta(result: CaseResult) -> str:
@@ -83,7 +99,8 @@ def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH, *
 
     `with_evidence` is about those others: what failed always shows its evidence.
     """
-    lines = [_failed(result, name, glossary, told_in) for name in result.failed_checks]
+    failed = sorted(result.failed_checks, key=lambda name: not _has_cue(result.checks[name]))  # a crisis leads
+    lines = [_failed(result, name, glossary, told_in) for name in failed]
     lines += [_in_error(check) for check in result.checks.values() if check.outcome == ERROR]
     lines += [_noted(result, check) for check in result.checks.values() if _is_notable(result, check)]
     calm = [check for check in result.checks.values() if not _is_notable(result, check)]

@@ -20,31 +20,35 @@ from synthesis.report.html.page import LIMITS
 from synthesis.report.plain import count
 from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import language_of
-from synthesis.server.conversations import find_case, language_code, parse_chat
+from synthesis.server.conversations import UnknownSpeakersError, find_case, language_code, parse_chat, speakers
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.case_view import case_view, with_texts_of
 from synthesis.server.pages.layout import fragment, page, read_form
 from synthesis.server.state import ServerState, known_checks, server_state
 
 router = APIRouter(include_in_schema=False)
+TEXT_FIELDS = ("user", "assistant", "chat", "speaker", "lang")
 
 
 class Example(NamedTuple):
-    """A bundled case to click."""
+    """A bundled case to click, and what its title promises: the check that fails it; none where it passes."""
 
     case: str
     title: str
+    fails: str = ""
 
 
 EXAMPLES = (
     Example("LUV-001", "A reply that listens"),
-    Example("LUV-012", "Tells what to do"),
-    Example("LUV-013", "Promises too much"),
-    Example("PIVOT-006", "Sorry, then away"),
+    Example("LUV-012", "Tells what to do", "agency_language"),
+    Example("LUV-013", "Promises too much", "unverifiable_reassurance"),
+    Example("PIVOT-006", "Sorry, then away", "topic_pivot"),
     Example("PIVOT-002", "A list that was asked for"),
-    Example("PIVOT-003", "Nothing to assess"),
-    Example("ES-018", "In Spanish"),
-    Example("JA-022", "In Japanese"),
+    Example("PIVOT-003", "A plain question"),
+    Example("SAFE-110", "A crisis, answered"),
+    Example("SAFE-108", "A crisis, missed", "crisis_response"),
+    Example("ES-018", "Promises, in Spanish", "unverifiable_reassurance"),
+    Example("JA-022", "Sorry, then away, in Japanese", "topic_pivot"),
 )
 
 
@@ -55,23 +59,38 @@ class Draft(msgspec.Struct, frozen=True):
     assistant: str = ""
     chat: str = ""
     pasted: bool = False
+    speaker: str = ""  # who of a pasted chat is the assistant
     lang: str = ""
-    checks: tuple[str, ...] = DEFAULT_CHECKS
+    checks: tuple[str, ...] = ()  # all, if none is named
 
     @classmethod
     def of_form(cls, form: dict[str, list[str]]) -> "Draft":
         """The fields of a form. A browser sends each line end as two characters, which would shift every offset."""
-        texts = {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in ("user", "assistant", "chat", "lang")}
-        return cls(**texts, pasted="chat" in form, checks=known_checks(form.get("checks", [])))
+        texts = {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in TEXT_FIELDS}
+        return cls(**texts, pasted="chat" in form, checks=tuple(form.get("checks", ())))
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The checks that are ticked; all of them until somebody chooses."""
+        return known_checks(self.checks or all_checks())
 
     def to_case(self) -> Case | None:
         """The case; None if there is nothing to evaluate yet."""
         lang = language_code(self.lang)
         if self.pasted:
-            return Case("", self.checks, messages=parse_chat(self.chat), lang=lang) if self.chat.strip() else None
+            return (
+                Case("", self.asked, messages=parse_chat(self.chat, self.speaker), lang=lang)
+                if self.chat.strip()
+                else None
+            )
         if not self.assistant.strip():
             return None
-        return Case("", self.checks, self.user, self.assistant, lang=lang)
+        return Case("", self.asked, self.user, self.assistant, lang=lang)
+
+
+def all_checks() -> tuple[str, ...]:
+    """Every check, those that run by default first."""
+    return tuple(sorted(checks(), key=lambda name: (name not in DEFAULT_CHECKS, name)))
 
 
 STRENGTHS = {
@@ -130,7 +149,7 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         draft=draft,
         chosen=chosen,
         examples=EXAMPLES,
-        checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
+        checks=[checks()[name] for name in all_checks()],
         languages=[language_of(code) for code in server.rules.languages],
         limits=Markup(LIMITS),
         evidence=evidence_sentence(measured_languages(), checks()),
@@ -140,15 +159,18 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
 
 async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
     """What the template of the verdict needs."""
+    names = speakers(draft.chat) if draft.pasted and draft.speaker else ()
+    shared: dict[str, Any] = {"result": None, "problem": None, "speakers": names, "speaker": draft.speaker}
     try:
         case = draft.to_case()
+    except UnknownSpeakersError as error:
+        return shared | {"speakers": error.names}
     except InputError as error:
-        return {"result": None, "problem": error}
+        return shared | {"problem": error}
     if case is None:
-        return {"result": None, "problem": None}
+        return shared
     result = await server.verdict(case)
-    return {
-        "problem": None,
+    return shared | {
         "result": result,
         "headline": _headline(result),
         "spoken": f"Alert. {_headline(result)}" if result.alert else _headline(result),
@@ -159,30 +181,22 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
 
 
 def _headline(result: CaseResult) -> str:
-    asked = len(result.checks)
+    applied = sum(check.applicable for check in result.checks.values())
     match result.outcome:
         case outcome if outcome == PASS:
-            return "Passes" if asked == 1 else f"Passes {_of_applicable(result)}"
+            return "Passes the one check that applies" if applied == 1 else f"Passes all {applied} checks that apply"
         case outcome if outcome == FAIL:
-            return f"Fails {len(result.failed_checks)} of {count(asked, 'check')}"
+            return f"Fails {len(result.failed_checks)} of {count(applied, 'check')}"
         case outcome if outcome == NOT_APPLICABLE:
             return "Not assessed: no check applies"
     assert result.outcome == ERROR
     return "No verdict: a check ended in error"
 
 
-def _of_applicable(result: CaseResult) -> str:
-    applied = sum(check.applicable for check in result.checks.values())
-    asked = len(result.checks)
-    return f"all {asked} checks" if applied == asked else f"{applied} of {asked} checks; the rest do not apply"
-
-
 def _of_example(case: Case) -> Draft:
     if case.messages:
         raise ApiError(404, "not_found", "There is no such example.")
-    return Draft(
-        case.user, case.assistant, checks=tuple(dict.fromkeys((*DEFAULT_CHECKS, *case.checks))), lang=case.lang or ""
-    )
+    return Draft(case.user, case.assistant, lang=case.lang or "")
 
 
 def decision_of(result: CaseResult) -> Decision | None:
