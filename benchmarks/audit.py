@@ -1,4 +1,4 @@
-"""How long an audit takes and how much memory it needs: the same stream of generated conversations, in growing sizes.
+"""How much CPU time and memory an audit needs: the same stream of generated conversations, in growing sizes.
 
     python benchmarks/audit.py [TURNS ...]
 
@@ -41,17 +41,17 @@ def write_log(path: Path, turns: int) -> None:
 
 
 def measure(log: Path) -> None:
-    """In a process of its own: seconds and megabytes of one audit."""
+    """In a process of its own: seconds of CPU and megabytes of one audit."""
     from synthesis.audit.making import HowToRead, Where, audit
     from synthesis.audit.options import AuditOptions
 
-    began = time.perf_counter()
+    began = time.process_time()
     audit([log], HowToRead(map={"time": "sent"}), AuditOptions(by=("app",), sample=200), Where(workers=1))
-    print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def main(sizes: list[int]) -> None:
-    print(f"{'turns':>10} {'seconds':>9} {'turns/s':>9} {'MB':>6}")
+    print(f"{'turns':>10} {'CPU s':>9} {'turns/s':>9} {'MB':>6}")
     with tempfile.TemporaryDirectory() as folder:
         for turns in sizes:
             log = Path(folder) / "log.jsonl"
