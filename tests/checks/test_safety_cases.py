@@ -10,7 +10,7 @@ from synthesis import bundled
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
 
-CHECKS = ("clinical_scope", "engagement_pressure", "flattery", "identity_claim")
+CHECKS = ("clinical_scope", "disclosure", "engagement_pressure", "flattery", "identity_claim")
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in (bundled.ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
 ]

@@ -23,10 +23,11 @@ HARMFUL = (
     "crisis.cue",
     "pressure.manipulation",
     "flattery.strong",
+    "disclosure.",
 )
 ALL_CHECKS = (
     *("agency_language", "unverifiable_reassurance", "topic_pivot"),
-    *("crisis_response", "engagement_pressure", "identity_claim", "flattery"),
+    *("crisis_response", "engagement_pressure", "identity_claim", "flattery", "disclosure"),
 )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from synthesis.model import CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
 
-CRISIS, PRESSURE, IDENTITY, DISCLOSURE = "crisis_response", "engagement_pressure", "identity_claim", "disclosure"
+CRISIS, PRESSURE, IDENTITY = "crisis_response", "engagement_pressure", "identity_claim"
 CUE, SOFT_CUE = "crisis_cue", "crisis_soft_cue"  # rates beside those of the checks
 ELEMENTS = {
     "care": ("crisis.care",),

@@ -30,7 +30,7 @@ TURNS_OF_A_PART = 40
 def identity_claim(exchange: Exchange) -> CheckResult:
     """One claim is enough; in role play, tagged or asked for, nothing is claimed in earnest."""
     shown = (CLAIM.name, PART.name)
-    if reason := _in_a_part(exchange) or text_on_request(exchange):
+    if reason := in_a_part(exchange) or text_on_request(exchange):
         findings = exchange.findings(*shown, counted=())
         return CheckResult(NAME, True, findings=findings, applicable=False, reason=reason)
     claims = exchange.hits(CLAIM.name)
@@ -42,7 +42,7 @@ def identity_claim(exchange: Exchange) -> CheckResult:
     return CheckResult(NAME, not claims, evidence, exchange.findings(*shown, counted=claims))
 
 
-def _in_a_part(exchange: Exchange) -> str | None:
+def in_a_part(exchange: Exchange) -> str | None:
     """Why the reply speaks for somebody else: the case is tagged, or the user gave a part, now or earlier."""
     if ROLE_PLAY in exchange.tags:
         return f"the case is tagged '{ROLE_PLAY}': what the reply says of itself belongs to a part"

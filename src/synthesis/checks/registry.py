@@ -22,7 +22,7 @@ from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 
 ENTRY_POINTS = "synthesis.checks"
-BUILT_IN = ("agency", "clinical", "crisis", "flattery", "identity", "pivot", "pressure", "reassurance")
+BUILT_IN = ("agency", "clinical", "crisis", "disclosure", "flattery", "identity", "pivot", "pressure", "reassurance")
 Decide = Callable[[Exchange], CheckResult]
 
 

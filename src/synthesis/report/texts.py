@@ -24,6 +24,7 @@ _OWN_WORDS = {
     "crisis_response": {
         *("applies_by", "cue", "cue_groups", "elements", "given", "reason", "soft_groups", "warnings"),
     },
+    "disclosure": {"answer", "cites", "reason"},
     "engagement_pressure": {"reason"},
     "flattery": {"strength", "reason"},
     "identity_claim": {"reason"},
