@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from serving import serving
 
+from synthesis.checks import rules_in_force
+
 pytestmark = pytest.mark.browser
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 900}}
@@ -14,6 +16,7 @@ CHAT = "[12:03] Anna: My dog died.\n[12:04] Mo: You should just get over it."
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    rules_in_force()  # a slow machine takes longer for it than a browser waits
     with serving(tmp_path_factory.mktemp("server")) as started:
         yield started
 

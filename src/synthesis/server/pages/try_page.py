@@ -122,9 +122,10 @@ class Decision(NamedTuple):
 async def form(request: Request) -> Response:
     """The empty form, or one of the examples."""
     query = request.query_params
-    example = find_case(query.get("example", ""))
+    wanted = query.get("example", "")
+    example = find_case(wanted) if wanted else None  # the first look for one reads all bundled cases
     draft = _of_example(example) if example else Draft(pasted="paste" in query)
-    return await _page(request, draft, query.get("example", "") if example else "")
+    return await _page(request, draft, wanted if example else "")
 
 
 @router.post("/")
