@@ -72,7 +72,7 @@ def tables(text: str) -> list[list[str]]:
 
 def without_rules() -> set[tuple[str, str]]:
     """Checks that have no rule in a language."""
-    covered = {(rule.language, rule.signal) for rule in rules_in_force().rules}
+    covered = rules_in_force().covered
     return {
         (check.name, language)
         for check in checks().values()

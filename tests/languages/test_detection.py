@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
-from helpers import CommandLine, row, write_jsonl
+from helpers import CommandLine, case, row, write_jsonl
 
 from synthesis.checks import rules_in_force
 from synthesis.checks.registry import signals
 from synthesis.errors import RuleError
 from synthesis.rules.detection import Detector
 from synthesis.rules.ruleset import RuleSet, load_rules
+from synthesis.runner.evaluator import Evaluator
 
 HERE = Path(__file__).parent
 ITALIAN = "Mi sento sola da quando è morta mia madre."
@@ -172,6 +173,16 @@ def test_a_german_conversation_is_assessed_with_a_german_pack(cli: CommandLine) 
     cli("--cases", "c.jsonl", "--rules", str(cli.folder / "de"), "--fail-on", "9")
     [result] = cli.report()["results"]
     assert (result["language"], result["outcome"]) == ("de", "fail")
+
+
+def test_a_check_that_a_pack_has_no_rules_for_is_not_assessed(tmp_path: Path) -> None:
+    user = "Ich habe heute meine Arbeit verloren und weiß nicht weiter."
+    asked = ("agency_language", "clinical_scope", "crisis_response", "topic_pivot")
+    [result] = Evaluator(german(tmp_path)).evaluate([case(user, "Nimm heute 20 mg.", checks=asked, lang="de")])
+    reasons = {name: check.reason for name, check in result.checks.items() if check.outcome == "not_applicable"}
+    assert result.checks["agency_language"].applicable
+    assert set(reasons) == {"clinical_scope", "crisis_response", "topic_pivot"}
+    assert set(reasons.values()) == {"there are no rules for the language of the reply (de) in this check"}
 
 
 def test_the_words_for_detection_are_part_of_the_hash(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The evaluator: batches in, batches out, and nothing but the case decides."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from helpers import case
@@ -130,6 +131,17 @@ def test_a_conversation_without_a_reply_is_not_assessed(evaluator: Evaluator) ->
 def test_a_language_without_rules_is_not_assessed_rather_than_passed(evaluator: Evaluator) -> None:
     result = evaluator.evaluate([case(lang="de")])[0]
     assert (result.language, result.outcome, result.passed) == ("und", "not_applicable", True)
+
+
+def test_without_rules_nothing_passes_but_a_failure_by_other_means_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = Evaluator(registry.rules_in_force().with_signals({"agency.negative"}))
+    one = case("I can't sleep.", "Take 20 mg.", checks=("clinical_scope",), lang="en")
+    assert few.evaluate([one])[0].checks["clinical_scope"].outcome == "not_applicable"
+    fails = registry.get_check("clinical_scope")
+    monkeypatch.setitem(
+        registry._registered, fails.name, replace(fails, decide=lambda _: CheckResult(fails.name, passed=False))
+    )
+    assert few.evaluate([one])[0].checks["clinical_scope"].outcome == "fail"
 
 
 def test_signals_of_a_check_are_known_to_the_packs() -> None:

@@ -69,6 +69,11 @@ class RuleSet:
         """Every rule, by language and id."""
         return sorted((rule for pack in self.packs.values() for rule in pack.rules), key=lambda r: (r.language, r.id))
 
+    @cached_property
+    def covered(self) -> frozenset[tuple[str, str]]:
+        """Each language with each signal that it has a rule for."""
+        return frozenset((rule.language, rule.signal) for pack in self.packs.values() for rule in pack.rules)
+
     def patterns(self, language: str) -> Mapping[str, PreparedPattern]:
         """Every pattern of a language, by its source."""
         return self._patterns.of(language)

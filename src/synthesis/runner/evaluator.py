@@ -12,7 +12,7 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
 from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, merged_findings
+from synthesis.model.result import ERROR, NOT_APPLICABLE, PASS, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, primary
 from synthesis.rules.reading import Message, Reading
@@ -20,6 +20,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.alerts import calls_for, further_messages
 
 EXCHANGE = 2  # messages
+_NO_RULES = "there are no rules for the language of the"
 
 
 class Evaluator:
@@ -39,6 +40,7 @@ class Evaluator:
         self._language = language  # of every case that does not say its own; None: detected
         self._signals = signals()
         self._alerting = alerting()
+        self._lacking: dict[tuple[str, str, str], str | None] = {}  # by check and the languages of reply and user
 
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
@@ -121,8 +123,19 @@ class Evaluator:
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:
             return _not_applicable(check.name, "the conversation holds no reply of the assistant")
-        turns = [_guarded(check, exchange) for exchange in exchanges]
+        turns = [self._turn(check, exchange) for exchange in exchanges]
         return turns[0] if len(turns) == 1 else check.over_turns(turns)
+
+    def _turn(self, check: Check, exchange: Exchange) -> CheckResult:
+        """What a check decides; where it had no rules to find anything by, it is not assessed."""
+        result = _guarded(check, exchange)
+        if not _found_nothing(result):
+            return result
+        key = (check.name, exchange.assistant.language.code, exchange.user.language.code)
+        if key not in self._lacking:
+            self._lacking[key] = _without_rules(check, exchange, self.rules.covered)
+        lacking = self._lacking[key]
+        return _not_applicable(check.name, f"{_NO_RULES} {lacking}") if lacking else result
 
 
 def _without_conversation(case: Case, problem: str) -> CaseResult:
@@ -135,9 +148,8 @@ def _guarded(check: Check, exchange: Exchange) -> CheckResult:
     """A check that raises gives an error for this case and leaves the others alone."""
     unreadable = _unreadable(check, exchange)
     if unreadable:
-        reason = f"there are no rules for the language of the {unreadable}"
         found = exchange.findings(check.alert_on.name, counted=()) if check.alert_on else ()
-        return _not_applicable(check.name, reason, found)
+        return _not_applicable(check.name, f"{_NO_RULES} {unreadable}", found)
     try:
         return check.decide(exchange)
     except Exception as error:
@@ -151,6 +163,20 @@ def _unreadable(check: Check, exchange: Exchange) -> str | None:
     if exchange.user.language.code != UNDETERMINED:
         return None
     return "user's message" if any(signal.where == "user" for signal in check.signals) else None
+
+
+def _without_rules(check: Check, exchange: Exchange, covered: frozenset[tuple[str, str]]) -> str | None:
+    """The side whose language has a pack, but in it no rule of this check: to find nothing there says nothing."""
+    for name, where, side in (("reply", "assistant", exchange.assistant), ("user's message", "user", exchange.user)):
+        code, read = side.language.code, [signal.name for signal in check.signals if signal.where == where]
+        if code != UNDETERMINED and read and not any((code, signal) in covered for signal in read):
+            return f"{name} ({code}) in this check"
+    return None
+
+
+def _found_nothing(result: CheckResult) -> bool:
+    """A failure stands, since a check may count more than rules; so does a reason that rests on words found."""
+    return result.outcome == PASS or (result.outcome == NOT_APPLICABLE and not result.findings)
 
 
 def _languages(exchanges: Sequence[Exchange]) -> dict[str, str]:
