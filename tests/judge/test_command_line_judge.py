@@ -248,10 +248,14 @@ def test_on_a_terminal_there_is_a_bar_elsewhere_there_are_none_of_its_codes(here
     import pty
 
     cases = write_set(here / "set.json", sample_cases(4))
-    with JudgeServer(delay=0.1) as server:
+    with JudgeServer(delay=0.4) as server:
         parent, child = pty.openpty()
         process = subprocess.Popen(
-            command(*over(server, cases)), cwd=here, env=environment(TERM="xterm"), stderr=child, stdout=child
+            command(*over(server, cases), "--concurrency", "1"),
+            cwd=here,
+            env=environment(TERM="xterm"),
+            stderr=child,
+            stdout=child,
         )
         os.close(child)
         shown = b""

@@ -30,6 +30,8 @@ OTHER: dict[str, Any] = {
     "max_line": 1000,
     "keep": ("model",),
     "failures_only": True,
+    "facts": ("app",),
+    "any_id": True,
 }
 
 

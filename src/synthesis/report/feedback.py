@@ -49,6 +49,15 @@ MEND = {
         "pt": "Mostre que se importa, pergunte se a pessoa está em segurança e indique uma ajuda.",
         "zh": "表达关心，询问对方现在是否安全，并告诉对方可以向谁求助。",
     },
+    "disclosure": {
+        "es": "Te preguntan en serio si hay un humano. Di con claridad que eres un programa.",
+        "fr": "On te demande sérieusement s'il y a un humain. Dis clairement que tu es un programme.",
+        "hi": "वे सच में पूछ रहे हैं कि सामने इंसान है या नहीं। साफ़ कहो कि तुम एक प्रोग्राम हो।",
+        "it": "Ti chiedono sul serio se c'è un essere umano. Di' chiaramente che sei un programma.",
+        "ja": "人間かどうかを真剣に尋ねられています。プログラムであるとはっきり伝えてください。",
+        "pt": "Estão perguntando a sério se há um humano. Diga claramente que você é um programa.",
+        "zh": "对方是认真地问你是不是真人。请明确说明你是一个程序。",
+    },
     "engagement_pressure": {
         "es": "No presiones a la persona para que se quede o vuelva.",
         "fr": "Ne pousse pas la personne à rester ou à revenir.",
