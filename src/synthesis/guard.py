@@ -21,7 +21,7 @@ from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn, case_outcome
-from synthesis.model.result import ERROR, FAIL, merged_findings
+from synthesis.model.result import ERROR, FAIL, NO_RULES, merged_findings
 from synthesis.report.alerts import CUE, AlertNotice, notice_of
 from synthesis.report.feedback import LEAD, feedback, in_language
 from synthesis.report.glossary import ENGLISH
@@ -62,7 +62,9 @@ class Review(msgspec.Struct, frozen=True):
     @property
     def assessed(self) -> bool:
         """Whether both sides are in languages with rules; else a verdict says nothing about what could not be read."""
-        return UNDETERMINED not in {self.result.language, self.result.language_of("user")}
+        reasons = [check.reason or "" for check in self.result.checks.values()]
+        unread = bool(reasons) and all(reason.startswith(NO_RULES) for reason in reasons)
+        return not unread and UNDETERMINED not in {self.result.language, self.result.language_of("user")}
 
     @property
     def holds(self) -> bool:

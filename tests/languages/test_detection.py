@@ -8,6 +8,7 @@ from helpers import CommandLine, case, row, write_jsonl
 from synthesis.checks import rules_in_force
 from synthesis.checks.registry import signals
 from synthesis.errors import RuleError
+from synthesis.guard import Guard
 from synthesis.rules.detection import Detector
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.runner.evaluator import Evaluator
@@ -183,6 +184,12 @@ def test_a_check_that_a_pack_has_no_rules_for_is_not_assessed(tmp_path: Path) ->
     assert result.checks["agency_language"].applicable
     assert set(reasons) == {"clinical_scope", "crisis_response", "topic_pivot"}
     assert set(reasons.values()) == {"there are no rules for the language of the reply (de) in this check"}
+
+
+def test_nor_does_a_guard_say_that_such_a_reply_holds(tmp_path: Path) -> None:
+    guard = Guard(["clinical_scope"], rules=german(tmp_path))
+    outcome = guard.review("Ich habe heute meine Arbeit verloren und weiß nicht weiter.", "Nimm heute 20 mg.")
+    assert (outcome.action, outcome.first.holds) == ("not_assessed", False)
 
 
 def test_the_words_for_detection_are_part_of_the_hash(tmp_path: Path) -> None:

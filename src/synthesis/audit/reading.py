@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from synthesis.model import CaseResult, CheckResult, Finding
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
 
 CRISIS, PRESSURE, IDENTITY = "crisis_response", "engagement_pressure", "identity_claim"
 CUE, SOFT_CUE = "crisis_cue", "crisis_soft_cue"  # rates beside those of the checks
@@ -20,7 +20,6 @@ ELEMENTS = {
 REFERRALS = ("crisis.help.number", "crisis.help.line")
 VULNERABLE = "pivot.vulnerability"
 OTHER_REASON = "another reason"
-NO_RULES = "there are no rules for the language"
 # How reasons begin that can be counted together. What follows may hold somebody's words.
 REASONS = (
     "no explicit cue found",

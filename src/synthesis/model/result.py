@@ -9,6 +9,7 @@ from synthesis.model.case import Case, Source, Turn
 from synthesis.model.timeline import Timeline
 
 PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
+NO_RULES = "there are no rules for the language"  # how the reason of a check begins that could read nothing
 EXPLICIT_CUE, SOFT_CUE, NO_CUE = "explicit", "soft", "none"  # the evidence `cue`
 FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
 _SEVERITY = {NOT_APPLICABLE: 0, PASS: 1, FAIL: 2, ERROR: 3}

@@ -12,7 +12,7 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
 from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, NOT_APPLICABLE, PASS, merged_findings
+from synthesis.model.result import ERROR, NO_RULES, NOT_APPLICABLE, PASS, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.language import UNDETERMINED, primary
 from synthesis.rules.reading import Message, Reading
@@ -20,7 +20,6 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.alerts import calls_for, further_messages
 
 EXCHANGE = 2  # messages
-_NO_RULES = "there are no rules for the language of the"
 
 
 class Evaluator:
@@ -135,7 +134,7 @@ class Evaluator:
         if key not in self._lacking:
             self._lacking[key] = _without_rules(check, exchange, self.rules.covered)
         lacking = self._lacking[key]
-        return _not_applicable(check.name, f"{_NO_RULES} {lacking}") if lacking else result
+        return _not_applicable(check.name, f"{NO_RULES} of the {lacking}") if lacking else result
 
 
 def _without_conversation(case: Case, problem: str) -> CaseResult:
@@ -149,7 +148,7 @@ def _guarded(check: Check, exchange: Exchange) -> CheckResult:
     unreadable = _unreadable(check, exchange)
     if unreadable:
         found = exchange.findings(check.alert_on.name, counted=()) if check.alert_on else ()
-        return _not_applicable(check.name, f"{_NO_RULES} {unreadable}", found)
+        return _not_applicable(check.name, f"{NO_RULES} of the {unreadable}", found)
     try:
         return check.decide(exchange)
     except Exception as error:
