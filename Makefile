@@ -20,9 +20,9 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py $(wildcard nativ
 	$(PIP) install --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs)
 	$(PIP) install --editable '.[dev]'
-	@touch $@
+	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-browser: $(VENV)/.installed-dev
 	$(PIP) install --editable '.[browser-tests]'

@@ -31,7 +31,7 @@ def page(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[A
     opened.goto(file.as_uri())
     opened.add_style_tag(content=".case > details { content-visibility: visible }")  # what is out of sight has no text
     opened.evaluate("document.querySelectorAll('.case > details').forEach(one => { one.open = true; })")
-    opened.wait_for_function("document.querySelector('.case noscript') === null")
+    opened.wait_for_selector(".case noscript", state="detached")
     yield opened
     context.close()
 
@@ -204,11 +204,11 @@ def test_a_search_finds_words_ids_and_rules_in_folded_cards(browser: Any, file: 
     page.goto(file.as_uri())
     for words, found in (("finals MONDAY", ["APP-1"]), ("app-9", ["APP-9"]), ("pivot.indicator.hobby", ["APP-3"])):
         page.fill("#by-words", words)
-        page.wait_for_function("document.querySelector('.unfound')")
+        page.wait_for_selector(".unfound", state="attached")
         page.wait_for_timeout(300)
         assert shown_ids(page) == found
     page.get_by_role("button", name="Show all").click()
-    page.wait_for_function("document.querySelector('.unfound') === null")
+    page.wait_for_selector(".unfound", state="detached")
     page.select_option("#by-reason", index=1)
     assert 0 < len(shown_ids(page)) < 14
     page.close()
