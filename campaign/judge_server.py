@@ -7,11 +7,12 @@ so two runs over the same samples end with the same files. A fault is a function
 import asyncio
 import json
 import re
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from campaign.loopback import LoopbackServer
 
 SAMPLE = re.compile(r"sample-\d+")
 
@@ -37,54 +38,17 @@ class Answer:
 Act = Callable[[Answer], Awaitable[bool]]  # whether the connection stays open
 
 
-class JudgeServer:
+class JudgeServer(LoopbackServer):
     """In a thread of its own: `with JudgeServer() as server: ... server.url`. A fault per call, then the judge."""
 
     def __init__(self, faults: Mapping[str, Sequence[Act]] | None = None, *, delay: float = 0.0) -> None:
+        super().__init__()
         self.faults = dict(faults or {})
         self.delay = delay
         self.calls: list[str] = []
-        self.port = 0
         self._attempts: Counter[str] = Counter()
-        self._ready = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> "JudgeServer":
-        self._thread.start()
-        self._ready.wait()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._connection, "127.0.0.1", 0))
-        self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        self._loop.run_forever()
-        tasks = asyncio.all_tasks(self._loop)
-        for task in tasks:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self._loop.close()
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while await self._exchange(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
-
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         request = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = re.search(r"content-length: (\d+)", request, re.IGNORECASE)
         body = json.loads(await reader.readexactly(int(length[1]) if length else 0))

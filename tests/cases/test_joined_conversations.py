@@ -1,16 +1,12 @@
 """Rows that name their conversation become one case for each, in every format; nothing is lost on the way."""
 
-import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from conversation_samples import BAD, GOOD, SAID, exchanges
 from helpers import CommandLine, write_jsonl
+from log_files import WRITERS
 
 from synthesis.cases.logs import LogOptions, joining, parse_map, read_rows
 from synthesis.cases.schema import CaseValidator
@@ -20,27 +16,6 @@ from synthesis.model import Case
 
 MAP = "conversation=chat"
 ROWS = [*exchanges("a", "pf"), *exchanges("b", "p"), *exchanges(None, "ff"), *exchanges("c", "ppf")]
-
-
-def write_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def write_parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
-    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
-    return path
-
-
-def write_json(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text(json.dumps(rows))
-    return path
-
-
-WRITERS = {".jsonl": write_jsonl, ".csv": write_csv, ".parquet": write_parquet, ".json": write_json}
 
 
 def read(path: Path, given: str = MAP) -> Iterator[Case | Problem]:

@@ -1,7 +1,5 @@
 """Logs with a row for each message: joined to conversations in every format, sorted on disk where they are mixed."""
 
-import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from conversation_samples import BAD, GOOD, SAID
 from helpers import CommandLine, write_jsonl
+from log_files import WRITERS, write_csv, write_parquet
 
 from synthesis import evaluate_table
 from synthesis.cases.logs import LogOptions, parse_map, read_rows, sorting
@@ -32,27 +31,6 @@ ROWS = [
     *messages("b", ("visitor", SAID), ("Agent", GOOD)),
 ]
 MIXED = [ROWS[0], ROWS[5], *ROWS[1:3], ROWS[6], *ROWS[3:5]]
-
-
-def write_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def write_parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
-    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
-    return path
-
-
-def write_json(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text(json.dumps(rows))
-    return path
-
-
-WRITERS = {".jsonl": write_jsonl, ".csv": write_csv, ".parquet": write_parquet, ".json": write_json}
 
 
 def read(path: Path, given: str = MAP, **options: Any) -> list[Case | Problem]:

@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-SAMPLE = re.compile(r"sample-\d+")
+from campaign.judge_server import SAMPLE, scores_of
+from campaign.loopback import LoopbackServer
+
 Fault = dict[str, Any]
 
 
@@ -43,11 +45,6 @@ def cut_body() -> Fault:
     return {"cut": True}
 
 
-def scores_of(sample: str) -> tuple[int, int]:
-    number = int(sample.rpartition("-")[2])
-    return 1 + number * 7 % 5, 1 + (number * 3 + number // 3) % 5
-
-
 def tokens_of(sample: str) -> tuple[int, int]:
     number = int(sample.rpartition("-")[2])
     return 400 + number, 50 + number % 9
@@ -58,10 +55,11 @@ def good_content(sample: str, axes: Sequence[str] = ("faithfulness", "completene
     return json.dumps({axis: {"reasoning": f"{axis} of {sample}", "score": scores.get(axis, 4)} for axis in axes})
 
 
-class JudgeServer:
+class JudgeServer(LoopbackServer):
     """Runs in a thread of its own: `with JudgeServer() as server: ... server.url`."""
 
     def __init__(self, script: Mapping[str, Sequence[Fault]] | None = None, *, delay: float = 0.0) -> None:
+        super().__init__()
         self.script = dict(script or {})
         self.delay = delay
         self.calls: list[str] = []
@@ -71,49 +69,14 @@ class JudgeServer:
         self.keys: set[str] = set()
         self.in_flight = 0
         self.most_in_flight = 0
-        self.port = 0
         self.gate = threading.Event()
         self._attempts: Counter[str] = Counter()
-        self._ready = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-
-    def __enter__(self) -> "JudgeServer":
-        self._thread.start()
-        self._ready.wait()
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.gate.set()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        super().__exit__()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._connection, "127.0.0.1", self.port))
-        self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        self._loop.run_forever()
-        connections = asyncio.all_tasks(self._loop)
-        for connection in connections:
-            connection.cancel()
-        self._loop.run_until_complete(asyncio.gather(*connections, return_exceptions=True))
-        self._loop.close()
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while await self._exchange(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
-
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = int(re.search(r"content-length: (\d+)", head, re.IGNORECASE)[1])  # type: ignore[index]
         body = json.loads(await reader.readexactly(length))
