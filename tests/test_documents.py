@@ -11,9 +11,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console|json) ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# Tutorials that start servers, prepare a new pack or read thousands of rows.
-SLOW = {
-    f"docs/tutorials/{name}.md" for name in ("add-a-rule", "guard-in-fastapi", "judge-a-rag-system", "read-a-large-log")
+# Those that start servers, prepare a new pack, read thousands of rows, or run many commands.
+SLOW = {f"docs/{name}.md" for name in "audit conversations guard history integrations labels reports rules".split()} | {
+    f"docs/tutorials/{name}.md"
+    for name in ("add-a-rule", "audit", "guard-in-fastapi", "judge-a-rag-system", "read-a-large-log")
 }
 
 

@@ -54,7 +54,8 @@ def test_everyday_sentences_fire_nothing(evaluator: Evaluator, path: Path) -> No
 def test_the_language_of_everyday_sentences_is_recognised(path: Path) -> None:
     language = path.name.split(".")[1]
     sentences = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    wrong = [sentence for sentence in sentences if rules_in_force().detector.detect(sentence).language != language]
+    detector = rules_in_force().detector
+    wrong = [sentence for sentence in sentences if detector.detect(sentence).language != language]
     assert len(wrong) <= len(sentences) // 10, wrong
 
 

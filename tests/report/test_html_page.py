@@ -128,6 +128,7 @@ def test_a_failure_by_absence_says_what_is_missing() -> None:
     assert "Nothing in the reply invites choice" in words
 
 
+@pytest.mark.slow
 def test_all_unexpected_failures_are_shown_and_few_of_the_others_and_it_says_so() -> None:
     failing = [saying("You should", f"F-{number}") for number in range(1, MOST_OTHERS + 11)]
     passing = [result(f"P-{number}") for number in range(1, MOST_OTHERS + 31)]

@@ -43,14 +43,6 @@ def test_sentences_and_anchor_are_places_of_the_original(text: str, language: st
     assert all(reading.sentence_at(start) == (start, end) for start, end in reading.sentences if start < end)
 
 
-@given(texts)
-def test_words_are_found_again_in_the_original(text: str) -> None:
-    reading = read_without_rules(text, "en")
-    for number, word in enumerate(reading.words):
-        start, end = reading.word_span(number)
-        assert read_without_rules(text[start:end], "en").words[:1] in ([word], [])
-
-
 def test_typography_leads_back_to_the_words_as_written() -> None:
     reading = read("Well, you *should* just let it go.")
     assert any(hit.words.startswith("you *should*") for hit in reading.hits)

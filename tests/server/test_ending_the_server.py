@@ -19,6 +19,7 @@ from helpers import row
 
 LINE = b'{"user": "a", "assistant": "b"}\n'
 LONG = "You should just try to relax. " * 30_000  # many seconds of work
+pytestmark = pytest.mark.slow  # real processes, a second or more each
 SIGNALS = [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 0, "Ended.")]
 
 

@@ -77,7 +77,7 @@ def topic_pivot(exchange: Exchange) -> CheckResult:
         "pivot_hits": exchange.first_words(pivots),
     }
     if in_traffic:
-        evidence["taken_up"] = _taken_up(exchange)
+        evidence["taken_up"] = taken_up(exchange.user, exchange.assistant)
         similar = facts.similarity >= BORDERLINE and not only_repeats(exchange.user, exchange.assistant)
         takes_up = bool(evidence["taken_up"]) or similar
         facts = facts._replace(takes_up=takes_up, short=_is_short(exchange.assistant))
@@ -136,12 +136,6 @@ def _later_acknowledgments(exchange: Exchange) -> list[Hit]:
     """Acknowledging words beyond the anchor: the reply stays with the user."""
     _, anchor_end = exchange.assistant.anchor
     return [hit for hit in exchange.hits(ACKNOWLEDGMENT.name, anywhere=True) if hit.start >= anchor_end]
-
-
-def _taken_up(exchange: Exchange) -> list[str]:
-    """The user's own words in the reply, each once."""
-    words = (exchange.assistant.original[slice(*span)] for span in taken_up(exchange.user, exchange.assistant))
-    return list(dict.fromkeys(word.lower() for word in words))
 
 
 def _is_short(reply: Reading) -> bool:

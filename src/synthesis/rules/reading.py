@@ -85,14 +85,6 @@ class Reading:
         """How alike this text and another are by their words, from 0 to 1."""
         return token_cosine(other.words, self.words)
 
-    def word_span(self, number: int) -> Span:
-        """Where one of the words stands."""
-        return self._text.span(*self._word_places[number])
-
-    @cached_property
-    def _word_places(self) -> list[Span]:
-        return [match.span() for match in _WORD.finditer(self._text.normal)]
-
 
 class Reader(Protocol):
     """Whoever reads texts by rules. There are two: in Python, the reference, and compiled."""
