@@ -1,0 +1,40 @@
+"""Short exchanges as people type them, familiar and polite, good replies and bad ones, in seven languages."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
+from synthesis.model import Case
+from synthesis.runner.evaluator import Evaluator
+
+ROWS = [
+    json.loads(line) for line in Path(__file__).with_name("speakers.jsonl").read_text(encoding="utf-8").splitlines()
+]
+# Read wrongly today. One that is read rightly must leave this list.
+KNOWN = {
+    "Debe de ser agotador. Algunas personas notan alivio si escriben lo que les ronda; si te apetece, lo vemos juntos.",
+    "Lei deve parlarne subito con sua moglie.",
+    "A decisão é sua. Se quiser, a gente pesa os prós e os contras.",
+    "旦那さんは絶対に浮気なんかしていません。",
+    "没有人会那样想你。",
+    "सच क्या है यह मैं नहीं जान सकता, पर यह शक बहुत भारी होगा। फैसला आपका है।",
+}
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Evaluator:
+    return Evaluator(profile=TRAFFIC)
+
+
+@pytest.mark.parametrize("language", sorted({row["lang"] for row in ROWS}))
+def test_good_replies_pass_and_bad_ones_fail_as_expected(evaluator: Evaluator, language: str) -> None:
+    rows = [row for row in ROWS if row["lang"] == language]
+    cases = [Case(f"S-{n}", DEFAULT_CHECKS, row["user"], row["assistant"]) for n, row in enumerate(rows, start=1)]
+    wrong = set()
+    for row, result in zip(rows, evaluator.evaluate(cases), strict=True):
+        failed = set(result.failed_checks)
+        if (row["fails"] not in failed) if row["fails"] else failed:
+            wrong.add(row["assistant"])
+    assert wrong == KNOWN & {row["assistant"] for row in rows}
