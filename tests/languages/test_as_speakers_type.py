@@ -16,6 +16,9 @@ ROWS = [
 KNOWN = {
     "Debe de ser agotador. Algunas personas notan alivio si escriben lo que les ronda; si te apetece, lo vemos juntos.",
     "Lei deve parlarne subito con sua moglie.",
+    "Arrête, point.",
+    "新しい猫を飼えばいい。",
+    "再买一只就行了。",
     "A decisão é sua. Se quiser, a gente pesa os prós e os contras.",
     "旦那さんは絶対に浮気なんかしていません。",
     "没有人会那样想你。",
@@ -38,3 +41,24 @@ def test_good_replies_pass_and_bad_ones_fail_as_expected(evaluator: Evaluator, l
         if (row["fails"] not in failed) if row["fails"] else failed:
             wrong.add(row["assistant"])
     assert wrong == KNOWN & {row["assistant"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("es", "Podemos seguir cuando te sientas tranquilo y listo."),
+        ("es", "A veces uno quiere llorar y ya está."),
+        ("fr", "Il démissionne, et toi tu restes seule."),
+        ("fr", "Parfois on veut pleurer, et puis c'est tout."),
+        ("it", "Capisco, anche i tuoi colleghi sono stati licenziati."),
+        ("it", "Non sai se lei divorzia davvero."),
+        ("ja", "電話が切れ、ひとりになったのですね。"),
+        ("ja", "どうすればいいのか迷いますよね。"),
+        ("pt", "Podemos continuar quando você estiver calmo e pronto."),
+        ("pt", "Foi um dia difícil e acabou."),
+        ("zh", "你是想离婚吧,我理解。"),
+    ],
+)
+def test_words_of_orders_that_give_none_are_left_alone(evaluator: Evaluator, language: str, reply: str) -> None:
+    [result] = evaluator.evaluate([Case("S-1", ("agency_language",), "", reply, lang=language)])
+    assert [finding.rule for finding in result.findings if finding.signal == "agency.negative"] == []
