@@ -7,14 +7,13 @@ synthesis audit LOGS --labels RUN           rates, precision and recall from the
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from synthesis.audit.rates import percent
 from synthesis.audit.run import Audited
 from synthesis.errors import OptionError
-from synthesis.history.store import History
 from synthesis.judge.agreement import Agreement
 from synthesis.labels.estimates import Estimate, SampleLabel, precision, recall, weighted_rate
 from synthesis.labels.model import YES, Label
@@ -26,6 +25,9 @@ from synthesis.model.result import ERROR, FAIL
 from synthesis.report.plain import count
 from synthesis.runner.run import failures_of
 from synthesis.runner.tally import Tally
+
+if TYPE_CHECKING:  # it needs an extra that an audit of logs does without
+    from synthesis.history.store import History
 
 
 def sample_report(audited: Audited) -> Report | None:
@@ -53,7 +55,7 @@ def _named(result: CaseResult, seen: Counter[str]) -> CaseResult:
     return result if again == 1 else msgspec.structs.replace(result, id=f"{result.id} ({again})")
 
 
-def own_labels(history: History, run_id: str) -> dict[str, Any]:
+def own_labels(history: "History", run_id: str) -> dict[str, Any]:
     """What the labels of a drawn run say about all rows: how many, by how many people, with which agreement."""
     labels = history.labels(run_id)
     sampling = labels.sampling
