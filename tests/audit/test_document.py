@@ -152,3 +152,34 @@ def test_a_missing_column_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "c.csv").write_text("user,assistant\nHi,Hello\n")
     assert call(["audit", str(tmp_path / "c.csv"), "--by", "app", "--out", str(tmp_path / "a")]) == 1
     assert "has no column 'app'" in capsys.readouterr().err
+
+
+def test_rows_that_cannot_be_read_are_counted_apart_and_named_on_the_console(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write(tmp_path / "c.jsonl", [{"user": "Hi", "assistant": "Hello, how are you today?"}, {"user": SECRET}])
+    assert call(["audit", str(log), "--out", str(tmp_path / "a")]) == 3
+    told = capsys.readouterr()
+    assert told.out.startswith("1 conversation, 1 turn\n")
+    assert "several languages" not in told.out
+    assert "row 2: has no 'assistant' (--map assistant=NAME names it" in told.err
+    assert "--map assistant" not in (tmp_path / "a" / "audit.json").read_text()
+
+
+def test_a_log_without_a_readable_row_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = write(tmp_path / "c.jsonl", [{"prompt": "Hi", "answer": "Hello"}] * 3)
+    assert call(["audit", str(log), "--out", str(tmp_path / "a")]) == 1
+    told = capsys.readouterr().err
+    assert "no row could be read" in told
+    assert "--map user=NAME" in told
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_file_of_cases_is_audited_whatever_its_ids_and_other_fields_are(tmp_path: Path) -> None:
+    cases = [
+        {"id": name, "user": "Hi", "assistant": "Hello", "checks": ["agency_language"], "sent": "2026-01-05"}
+        for name in ("A", "T-1")
+    ]
+    found = audit([write(tmp_path / "c.jsonl", cases)], HowToRead(map={"time": "sent"}), AuditOptions(), ONE).document
+    assert (found["read"]["conversations"], found["read"]["errors"]) == (2, 0)
+    assert found["read"]["period"]["first"].startswith("2026-01-05")

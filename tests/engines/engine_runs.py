@@ -22,7 +22,13 @@ class Run:
         return subprocess.Popen(self.command(engine, *options), cwd=self.folder, stdout=pipe, stderr=pipe, text=True)
 
     def __call__(self, engine: str, *options: str) -> "subprocess.CompletedProcess[str]":
-        command = self.command(engine, *options)
+        return self._done(self.command(engine, *options))
+
+    def audit(self, engine: str, *options: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "synthesis", "audit", "--engine", engine, "--workers", "2", *options]
+        return self._done(command)
+
+    def _done(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
 
 

@@ -72,7 +72,7 @@ def _read(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
     """What was read, and what was not assessed, with the reasons."""
     turns = tally.read[ALL, ALL, "turns"]
     return {
-        "conversations": tally.cases,
+        "conversations": tally.cases - tally.told["errors"],
         "turns": turns,
         "errors": tally.told["errors"],
         "several_turns": tally.told["several turns"],

@@ -67,6 +67,6 @@ def _unread(tally: AuditTally) -> str:
 
 def _column(tally: AuditTally, column: str) -> str:
     without = tally.read[column, NO_VALUE, "conversations"]
-    if without == tally.cases:
+    if without == tally.cases - tally.told["errors"]:
         return f"No row has a value in the column '{column}'."
     return f"{without:,} of {tally.cases:,} conversations have no value in the column '{column}'." if without else ""

@@ -10,6 +10,7 @@ from synthesis.audit.tally import AuditTally
 from synthesis.checks.registry import rules_in_force
 from synthesis.defaults import AUTHORED
 from synthesis.engines.base import LOCAL, start_engine
+from synthesis.errors import InputError
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.block import BlockResult, BlockTask, RunPlan
 from synthesis.runner.files import settled
@@ -38,8 +39,16 @@ def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None 
         job = AuditJob(plan, options, rules)
         with start_engine(spec.engine, job, useful_workers(spec), spec.address) as engine:
             totals = run_blocks(plan, engine, progress, None, tally)
+    _require_some(tally)
     conditions = {**run_conditions(rules, spec.profile or AUTHORED), "input": {"sha256": totals.input_hash}}
     return Audited(tally, conditions, {rule.id: rule.group for rule in rules.rules})
+
+
+def _require_some(tally: AuditTally) -> None:
+    if tally.cases and tally.told["errors"] == tally.cases:
+        reasons = "".join(f"\n  {row}" for row in tally.unread)
+        hint = "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise."
+        raise InputError(f"no row could be read, so there is nothing to count{reasons}", hint=hint)
 
 
 def new_tally(spec: RunSpec, options: AuditOptions) -> AuditTally:

@@ -17,6 +17,7 @@ ALL, WEEK, LANGUAGE = "all", "week", "language"
 FLAGGED, NEAR, REST = "flagged", "near", "rest"
 NO_TIME, NO_VALUE = "no time", "no value"
 SHOWN_CASES = 50  # of each check
+SHOWN_UNREAD = 5
 Key = tuple[str, str, str]  # measure, what it is counted by, the value of that
 
 
@@ -28,6 +29,17 @@ class Located(msgspec.Struct, frozen=True, omit_defaults=True):
     checks: tuple[str, ...] = ()
     id: str | None = None
     excerpts: tuple[str, ...] = ()
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A row that could not be read, and why: for whoever runs the audit. It may quote, so no document has it."""
+
+    file: str
+    row: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, row {self.row}: {self.why}"
 
 
 class AuditTally(Tally):
@@ -45,6 +57,7 @@ class AuditTally(Tally):
         self.claims: Counter[str] = Counter()
         self.told: Counter[str] = Counter()
         self.shown: list[Located] = []
+        self.unread: list[Unread] = []
         self.period: tuple[float, float] | None = None
         self.notices = NoticeCounts()
         self.sample = StratifiedSample[CaseResult](options.sample, seed=options.seed) if options.sample else None
@@ -57,12 +70,14 @@ class AuditTally(Tally):
         """A conversation as it was read, and what came of it."""
         self.add(result)
         seen = seen_in(result)
-        groups = list(self._groups(case, seen))
+        groups = [] if seen.is_error else list(self._groups(case, seen))
         self._count(seen, groups)
         self._count_crisis(seen)
         self.tell_repeated_ids(case.id)
         if not seen.is_error:
             self.notices.add(self._notice_reader, case)
+        elif case.problem and case.source and len(self.unread) < SHOWN_UNREAD:
+            self.unread.append(Unread(case.source.file, case.source.line, case.problem))
         self._locate(case, result, seen)
 
     def tell_repeated_ids(self, name: str) -> None:
@@ -79,6 +94,7 @@ class AuditTally(Tally):
             getattr(self, name).update(getattr(other, name))
         for located in other.shown:
             self._show(located)
+        self.unread += other.unread[: SHOWN_UNREAD - len(self.unread)]
         bounds = [*(self.period or ()), *(other.period or ())]
         self.period = (min(bounds), max(bounds)) if bounds else None
         self.notices.merge(other.notices)

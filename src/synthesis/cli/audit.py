@@ -79,6 +79,8 @@ def make(**options: Any) -> int:
 
     made = _made(options)
     written = write_audit(made.document, Path(options["out"]), sample_report(made.audited))
+    for row in made.audited.tally.unread:
+        click.echo(safe(str(row)), err=True)
     if not options["quiet"]:
         _tell(made.document, [str(path) for path in written])
     return exits.INCOMPLETE if made.document["read"]["errors"] else exits.OK
@@ -184,8 +186,10 @@ def _where(options: dict[str, Any]) -> "Where":
 
 
 def _tell(document: dict[str, Any], written: list[str]) -> None:
+    from synthesis.report.plain import count
+
     read = document["read"]
-    click.echo(f"{read['conversations']:,} conversations, {read['turns']:,} turns")
+    click.echo(f"{count(read['conversations'], 'conversation')}, {count(read['turns'], 'turn')}")
     for remark in document["remarks"]:
         click.echo(f"note: {safe(remark)}")
     click.echo(f"Written: {', '.join(safe(path) for path in written)}")

@@ -35,7 +35,7 @@ def file_units(
     kind = format_of(file.path, mapped=spec.is_mapped, most_line=spec.max_line)
     if spec.keep and kind != PARQUET:
         raise OptionError(f"--keep names columns, and {file.name} is not a Parquet file", hint="Leave out --keep.")
-    if kind == CASES:
+    if kind == CASES and not spec.any_id:
         size = _size_for_table(file) if spec.table else block_size or BLOCK
         found = blocks(file.path, file.name, size=size, most_line=spec.max_line, seen=seen)
         return _errors_as_blocks(found, spec.log_options(any_id=False), file.name) if _keeps_errors(spec) else found

@@ -74,7 +74,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     table: Annotated[Path | None, NO_EFFECT] = None
     keep: tuple[str, ...] = ()  # columns of the input that the table keeps
     facts: tuple[str, ...] = ()  # columns of the input that an audit gives figures by
-    any_id: bool = False  # ids as the rows have them
+    any_id: bool = False  # ids as the rows have them, and a file of cases is read as a log
     fresh: Annotated[bool, NO_EFFECT] = False
     failures_only: bool = False
     keep_text: Annotated[bool, NO_EFFECT] = True  # a table never holds the texts
