@@ -145,17 +145,15 @@ def corrected(conversations: Conversations, accuracy: Accuracy | str, seed: int,
     if isinstance(accuracy, str) or raw.rate is None:
         reason = accuracy if isinstance(accuracy, str) else "nothing was assessed"
         return Corrected(UNKNOWN, f"unknown: {reason}", reason=reason)
-    number = len(accuracy.sensitivity)
-    resampled = resampled_rates(conversations, Draws(seed, *purpose), number)
-    trios = zip(resampled, accuracy.sensitivity, accuracy.alarms, strict=True)
-    possible = sorted(_true_rate(*trio) for trio in trios)
-    low, high = (round(quantile(possible, tail), 6) for tail in (_TAIL, 1 - _TAIL))
     if accuracy.most_alarms >= raw.rate:
         high = round(_at_most(raw, accuracy), 6)
         return Corrected(
             NOT_TOLD, f"cannot be told from zero; at most {percent(high)}", at_most=high, sources=accuracy.sources
         )
-    value = round(quantile(possible, 0.5), 6)
+    resampled = resampled_rates(conversations, Draws(seed, *purpose), len(accuracy.sensitivity))
+    trios = zip(resampled, accuracy.sensitivity, accuracy.alarms, strict=True)
+    possible = sorted(_true_rate(*trio) for trio in trios)
+    low, value, high = (round(quantile(possible, share), 6) for share in (_TAIL, 0.5, 1 - _TAIL))
     text = f"{percent(value)} ({percent(low)} to {percent(high)}), {IF_ALIKE}"
     return Corrected(ESTIMATE, text, value, (low, high), sources=accuracy.sources)
 

@@ -12,7 +12,7 @@ from synthesis.defaults import AUTHORED
 from synthesis.engines.base import LOCAL, start_engine
 from synthesis.errors import InputError
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.block import BlockResult, BlockTask, RunPlan
+from synthesis.runner.block import BlockResult, BlockTask, RunPlan, without_collection
 from synthesis.runner.files import settled
 from synthesis.runner.leftovers import WorkFolder
 from synthesis.runner.reading import Reader
@@ -82,6 +82,10 @@ class AuditWorker:
         self._reader = Reader.of(spec)
 
     def work(self, task: BlockTask) -> BlockResult:
+        with without_collection():
+            return self._work(task)
+
+    def _work(self, task: BlockTask) -> BlockResult:
         tally = new_tally(self._spec, self._options)
         block = BlockResult(task.number, task.unit.size, tally=tally)
         for reading in self._reader.read(task.unit):
