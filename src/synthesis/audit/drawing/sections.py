@@ -187,7 +187,10 @@ def _own_labels(labels: Mapping[str, Any]) -> Iterator[str | Table]:
     yield labels["sentence"]
     keys = ("check", "labels", "agreement", "rate", "precision", "recall")
     rows = tuple(tuple(str(each[key]) for key in keys) for each in labels["checks"])
-    yield Table(keys, rows, frozenset({1}))
+    if rows:
+        yield Table(keys, rows, frozenset({1}))
+        asked = tuple((each["check"], each["question"]) for each in labels["checks"])
+        yield Table(("check", "question"), asked, caption="What people were asked; the rate is of Yes")
 
 
 def _cases(document: Document) -> Iterator[str | Table]:
