@@ -15,6 +15,23 @@ NOT_LEGAL_ADVICE = (
     "evidence of safety, empathy or clinical quality."
 )
 HIDDEN = "hidden *"
+# How an option was given, where its name in the document says something else.
+OPTIONS = {
+    "checks": "--checks",
+    "map": "--map",
+    "profile": "--profile",
+    "language": "--lang",
+    "rules": "--rules",
+    "disable": "--disable",
+    "by": "--by",
+    "all_cells": "--all-cells",
+    "with_ids": "--with-ids",
+    "with_excerpts": "--with-excerpts",
+    "notices": "--notice",
+    "sample": "--sample",
+    "seed": "--seed",
+    "drawn": "draws behind an interval",
+}
 HIDDEN_NOTE = (
     "* Hidden: cells of fewer than five, and with them the next smallest ones, so that totals do not give them away."
 )
@@ -59,12 +76,13 @@ def sections(document: Document) -> Iterator[Section]:
 
 def _read(document: Document) -> Iterator[str | Table]:
     read = document["read"]
+    errors = count(read["errors"], "row")
     yield (
         f"{count(read['conversations'], 'conversation')} with {count(read['turns'], 'turn')} were read, "
-        f"{read['several_turns']:,} of them with several turns. {count(read['errors'], 'row')} could not be read."
+        f"{read['several_turns']:,} of the conversations with several turns. "
+        f"{f'{errors} could not be read.' if read['errors'] else 'Every row could be read.'}"
     )
-    period = read["period"]
-    yield f"From {period['first']} to {period['last']}." if period else "The log has no times that could be read."
+    yield _period(read["period"])
     for by, cells in read["by"].items():
         rows = tuple(
             (visible(cell["value"]), HIDDEN, "")
@@ -75,6 +93,13 @@ def _read(document: Document) -> Iterator[str | Table]:
         yield Table((by, "conversations", "turns"), rows, frozenset({1, 2}), f"By {by}")
     left_out = tuple(_not_assessed(read["not_assessed"]))
     yield Table(("check", "turns not assessed", "share", "why"), left_out, frozenset({1, 2}), "Not assessed")
+
+
+def _period(period: Mapping[str, Any] | None) -> str:
+    if period is None:
+        return "The log has no times that could be read."
+    first, last = (period[end][:16].replace("T", " ") for end in ("first", "last"))
+    return f"From {first} to {last} (UTC)."
 
 
 def _not_assessed(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -99,9 +124,10 @@ def _crisis(document: Document) -> Iterator[str | Table]:
 
 def _rates(document: Document) -> Iterator[str | Table]:
     yield (
-        "The raw rate is what the rules found, per turn, with a 95 % interval that allows for turns of a conversation "
-        "being alike. The corrected rate allows for what the rules miss and for false alarms, as measured on labelled "
-        "texts of other sources and widened by how far these differ."
+        "Found are, of a check, the replies that fail it, and of a cue, the user's messages that hold one. The raw "
+        "rate is what was found per turn, with a 95 % interval that allows for turns of a conversation being alike. "
+        "The corrected rate allows for what the rules miss and for false alarms, as measured on labelled texts of "
+        "other sources and widened by how far these differ."
     )
     rows = tuple((measure["measure"], *_cell(cell)) for measure in document["checks"] for cell in measure["cells"][ALL])
     yield Table(("rate of", "conversations", "turns", "found", "raw rate", "corrected"), rows, frozenset({1, 2, 3}))
@@ -131,7 +157,7 @@ def _cell(cell: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _counts(found: Mapping[str, Any], caption: str = "") -> Table:
     rows = tuple((name.replace("_", " "), _number(number)) for name, number in found.items())
-    return Table(("", "count"), rows, frozenset({1}), caption)
+    return Table(("what", "count"), rows, frozenset({1}), caption)
 
 
 def _number(number: int | None) -> str:
@@ -201,10 +227,10 @@ def _cases(document: Document) -> Iterator[str | Table]:
     yield "The first cases of each check, by the number of the file and the row in it."
     extra = tuple(key for key in ("id", "excerpts") if any(case.get(key) for case in cases))
     rows = tuple(
-        (str(case["file"]), str(case["row"]), ", ".join(case["checks"]), *(_told(case.get(key)) for key in extra))
+        (f"file {case['file']}, row {case['row']}", ", ".join(case["checks"]), *(_told(case.get(key)) for key in extra))
         for case in cases
     )
-    yield Table(("file", "row", "fails", *extra), rows, frozenset({0, 1}))
+    yield Table(("case", "fails", *extra), rows)
 
 
 def _told(value: Any) -> str:
@@ -219,14 +245,22 @@ def _conditions(document: Document) -> Iterator[str | Table]:
         ("profile", str(document["profile"])),
         ("input", str(document["input"]["sha256"])),
         *((f"file {file['number']}", f"{file['sha256']} ({file['bytes']:,} bytes)") for file in files),
-        *(
-            (name, visible(str(value)))
-            for name, value in document["options"].items()
-            if value not in (None, "", [], {})
-        ),
+        *((OPTIONS.get(name, name), _option(value)) for name, value in document["options"].items() if _is_set(value)),
     ]
     yield Table(("", ""), tuple(rows))
-    yield "`synthesis audit verify audit.json LOGS` reads the same files again and compares every figure."
+    yield "“synthesis audit verify audit.json LOGS” reads the same files again and compares every figure."
+
+
+def _is_set(value: Any) -> bool:
+    return value is not False and value not in (None, "", [], (), {})
+
+
+def _option(value: Any) -> str:
+    if value is True:
+        return "yes"
+    if isinstance(value, Mapping):
+        value = [f"{name}={given}" for name, given in value.items()]
+    return visible(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
 
 
 __all__ = ["HIDDEN_NOTE", "NOT_LEGAL_ADVICE", "Section", "Table", "sections"]
