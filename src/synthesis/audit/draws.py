@@ -24,6 +24,10 @@ class Draws:
     def normal(self) -> float:
         return _normal(max(self._random(), _LEAST))
 
+    def student(self, freedom: int) -> float:
+        """Student's t: a normal whose deviation is itself known from so few values."""
+        return self.normal() / math.sqrt(max(self._gamma(freedom / 2), _LEAST) * 2 / freedom)
+
     def poisson(self, mean: float) -> int:
         if mean > _SMALL:
             return max(0, round(mean + math.sqrt(mean) * self.normal()))

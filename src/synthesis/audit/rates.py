@@ -105,14 +105,20 @@ def accuracy_of(sources: Sequence[Counts], seed: int, number: int = DRAWN) -> Ac
 
 
 def _of_another_source(shares: Sequence[tuple[int, int]], draws: Draws, number: int) -> list[float]:
-    """A share in a source that was not measured: each one redrawn from its labels, and their spread on top."""
+    """A share in a source that was not measured: each one redrawn from its labels, and their spread on top.
+
+    How far sources differ is known from a few of them only, so that it is drawn by Student's t, as for a prediction in
+    a meta-analysis (Higgins, Thompson and Spiegelhalter 2009). By a normal, intervals held the truth in 83 % where
+    three sources differ.
+    """
     spread = math.sqrt(_between(shares) * (1 + 1 / len(shares)))
+    freedom = len(shares) - 1
     drawn: list[float] = []
     for _ in range(number):
         centre = math.fsum(
             count * _log_odds(draws.beta(hits + 0.5, count - hits + 0.5)) for hits, count in shares
         ) / sum(count for _, count in shares)
-        drawn.append(_share(centre + (spread * draws.normal() if spread else 0.0)))
+        drawn.append(_share(centre + (spread * draws.student(freedom) if spread else 0.0)))
     return drawn
 
 
