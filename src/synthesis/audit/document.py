@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from synthesis.audit.cells import hidden_cells, hidden_counts
-from synthesis.audit.options import LEAST_IN_CELL, AuditOptions
+from synthesis.audit.options import ALL, LANGUAGE, LEAST_IN_CELL, WEEK, AuditOptions
 from synthesis.audit.rates import DRAWN, Accuracy, Corrected, Rate, accuracy_of, corrected, raw_rate
 from synthesis.audit.reading import CRISIS, CUE, ELEMENTS, SOFT_CUE
-from synthesis.audit.remarks import remarks_on
+from synthesis.audit.remarks import Origin, remarks_on
 from synthesis.audit.run import Audited
-from synthesis.audit.tally import ALL, FLAGGED, LANGUAGE, NEAR, NO_TIME, REST, WEEK, AuditTally
+from synthesis.audit.tally import FLAGGED, NEAR, NO_TIME, REST, AuditTally
 from synthesis.checks.measured import measured
 from synthesis.checks.registry import checks
 
@@ -31,7 +31,7 @@ def document_of(audited: Audited, options: AuditOptions, how: Mapping[str, Any],
         **audited.conditions,
         "input": {**_as_dict(audited.conditions["input"]), **_as_dict(how.get("input", {}))},
         "options": {**how.get("options", {}), **_options(options)},
-        "remarks": remarks_on(tally, options),
+        "remarks": remarks_on(tally, options, Origin(how.get("options", {}).get("map", {}), audited.is_stored)),
         "read": _read(tally, options),
         "checks": [_measure(tally, name, options) for name in _names(tally)],
         "crisis": _crisis(tally, options),

@@ -23,6 +23,7 @@ LEAST_SOURCES = 2
 LEAST_IN_SOURCE = 30  # labelled texts of a kind; a source with fewer says nothing about how sources differ
 LEAST_POSITIVES, LEAST_NEGATIVES = 100, 300  # in all; as in docs/verdict-quality.md
 _TAIL = 0.025
+_EVERYTHING = 0.9995  # reads as 100.0 %
 _Z = 1.959963984540054
 
 
@@ -153,9 +154,8 @@ def corrected(conversations: Conversations, accuracy: Accuracy | str, seed: int,
         return Corrected(UNKNOWN, f"unknown: {reason}", reason=reason)
     if accuracy.most_alarms >= raw.rate:
         high = round(_at_most(raw, accuracy), 6)
-        return Corrected(
-            NOT_TOLD, f"cannot be told from zero; at most {percent(high)}", at_most=high, sources=accuracy.sources
-        )
+        bound = f"at most {percent(high)}" if high < _EVERYTHING else "the sources differ too much for an upper bound"
+        return Corrected(NOT_TOLD, f"cannot be told from zero; {bound}", at_most=high, sources=accuracy.sources)
     resampled = resampled_rates(conversations, Draws(seed, *purpose), len(accuracy.sensitivity))
     trios = zip(resampled, accuracy.sensitivity, accuracy.alarms, strict=True)
     possible = sorted(_true_rate(*trio) for trio in trios)

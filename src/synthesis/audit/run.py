@@ -20,6 +20,10 @@ from synthesis.runner.run import BATCH, batches, run_conditions
 from synthesis.runner.spec import RunSpec
 from synthesis.runner.stream import Progress, run_blocks, useful_workers
 
+_NOT_UTF_8 = "is not UTF-8"
+_ENCODING = "A log is JSON Lines, CSV or Parquet; save a text that was written otherwise as UTF-8."
+_FIELDS = "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise."
+
 
 class Audited(msgspec.Struct, frozen=True):
     """The counts, and under which conditions they came about."""
@@ -27,6 +31,7 @@ class Audited(msgspec.Struct, frozen=True):
     tally: AuditTally
     conditions: dict[str, object]
     groups: dict[str, str]  # rule -> its group
+    is_stored: bool = False  # counted from results that were stored
 
 
 def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None = None) -> Audited:
@@ -47,7 +52,7 @@ def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None 
 def _require_some(tally: AuditTally) -> None:
     if tally.cases and tally.told["errors"] == tally.cases:
         reasons = "".join(f"\n  {row}" for row in tally.unread)
-        hint = "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise."
+        hint = _ENCODING if all(_NOT_UTF_8 in row.why for row in tally.unread) else _FIELDS
         raise InputError(f"no row could be read, so there is nothing to count{reasons}", hint=hint)
 
 

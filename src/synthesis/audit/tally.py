@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 import msgspec
 
 from synthesis.audit.notices import NoticeCounts, NoticeReader
-from synthesis.audit.options import MOST_VALUES, AuditOptions, too_many_values
+from synthesis.audit.options import ALL, LANGUAGE, MOST_VALUES, WEEK, AuditOptions, too_many_values
 from synthesis.audit.reading import Seen, seen_in
 from synthesis.labels.sampling import StratifiedSample
 from synthesis.model import Case, CaseResult
 from synthesis.runner.tally import Tally
 
-ALL, WEEK, LANGUAGE = "all", "week", "language"
 FLAGGED, NEAR, REST = "flagged", "near", "rest"
 NO_TIME, NO_VALUE = "no time", "no value"
 SHOWN_CASES = 50  # of each check

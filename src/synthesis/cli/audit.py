@@ -103,6 +103,9 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
     how, options = (_asked(stored, kind, document) for kind in (HowToRead, AuditOptions))
     made = audit([Path(log) for log in logs], how, options, Where(workers=workers or 0)).document
     stored.pop("own_labels", None)  # what people said is in no log
+    if "files" not in stored["input"]:  # made of a saved run, which knows one hash for all of them
+        del made["input"]["files"]
+        made["remarks"] = stored["remarks"]  # they say what a saved run lacks
     found = differences(stored, msgspec.to_builtins(made))
     for line in found[:MOST]:
         click.echo(safe(line))
@@ -136,7 +139,7 @@ def _made(options: dict[str, Any]) -> "Audit":
                     f"the run {options['run_id']} was saved without texts, so it does not say which cues were answered",
                     hint="Save it with --save-text, or audit the logs or the report.",
                 )
-            return audit_saved(history.report(options["run_id"]), asked)
+            return audit_saved(history.report(options["run_id"]), _how(options), asked)
     from synthesis.cli.progress import progress
 
     with progress("conversations", enabled=not options["quiet"]) as note:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from synthesis.audit.options import ALL
 from synthesis.audit.rates import UNKNOWN, percent
-from synthesis.audit.tally import ALL
 from synthesis.report.plain import count, visible
 
 Document = Mapping[str, Any]
