@@ -20,6 +20,10 @@ FORMAT_VERSION = 1
 TITLES = {CUE: "Explicit cues of a crisis in the user's messages", SOFT_CUE: "Soft cues in the user's messages"}
 # What was measured under the name of a check, where that is not whether replies fail it.
 MEASURED_AS = {CUE: CRISIS}
+OTHER_LOGS = (
+    "The labelled conversations were drawn from other logs, or from a part of these: their rates hold for "
+    "those, not for the logs of this document."
+)
 NEVER_MEASURED = {CRISIS, SOFT_CUE}
 
 
@@ -44,7 +48,8 @@ def document_of(audited: Audited, options: AuditOptions, how: Mapping[str, Any],
     if tally.sample is not None:
         document["sample"] = _sample(tally, options)
     if sampled is not None:
-        document["own_labels"] = sampled
+        same = sampled["drawn_from"] == document["input"]["sha256"]
+        document["own_labels"] = sampled | {"warning": "" if same else OTHER_LOGS}
     return document
 
 

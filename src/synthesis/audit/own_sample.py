@@ -65,7 +65,8 @@ def own_labels(history: "History", run_id: str) -> dict[str, Any]:
         )
     summary = labels.summary()
     figures = [_figures(each) for each in summary.questions if each.cases]
-    return {"sentence": _sentence(summary, len(sampling.rows)), "checks": figures}
+    drawn_from = labels.run.conditions.get("input", {}).get("sha256")
+    return {"sentence": _sentence(summary, len(sampling.rows)), "drawn_from": drawn_from, "checks": figures}
 
 
 def _figures(question: QuestionFigures) -> dict[str, Any]:

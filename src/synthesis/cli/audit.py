@@ -193,6 +193,7 @@ def _tell(document: dict[str, Any], written: list[str]) -> None:
 
     read = document["read"]
     click.echo(f"{count(read['conversations'], 'conversation')}, {count(read['turns'], 'turn')}")
-    for remark in document["remarks"]:
+    warning = document.get("own_labels", {}).get("warning")
+    for remark in (*document["remarks"], *([warning] if warning else ())):
         click.echo(f"note: {safe(remark)}")
     click.echo(f"Written: {', '.join(safe(path) for path in written)}")

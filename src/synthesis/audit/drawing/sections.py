@@ -211,6 +211,8 @@ def _sample(sample: Mapping[str, Any]) -> Iterator[str | Table]:
 
 def _own_labels(labels: Mapping[str, Any]) -> Iterator[str | Table]:
     yield labels["sentence"]
+    if labels["warning"]:
+        yield labels["warning"]
     keys = ("check", "labels", "agreement", "rate", "precision", "recall")
     rows = tuple(tuple(str(each[key]) for key in keys) for each in labels["checks"])
     if rows:
