@@ -248,3 +248,29 @@ def test_other_logs_are_told_first_and_figures_by_name(document: dict[str, Any],
     told = differences(document, audit([log], HOW, AuditOptions(by=("app",)), ONE).document)
     assert told[0].startswith("These are not the logs that the document was made of")
     assert "checks.crisis_cue.cells.app.ios.hits: 20 in the document, 15 now" in told
+
+
+def test_rows_out_of_order_are_sorted_and_verified_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = [("user", "How are you today?"), ("assistant", "Very well, thank you for asking.")]
+    messages = [{"conversation_id": name, "role": role, "content": text} for role, text in said for name in "abcdef"]
+    log = str(write(tmp_path / "m.jsonl", messages))
+    out = ["--out", str(tmp_path / "a"), "-q", "--workers", "1"]
+    assert call(["audit", log, *out]) == 1
+    assert "--sort brings them together" in capsys.readouterr().err
+    assert call(["audit", log, "--sort", *out]) == 0
+    assert json.loads((tmp_path / "a" / "audit.json").read_text())["read"]["conversations"] == 6
+    assert call(["audit", "verify", str(tmp_path / "a" / "audit.json"), log]) == 0
+
+
+def test_a_file_that_is_named_twice_is_refused(log: Path) -> None:
+    with pytest.raises(OptionError, match="is named twice, and would be counted twice"):
+        audit([log, log.parent / "." / log.name], HowToRead(), AuditOptions(), ONE)
+
+
+def test_a_file_in_place_of_the_folder_is_told_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").touch()
+    for out in ("a", "a/b"):
+        assert call(["audit", "missing.jsonl", "--out", str(tmp_path / out)]) == 1
+        assert "the documents need a folder: it is a file" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,7 @@ class HowToRead(msgspec.Struct, frozen=True, kw_only=True):
 
     checks: tuple[str, ...] = ()  # none: all of them
     map: dict[str, str] = {}
+    sort: bool = False  # rows by their conversation, before they are joined
     profile: str | None = None
     language: str | None = None
     rules: tuple[str, ...] = ()
@@ -63,6 +65,7 @@ def audit(
     """Read logs or stored results, and make the document."""
     folders = [path for path in paths if path.is_dir()]
     paths = [file for path in paths for file in _expanded(path)]
+    _require_once(paths)
     kind = kind_of_all(paths)
     require_usable(kind, how, options)
     if kind == LOG:
@@ -111,6 +114,7 @@ def _spec(paths: Iterable[Path], how: HowToRead, where: Where) -> RunSpec:
         inputs=tuple(map(InputFile.of, paths)),
         checks=how.checks or tuple(checks()),
         columns=how.map,
+        sort=how.sort,
         profile=how.profile,
         language=how.language,
         rules=how.rules,
@@ -133,6 +137,13 @@ def _expanded(path: Path) -> list[Path]:
     if not files:
         raise OptionError(f"the folder {path} holds no logs", hint=f"A log ends in {', '.join(ENDINGS)}.")
     return files
+
+
+def _require_once(paths: Sequence[Path]) -> None:
+    named = Counter(path.resolve() for path in paths)
+    twice = next((path for path in paths if named[path.resolve()] > 1), None)
+    if twice is not None:
+        raise OptionError(f"{twice} is named twice, and would be counted twice", hint="Name each file or folder once.")
 
 
 def _files(paths: Iterable[Path]) -> Iterable[dict[str, Any]]:

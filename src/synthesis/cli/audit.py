@@ -42,6 +42,7 @@ def audit() -> None:
 @click.argument("logs", nargs=-1, metavar="LOGS...")
 @click.option("--out", default=DEFAULT_OUT, show_default=True, metavar="DIR", help="Folder for the documents.")
 @click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,time=created_at.")
+@click.option("--sort", is_flag=True, help="Sort rows by their conversation first, on disk. Their order is kept.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also give rates by this column of the log; repeatable.")
 @click.option("--checks", metavar="NAME,..", help="These checks. [default: all]")
 @click.option("--profile", metavar="|".join(PROFILES), help="Who asked. [default: as for `synthesis eval`]")
@@ -75,8 +76,9 @@ def make(**options: Any) -> int:
     Exit codes: 0 written, 1 could not run, 3 written, but a row could not be read, 130 interrupted.
     """
     from synthesis.audit.own_sample import sample_report
-    from synthesis.audit.writing import write_audit
+    from synthesis.audit.writing import require_folder, write_audit
 
+    require_folder(Path(options["out"]))
     made = _made(options)
     written = write_audit(made.document, Path(options["out"]), sample_report(made.audited))
     for row in made.audited.tally.unread:
@@ -174,6 +176,7 @@ def _how(options: dict[str, Any]) -> "HowToRead":
     return HowToRead(
         checks=parse_checks(options["checks"]),
         map=parse_map(options["columns"]) if options["columns"] else {},
+        sort=options["sort"],
         profile=options["profile"],
         language=options["lang"],
         rules=options["folders"],

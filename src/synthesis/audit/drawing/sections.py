@@ -19,6 +19,7 @@ HIDDEN = "hidden *"
 OPTIONS = {
     "checks": "--checks",
     "map": "--map",
+    "sort": "--sort",
     "profile": "--profile",
     "language": "--lang",
     "rules": "--rules",
