@@ -34,7 +34,8 @@ class AuditCommands(click.Group):
 def audit() -> None:
     """One document about many conversations: counts and rates, nobody's words.
 
-    `synthesis audit LOGS` makes it (the same as `audit make LOGS`); `synthesis audit verify` makes it again to compare.
+    `synthesis audit LOGS` makes it (the same as `audit make LOGS`, and `audit make --help` lists its options);
+    `synthesis audit verify` makes it again to compare.
     """
 
 
