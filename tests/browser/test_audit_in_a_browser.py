@@ -81,6 +81,18 @@ def test_a_phone_names_each_figure_of_a_wide_table(browser: Any, address: str) -
     context.close()
 
 
+def test_the_contents_lead_to_each_part(browser: Any, address: str) -> None:
+    page = browser.new_page(viewport=PHONE)
+    page.goto(address)
+    links = page.locator("nav a")
+    titles = page.locator("section > h2:not(:has(+ ul))").all_inner_texts()
+    assert links.all_inner_texts() == titles
+    assert all(box["height"] >= 24 for box in (link.bounding_box() for link in links.all()))  # what a finger can hit
+    links.last.click()
+    assert page.locator("h2", has_text="How this came about").bounding_box()["y"] < PHONE["height"]
+    page.close()
+
+
 def test_it_prints_on_a4(browser: Any, address: str) -> None:
     page = browser.new_page()
     page.goto(address)

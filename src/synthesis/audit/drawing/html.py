@@ -1,7 +1,7 @@
 """The document as one page: no network, no script, readable on a phone and on paper."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from synthesis.report.html.spans import shown
 _STYLE = Path(__file__).with_name("audit.css")
 _INTERVAL = re.compile(r"\([\d.]+ % to [\d.]+ %\)")
 FEW, SHORT = 3, 15  # columns; rows
+TOP = 2  # level of the headings that the contents name
 
 
 def render(document: Mapping[str, Any]) -> Iterator[str]:
@@ -22,16 +23,28 @@ def render(document: Mapping[str, Any]) -> Iterator[str]:
     if document["remarks"]:
         lines = "".join(f"<li>{shown(remark)}</li>" for remark in document["remarks"])
         yield f"<section><h2>What is missing, and what still works</h2><ul>{lines}</ul></section>\n"
-    for section in sections(document):
+    parts = list(sections(document))
+    yield _contents(parts)
+    for section in parts:
         yield _section(section)
     if not document["options"]["all_cells"]:
         yield f'<p class="quiet">{shown(HIDDEN_NOTE)}</p>\n'
     yield foot_note(tool=document["tool"])
 
 
+def _contents(parts: Sequence[Section]) -> str:
+    links = "".join(f'<li><a href="#{_id(part)}">{shown(part.title)}</a></li>' for part in parts if part.level == TOP)
+    return f'<nav aria-label="Contents"><ul>{links}</ul></nav>\n'
+
+
+def _id(section: Section) -> str:
+    return re.sub(r"\W+", "-", section.title.lower()).strip("-")
+
+
 def _section(section: Section) -> str:
     content = "".join(_table(part) if isinstance(part, Table) else f"<p>{shown(part)}</p>" for part in section.content)
-    return f"<section><h{section.level}>{shown(section.title)}</h{section.level}>{content}</section>\n"
+    level = section.level
+    return f'<section><h{level} id="{_id(section)}">{shown(section.title)}</h{level}>{content}</section>\n'
 
 
 def _table(table: Table) -> str:
