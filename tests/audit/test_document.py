@@ -274,3 +274,32 @@ def test_a_file_in_place_of_the_folder_is_told_before_anything_is_read(
     for out in ("a", "a/b"):
         assert call(["audit", "missing.jsonl", "--out", str(tmp_path / out)]) == 1
         assert "the documents need a folder: it is a file" in capsys.readouterr().err
+
+
+def test_a_small_count_is_not_given_away_by_what_was_not_assessed(tmp_path: Path) -> None:
+    log = write(tmp_path / "c.jsonl", [*rows()[:3], *rows()[36:76]])  # three cues
+    document = audit([log], HowToRead(), AuditOptions(), ONE).document
+    told = document["read"]["not_assessed"]["crisis_response"]
+    assert told == {"turns": None, "share": None, "reasons": {"no explicit cue found": None}}
+    assert document["read"]["not_assessed"]["disclosure"]["turns"] == 43
+    every = audit([log], HowToRead(), AuditOptions(all_cells=True), ONE).document
+    assert every["read"]["not_assessed"]["crisis_response"]["turns"] == 40
+
+
+def test_drift_of_a_few_conversations_is_hidden(tmp_path: Path) -> None:
+    long = [row(*[("I feel so alone.", "You should just relax.")] * 10)] * 3
+    log = write(tmp_path / "c.jsonl", [*long, *[row(*[("Hi", "Hello, how are you today?")] * 10)] * 6])
+    found = audit([log], HowToRead(), AuditOptions(), ONE).document["drift"]["by_check"]
+    assert found["agency_language"] == {"hidden": True, "usable": None, "verdict": found["agency_language"]["verdict"]}
+    assert found["clinical_scope"]["same"] == 9
+    every = audit([log], HowToRead(), AuditOptions(all_cells=True), ONE).document["drift"]["by_check"]
+    assert every["agency_language"]["usable"] == 3
+
+
+def test_who_was_not_referred_is_not_given_away_by_who_was(tmp_path: Path) -> None:
+    log = write(tmp_path / "c.jsonl", [*rows()[:20], *rows()[26:28], *rows()[36:76]])  # two of 22 are not referred
+    found = audit([log], HowToRead(), AuditOptions(), ONE).document["crisis"]
+    assert found["conversations_with_an_explicit_cue"] == 22
+    assert found["conversations_not_referred"] is None
+    assert found["conversations_referred_to_a_crisis_service"] is None
+    assert found["turns_until_the_first_referral"] == {"in the reply to the cue": None}

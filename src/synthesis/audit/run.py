@@ -22,7 +22,10 @@ from synthesis.runner.stream import Progress, run_blocks, useful_workers
 
 _NOT_UTF_8 = "is not UTF-8"
 _ENCODING = "A log is JSON Lines, CSV or Parquet; save a text that was written otherwise as UTF-8."
-_FIELDS = "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise."
+_FIELDS = (
+    "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise; where a row is one message, "
+    "--map conversation=NAME,role=NAME,text=NAME does."
+)
 
 
 class Audited(msgspec.Struct, frozen=True):

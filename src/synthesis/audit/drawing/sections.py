@@ -107,7 +107,7 @@ def _not_assessed(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for name, check in found.items():
         reasons = (f"{reason}: {_number(number)}" for reason, number in check["reasons"].items())
         share = "-" if check["share"] is None else percent(check["share"])
-        yield name, f"{check['turns']:,}", share, "; ".join(reasons) or "-"
+        yield name, _number(check["turns"]), share, "; ".join(reasons) or "-"
 
 
 def _crisis(document: Document) -> Iterator[str | Table]:
@@ -189,7 +189,8 @@ def _notices(document: Document) -> Iterator[str | Table]:
 
 def _drift(document: Document) -> Iterator[str | Table]:
     drift = document["drift"]
-    usable = {name: found for name, found in (drift or {"by_check": {}})["by_check"].items() if found["usable"]}
+    by_check = (drift or {"by_check": {}})["by_check"]
+    usable = {name: found for name, found in by_check.items() if found["usable"] or "hidden" in found}
     if not usable:
         yield "No conversation is long enough: a check needs four assessed turns in each half."
         return
@@ -200,6 +201,8 @@ def _drift(document: Document) -> Iterator[str | Table]:
 
 
 def _drift_row(found: Mapping[str, Any]) -> tuple[str, ...]:
+    if "hidden" in found:
+        return _number(found["usable"]), HIDDEN, "", "", found["verdict"]
     low, high = (f"{100 * bound:+.1f}" for bound in found["interval"])
     halves = (percent(found[half]) for half in ("first_half", "second_half"))
     return f"{found['usable']:,}", *halves, f"{100 * found['difference']:+.1f} ({low} to {high})", found["verdict"]
