@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from synthesis.audit.reading import CRISIS, CUE, SOFT_CUE
 from synthesis.audit.remarks import Origin, remarks_on
 from synthesis.audit.run import Audited
 from synthesis.audit.tally import FLAGGED, NEAR, NO_TIME, REST, AuditTally
-from synthesis.checks.measured import measured
+from synthesis.checks.measured import Counts, measured
 from synthesis.checks.registry import checks
 
 FORMAT_VERSION = 1
@@ -192,16 +193,10 @@ def _accuracy(tally: AuditTally, name: str, by: str, value: str, options: AuditO
     return _drawn(tuple(by_language[language]), options.seed)
 
 
-_cache: dict[Any, Accuracy | str] = {}
-
-
-def _drawn(sources: tuple[Any, ...], seed: int) -> Accuracy | str:
+@lru_cache(maxsize=16)
+def _drawn(sources: tuple[Counts, ...], seed: int) -> Accuracy | str:
     """Drawn once for all cells: what was measured is the same for each."""
-    key = (sources, seed)
-    if key not in _cache:
-        _cache.clear()
-        _cache[key] = accuracy_of(sources, seed)
-    return _cache[key]
+    return accuracy_of(sources, seed)
 
 
 def _sample(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
