@@ -120,6 +120,7 @@ def test_ids_and_excerpts_only_where_asked_for(tmp_path: Path) -> None:
     assert cases[0]["id"] == "abc"
     (shown,) = {text for case in cases for text in case["excerpts"] if "should" in text} or {""}
     assert "You should just" in shown
+    assert len(set(cases[0]["excerpts"])) == len(cases[0]["excerpts"])
     assert not any(word in shown for word in ("Maria", "4567", SECRET))
 
 
