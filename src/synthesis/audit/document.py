@@ -100,7 +100,8 @@ def _is_known(tally: AuditTally, by: str) -> bool:
 def _period(tally: AuditTally) -> dict[str, Any] | None:
     if tally.period is None:
         return None
-    first, last = (datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds") for time in tally.period)
+    # Days alone: the second at which somebody wrote could be found in a log again.
+    first, last = (datetime.fromtimestamp(time, UTC).date().isoformat() for time in tally.period)
     return {"first": first, "last": last, "without_time": tally.read[WEEK, NO_TIME, "conversations"]}
 
 

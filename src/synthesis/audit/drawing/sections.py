@@ -99,8 +99,7 @@ def _read(document: Document) -> Iterator[str | Table]:
 def _period(period: Mapping[str, Any] | None) -> str:
     if period is None:
         return "The log has no times that could be read."
-    first, last = (period[end][:16].replace("T", " ") for end in ("first", "last"))
-    return f"From {first} to {last} (UTC)."
+    return f"From {period['first']} to {period['last']} (UTC)."
 
 
 def _not_assessed(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
