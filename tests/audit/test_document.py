@@ -38,7 +38,7 @@ def cell(document: dict[str, Any], measure: str, by: str = "all", value: str = "
 def test_what_was_read(document: dict[str, Any]) -> None:
     read = document["read"]
     assert (read["conversations"], read["turns"], read["several_turns"]) == (86, 98, 6)
-    assert read["period"]["first"] == "2026-01-05T10:00:00+00:00"
+    assert read["period"] == {"first": "2026-01-05", "last": "2026-01-19", "without_time": 0}
     assert [each["value"] for each in read["by"]["week"]] == ["2026-W02", "2026-W03", "2026-W04"]
 
 
@@ -95,6 +95,7 @@ def test_a_saved_run_tells_the_same(log: Path, document: dict[str, Any], tmp_pat
     assert call(["audit", "--run", "latest", *place, "--out", str(tmp_path / "a"), "-q"]) == 0
     found = json.loads((tmp_path / "a" / "audit.json").read_text())
     assert found["crisis"] == document["crisis"]
+    assert call(["audit", "verify", str(tmp_path / "a" / "audit.json"), str(log)]) == 0
 
 
 def test_the_document_fits_its_schema(document: dict[str, Any], tmp_path: Path) -> None:
@@ -119,6 +120,7 @@ def test_ids_and_excerpts_only_where_asked_for(tmp_path: Path) -> None:
     assert cases[0]["id"] == "abc"
     (shown,) = {text for case in cases for text in case["excerpts"] if "should" in text} or {""}
     assert "You should just" in shown
+    assert len(set(cases[0]["excerpts"])) == len(cases[0]["excerpts"])
     assert not any(word in shown for word in ("Maria", "4567", SECRET))
 
 
@@ -183,3 +185,122 @@ def test_a_file_of_cases_is_audited_whatever_its_ids_and_other_fields_are(tmp_pa
     found = audit([write(tmp_path / "c.jsonl", cases)], HowToRead(map={"time": "sent"}), AuditOptions(), ONE).document
     assert (found["read"]["conversations"], found["read"]["errors"]) == (2, 0)
     assert found["read"]["period"]["first"].startswith("2026-01-05")
+
+
+def test_a_column_cannot_be_called_what_is_counted_by_anyway() -> None:
+    for name in ("all", "week", "language"):
+        with pytest.raises(OptionError, match="in every audit"):
+            AuditOptions(by=(name,))
+
+
+def test_a_named_column_without_times_is_told(tmp_path: Path) -> None:
+    log = write(tmp_path / "c.jsonl", [row(("Hi", "Hello, how are you today?"), sent="soon")] * 6)
+    (remark, *_) = audit([log], HowToRead(map={"time": "sent"}), AuditOptions(), ONE).document["remarks"]
+    assert remark.startswith("No row has a time in 'sent' that could be read (ISO 8601 or an epoch)")
+
+
+def test_a_language_that_nobody_reads_is_told(tmp_path: Path) -> None:
+    said = [row(("Ik voel me vandaag niet zo goed.", "Wat vervelend om te horen, wil je erover praten?"))] * 6
+    said += [row(("How are you today?", "Very well, thank you for asking."))] * 6
+    document = audit([write(tmp_path / "c.jsonl", said)], HowToRead(), AuditOptions(), ONE).document
+    remarks = " ".join(document["remarks"])
+    assert "6 of 12 conversations are in a language that was not recognised (und)" in remarks
+    assert "several languages" not in remarks
+    assert cell(document, "clinical_scope")["base"] == 6
+
+
+def test_a_folder_may_hold_a_day_without_a_row_but_no_other_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    write(logs / "monday.jsonl", [row(("Hi", "Hello, how are you today?"))] * 6)
+    (logs / "tuesday.jsonl").touch()
+    assert call(["audit", str(logs), "--out", str(tmp_path / "a"), "-q", "--workers", "1"]) == 0
+    (logs / "staff.csv").write_text("name,mail\nx,y\n")
+    assert call(["audit", str(logs), "--out", str(tmp_path / "a"), "-q", "--workers", "1"]) == 1
+    told = capsys.readouterr().err
+    assert "staff.csv has no column 'user'" in told
+    assert "If this file is not a log, move it out of the folder" in told
+
+
+def test_what_is_not_text_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\x00")
+    assert call(["audit", str(tmp_path / "photo.jpg"), "--out", str(tmp_path / "a")]) == 1
+    told = capsys.readouterr().err
+    assert "save a text that was written otherwise as UTF-8" in told
+    assert "--map" not in told
+
+
+def test_options_that_would_change_nothing_are_refused(log: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    call(["eval", str(log), "--out", str(report), "-q", "--workers", "1", "--limit", "5"])
+    for how, options, names in (
+        (HowToRead(checks=("flattery",), language="en"), AuditOptions(), "--checks, --lang"),
+        (HowToRead(), AuditOptions(by=("app",)), "--by"),
+    ):
+        with pytest.raises(OptionError, match=f"^{names}: stored results were made already"):
+            audit([report], how, options)
+    assert "Audit the logs for these" in audit([report], HowToRead(), AuditOptions()).document["remarks"][0]
+
+
+def test_other_logs_are_told_first_and_figures_by_name(document: dict[str, Any], tmp_path: Path) -> None:
+    log = write(tmp_path / "c.jsonl", rows()[5:])
+    told = differences(document, audit([log], HOW, AuditOptions(by=("app",)), ONE).document)
+    assert told[0].startswith("These are not the logs that the document was made of")
+    assert "checks.crisis_cue.cells.app.ios.hits: 20 in the document, 15 now" in told
+
+
+def test_rows_out_of_order_are_sorted_and_verified_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = [("user", "How are you today?"), ("assistant", "Very well, thank you for asking.")]
+    messages = [{"conversation_id": name, "role": role, "content": text} for role, text in said for name in "abcdef"]
+    log = str(write(tmp_path / "m.jsonl", messages))
+    out = ["--out", str(tmp_path / "a"), "-q", "--workers", "1"]
+    assert call(["audit", log, *out]) == 1
+    assert "--sort brings them together" in capsys.readouterr().err
+    assert call(["audit", log, "--sort", *out]) == 0
+    assert json.loads((tmp_path / "a" / "audit.json").read_text())["read"]["conversations"] == 6
+    assert call(["audit", "verify", str(tmp_path / "a" / "audit.json"), log]) == 0
+
+
+def test_a_file_that_is_named_twice_is_refused(log: Path) -> None:
+    with pytest.raises(OptionError, match="is named twice, and would be counted twice"):
+        audit([log, log.parent / "." / log.name], HowToRead(), AuditOptions(), ONE)
+
+
+def test_a_file_in_place_of_the_folder_is_told_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").touch()
+    for out in ("a", "a/b"):
+        assert call(["audit", "missing.jsonl", "--out", str(tmp_path / out)]) == 1
+        assert "the documents need a folder: it is a file" in capsys.readouterr().err
+
+
+def test_a_small_count_is_not_given_away_by_what_was_not_assessed(tmp_path: Path) -> None:
+    log = write(tmp_path / "c.jsonl", [*rows()[:3], *rows()[36:76]])  # three cues
+    document = audit([log], HowToRead(), AuditOptions(), ONE).document
+    told = document["read"]["not_assessed"]["crisis_response"]
+    assert told == {"turns": None, "share": None, "reasons": {"no explicit cue found": None}}
+    assert document["read"]["not_assessed"]["disclosure"]["turns"] == 43
+    every = audit([log], HowToRead(), AuditOptions(all_cells=True), ONE).document
+    assert every["read"]["not_assessed"]["crisis_response"]["turns"] == 40
+
+
+def test_drift_of_a_few_conversations_is_hidden(tmp_path: Path) -> None:
+    long = [row(*[("I feel so alone.", "You should just relax.")] * 10)] * 3
+    log = write(tmp_path / "c.jsonl", [*long, *[row(*[("Hi", "Hello, how are you today?")] * 10)] * 6])
+    found = audit([log], HowToRead(), AuditOptions(), ONE).document["drift"]["by_check"]
+    assert found["agency_language"] == {"hidden": True, "usable": None, "verdict": found["agency_language"]["verdict"]}
+    assert found["clinical_scope"]["same"] == 9
+    every = audit([log], HowToRead(), AuditOptions(all_cells=True), ONE).document["drift"]["by_check"]
+    assert every["agency_language"]["usable"] == 3
+
+
+def test_who_was_not_referred_is_not_given_away_by_who_was(tmp_path: Path) -> None:
+    log = write(tmp_path / "c.jsonl", [*rows()[:20], *rows()[26:28], *rows()[36:76]])  # two of 22 are not referred
+    found = audit([log], HowToRead(), AuditOptions(), ONE).document["crisis"]
+    assert found["conversations_with_an_explicit_cue"] == 22
+    assert found["conversations_not_referred"] is None
+    assert found["conversations_referred_to_a_crisis_service"] is None
+    assert found["turns_until_the_first_referral"] == {"in the reply to the cue": None}

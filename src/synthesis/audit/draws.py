@@ -24,9 +24,13 @@ class Draws:
     def normal(self) -> float:
         return _normal(max(self._random(), _LEAST))
 
-    def poisson(self, mean: float) -> float:
+    def student(self, freedom: int) -> float:
+        """Student's t: a normal whose deviation is itself known from so few values."""
+        return self.normal() / math.sqrt(max(self._gamma(freedom / 2), _LEAST) * 2 / freedom)
+
+    def poisson(self, mean: float) -> int:
         if mean > _SMALL:
-            return max(0.0, round(mean + math.sqrt(mean) * self.normal()))
+            return max(0, round(mean + math.sqrt(mean) * self.normal()))
         limit, product, count = math.exp(-mean), self._random(), 0
         while product > limit:
             product *= self._random()
@@ -57,11 +61,11 @@ def resampled_rates(conversations: Mapping[tuple[int, int], int], draws: Draws, 
     `conversations` says how many have which hits among which base. How often a kind is drawn is Poisson, which is how
     often one is drawn of very many; so the work depends on how many kinds there are, not on how many conversations.
     """
-    kinds = sorted(conversations.items())
+    kinds = sorted((kind, count) for kind, count in conversations.items() if kind[1])
     rates: list[float] = []
     while len(rates) < number:
         drawn = [(draws.poisson(count), hits, base) for (hits, base), count in kinds]
-        total = math.fsum(times * base for times, _, base in drawn)
+        total = sum(times * base for times, _, base in drawn)
         if total:
-            rates.append(math.fsum(times * hits for times, hits, _ in drawn) / total)
+            rates.append(sum(times * hits for times, hits, _ in drawn) / total)
     return rates

@@ -6,7 +6,7 @@ says nothing about whether there was one.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ EVERY = 3 * 60 * 60  # seconds
 # A conversation that rests longer than that is taken up again, and is not one that goes on.
 REST = 60 * 60
 ROLES = {"assistant", "system"}
+Message = tuple[str, str]  # role, text
 
 
 @cache
@@ -35,6 +36,9 @@ class NoticeReader:
     def holds(self, text: str) -> bool:
         return self._pattern.search(text.replace("’", "'")) is not None
 
+    def any_holds(self, messages: Iterable[Message]) -> bool:
+        return any(role in ROLES and self.holds(text) for role, text in messages)
+
 
 class NoticeCounts:
     """Conversations with and without notices; two parts add up."""
@@ -50,28 +54,29 @@ class NoticeCounts:
         if not said:
             return
         first = next((position for position, (role, _) in enumerate(said) if role == "assistant"), 0)
-        noticed = [role in ROLES and reader.holds(text) for role, text in said]
-        self.found["at the beginning" if any(noticed[: first + 1]) else "not at the beginning"] += 1
+        self.found["at the beginning" if reader.any_holds(said[: first + 1]) else "not at the beginning"] += 1
         if len(case.times) == len(said):
-            self._add_times(case.times, noticed)
+            self._add_times(reader, case.times, said)
 
-    def _add_times(self, times: Sequence[float | None], noticed: Sequence[bool]) -> None:
+    def _add_times(self, reader: NoticeReader, times: Sequence[float | None], said: Sequence[Message]) -> None:
         """Each three hours for which a conversation went on, and whether they hold a notice after their beginning."""
         start = before = None
-        holds = False
-        for time, notice in zip(times, noticed, strict=True):
+        since: list[Message] = []  # read only once three hours have passed: most conversations are shorter
+        for time, message in zip(times, said, strict=True):
             if time is None:
                 continue
             if start is None or before is None or time - before > REST:
-                start, holds = time, False
-            holds |= notice and time > start
+                start, since = time, []
+            if time > start:
+                since.append(message)
             if time - start >= EVERY:
+                holds = reader.any_holds(since)
                 self.found["three hours with a notice" if holds else "three hours without a notice"] += 1
-                start, holds = time, False
+                start, since = time, []
             before = time
 
 
-def _messages(case: Case) -> list[tuple[str, str]]:
+def _messages(case: Case) -> list[Message]:
     if case.messages:
         return [(turn.role, turn.content) for turn in case.messages]
     return [("user", case.user), ("assistant", case.assistant)] if case.assistant else []

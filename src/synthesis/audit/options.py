@@ -7,6 +7,7 @@ import msgspec
 from synthesis.errors import OptionError
 
 MOST_VALUES = 50  # of a column
+ALL, WEEK, LANGUAGE = "all", "week", "language"  # what is counted by in any case
 LEAST_IN_CELL = 5
 
 
@@ -27,6 +28,11 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
         return self.with_excerpts or self.sample is not None
 
     def __post_init__(self) -> None:
+        for column in {*self.by} & {ALL, WEEK, LANGUAGE}:
+            raise OptionError(
+                f"--by {column}: figures over all, by week and by language are in every audit",
+                hint="Leave it out; a column of this name that means something else needs another one.",
+            )
         for pattern in self.notices:
             try:
                 re.compile(pattern)

@@ -6,7 +6,7 @@ synthesis audit LOGS --labels RUN           rates, precision and recall from the
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,13 +15,12 @@ from synthesis.audit.rates import percent
 from synthesis.audit.run import Audited
 from synthesis.errors import OptionError
 from synthesis.judge.agreement import Agreement
-from synthesis.labels.estimates import Estimate, SampleLabel, precision, recall, weighted_rate
-from synthesis.labels.model import YES, Label
+from synthesis.labels.estimates import Estimate
+from synthesis.labels.questions import question_text
 from synthesis.labels.sampling import FIELD, RunSampling
-from synthesis.labels.summary import LabelSummary, answers_by_place, consensus
+from synthesis.labels.summary import LabelSummary, QuestionFigures
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
-from synthesis.model.result import ERROR, FAIL
 from synthesis.report.plain import count
 from synthesis.runner.run import failures_of
 from synthesis.runner.tally import Tally
@@ -64,47 +63,25 @@ def own_labels(history: "History", run_id: str) -> dict[str, Any]:
             f"the run {run_id} is not a drawn sample, so that nothing is known about the rows that are not in it",
             hint="Draw one with `synthesis audit LOGS --sample 200` and save it with its texts.",
         )
-    said = {place: consensus([label.answer for label in given]) for place, given in _places(labels.all()).items()}
-    results = list(history.report(run_id).results())
-    names = sorted({name for result in results for name in result.checks})
     summary = labels.summary()
-    agreement = {each.question: each.agreement for each in summary.questions}
-    figures = [_figures(name, results, sampling, said, agreement.get(name)) for name in names]
-    return {"sentence": _sentence(summary, len(results)), "checks": [each for each in figures if each["labels"]]}
+    figures = [_figures(each) for each in summary.questions if each.cases]
+    drawn_from = labels.run.conditions.get("input", {}).get("sha256")
+    return {"sentence": _sentence(summary, len(sampling.rows)), "drawn_from": drawn_from, "checks": figures}
 
 
-def _places(labels: Sequence[Label]) -> Mapping[tuple[int, str], Sequence[Label]]:
-    return answers_by_place(labels)
-
-
-def _figures(
-    name: str,
-    results: Sequence[CaseResult],
-    sampling: RunSampling,
-    said: Mapping[tuple[int, str], str | None],
-    agreement: Agreement | None,
-) -> dict[str, Any]:
-    rows = [
-        SampleLabel(
-            drawn.stratum, drawn.probability, result.checks[name].outcome == FAIL, _is_yes(said, position, name)
-        )
-        for position, (result, drawn) in enumerate(zip(results, sampling.rows, strict=True))
-        if name in result.checks and result.checks[name].outcome != ERROR
-    ]
-    found = recall(rows)
+def _figures(question: QuestionFigures) -> dict[str, Any]:
+    """A check, or the question whether the user shows a sign of a crisis (`crisis_cue`), in words."""
+    unknown = Estimate(None, reason="nothing was asked of the drawn rows")
+    found = question.recall or unknown
     return {
-        "check": name,
-        "labels": sum(row.positive is not None for row in rows),
-        "rate": _told(weighted_rate(rows)),
-        "precision": _told(precision(rows)),
+        "check": question.question,
+        "question": question_text(question.question),
+        "labels": question.cases,
+        "rate": _told(question.rate or unknown),
+        "precision": _told(question.precision or unknown),
         "recall": _told(found) + _missed(found),
-        "agreement": _agreed(agreement),
+        "agreement": _agreed(question.agreement),
     }
-
-
-def _is_yes(said: Mapping[tuple[int, str], str | None], position: int, name: str) -> bool | None:
-    answer = said.get((position, name))
-    return None if answer is None else answer == YES
 
 
 def _told(found: Estimate) -> str:
@@ -120,10 +97,8 @@ def _missed(found: Estimate) -> str:
     return f"; at most {percent(found.missed_at_most)} of all conversations are missed"
 
 
-def _agreed(found: Agreement | None) -> str:
-    if found is None or found.alpha is None:
-        return found.reason if found else "no labels"
-    return f"alpha {found.alpha:.2f}"
+def _agreed(found: Agreement) -> str:
+    return found.reason if found.alpha is None else f"alpha {found.alpha:.2f}"
 
 
 def _sentence(summary: LabelSummary, drawn: int) -> str:

@@ -23,6 +23,7 @@ LEAST_SOURCES = 2
 LEAST_IN_SOURCE = 30  # labelled texts of a kind; a source with fewer says nothing about how sources differ
 LEAST_POSITIVES, LEAST_NEGATIVES = 100, 300  # in all; as in docs/verdict-quality.md
 _TAIL = 0.025
+_EVERYTHING = 0.9995  # reads as 100.0 %
 _Z = 1.959963984540054
 
 
@@ -105,14 +106,20 @@ def accuracy_of(sources: Sequence[Counts], seed: int, number: int = DRAWN) -> Ac
 
 
 def _of_another_source(shares: Sequence[tuple[int, int]], draws: Draws, number: int) -> list[float]:
-    """A share in a source that was not measured: each one redrawn from its labels, and their spread on top."""
+    """A share in a source that was not measured: each one redrawn from its labels, and their spread on top.
+
+    How far sources differ is known from a few of them only, so that it is drawn by Student's t, as for a prediction in
+    a meta-analysis (Higgins, Thompson and Spiegelhalter 2009). By a normal, intervals held the truth in 83 % where
+    three sources differ.
+    """
     spread = math.sqrt(_between(shares) * (1 + 1 / len(shares)))
+    freedom = len(shares) - 1
     drawn: list[float] = []
     for _ in range(number):
         centre = math.fsum(
             count * _log_odds(draws.beta(hits + 0.5, count - hits + 0.5)) for hits, count in shares
         ) / sum(count for _, count in shares)
-        drawn.append(_share(centre + (spread * draws.normal() if spread else 0.0)))
+        drawn.append(_share(centre + (spread * draws.student(freedom) if spread else 0.0)))
     return drawn
 
 
@@ -145,17 +152,14 @@ def corrected(conversations: Conversations, accuracy: Accuracy | str, seed: int,
     if isinstance(accuracy, str) or raw.rate is None:
         reason = accuracy if isinstance(accuracy, str) else "nothing was assessed"
         return Corrected(UNKNOWN, f"unknown: {reason}", reason=reason)
-    number = len(accuracy.sensitivity)
-    resampled = resampled_rates(conversations, Draws(seed, *purpose), number)
-    trios = zip(resampled, accuracy.sensitivity, accuracy.alarms, strict=True)
-    possible = sorted(_true_rate(*trio) for trio in trios)
-    low, high = (round(quantile(possible, tail), 6) for tail in (_TAIL, 1 - _TAIL))
     if accuracy.most_alarms >= raw.rate:
         high = round(_at_most(raw, accuracy), 6)
-        return Corrected(
-            NOT_TOLD, f"cannot be told from zero; at most {percent(high)}", at_most=high, sources=accuracy.sources
-        )
-    value = round(quantile(possible, 0.5), 6)
+        bound = f"at most {percent(high)}" if high < _EVERYTHING else "the sources differ too much for an upper bound"
+        return Corrected(NOT_TOLD, f"cannot be told from zero; {bound}", at_most=high, sources=accuracy.sources)
+    resampled = resampled_rates(conversations, Draws(seed, *purpose), len(accuracy.sensitivity))
+    trios = zip(resampled, accuracy.sensitivity, accuracy.alarms, strict=True)
+    possible = sorted(_true_rate(*trio) for trio in trios)
+    low, value, high = (round(quantile(possible, share), 6) for share in (_TAIL, 0.5, 1 - _TAIL))
     text = f"{percent(value)} ({percent(low)} to {percent(high)}), {IF_ALIKE}"
     return Corrected(ESTIMATE, text, value, (low, high), sources=accuracy.sources)
 

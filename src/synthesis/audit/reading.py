@@ -1,6 +1,6 @@
 """What an audit counts of one evaluated conversation. Words are looked at here, and only counts leave."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,7 +68,8 @@ def seen_in(result: CaseResult) -> Seen:
     """What is counted of a result, whether it was just made or comes from a report or a table."""
     turns = {name: check.turns or (check,) for name, check in result.checks.items()}
     findings = [*result.findings, *(result.alert.findings if result.alert else ())]
-    rates = {name: _rate(own) for name, own in turns.items()}
+    outcomes = {name: [turn.outcome for turn in own] for name, own in turns.items()}
+    rates = {name: _rate(own) for name, own in outcomes.items()}
     crisis = turns.get(CRISIS)
     cues, soft = _turns_of(findings, "crisis.cue", CRISIS), _turns_of(findings, "crisis.soft")
     if crisis:
@@ -84,7 +85,7 @@ def seen_in(result: CaseResult) -> Seen:
         language=result.language,
         user_language=result.language_of("user"),
         rates=rates,
-        reasons=_reasons(turns),
+        reasons=_reasons(turns, outcomes),
         failed=tuple(result.failed_checks),
         crisis=_crisis(findings, sorted(cues)) if cues else None,
         has_soft_cue=bool(soft) and not cues,
@@ -98,9 +99,9 @@ def seen_in(result: CaseResult) -> Seen:
     )
 
 
-def _rate(turns: Sequence[CheckResult]) -> tuple[int, int]:
-    outcomes = [turn.outcome for turn in turns]
-    return outcomes.count(FAIL), outcomes.count(FAIL) + outcomes.count(PASS)
+def _rate(outcomes: Sequence[str]) -> tuple[int, int]:
+    failed = outcomes.count(FAIL)
+    return failed, failed + outcomes.count(PASS)
 
 
 def _is_readable(turn: CheckResult) -> bool:
@@ -117,14 +118,17 @@ def _turns_of(findings: Sequence[Finding], signal: str, check: str | None = None
     }
 
 
-def _reasons(turns: Mapping[str, Sequence[CheckResult]]) -> dict[tuple[str, str], int]:
+def _reasons(
+    turns: Mapping[str, Sequence[CheckResult]], outcomes: Mapping[str, Sequence[str]]
+) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = defaultdict(int)
-    for name, own in turns.items():
-        for turn in own:
-            if turn.outcome == NOT_APPLICABLE:
-                found[name, _reason(turn.reason or "")] += 1
-            elif turn.outcome == ERROR:
-                found[name, "it could not be read, or a check failed to run"] += 1
+    for name, own in outcomes.items():
+        # Most turns of a conversation share one reason, which is then looked up once.
+        given = Counter(turn.reason for turn, one in zip(turns[name], own, strict=True) if one == NOT_APPLICABLE)
+        for reason, times in given.items():
+            found[name, _reason(reason or "")] += times
+        if ERROR in own:
+            found[name, "it could not be read, or a check failed to run"] += own.count(ERROR)
     return dict(found)
 
 

@@ -12,13 +12,20 @@ from synthesis.defaults import AUTHORED
 from synthesis.engines.base import LOCAL, start_engine
 from synthesis.errors import InputError
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.block import BlockResult, BlockTask, RunPlan
+from synthesis.runner.block import BlockResult, BlockTask, RunPlan, without_collection
 from synthesis.runner.files import settled
 from synthesis.runner.leftovers import WorkFolder
 from synthesis.runner.reading import Reader
 from synthesis.runner.run import BATCH, batches, run_conditions
 from synthesis.runner.spec import RunSpec
 from synthesis.runner.stream import Progress, run_blocks, useful_workers
+
+_NOT_UTF_8 = "is not UTF-8"
+_ENCODING = "A log is JSON Lines, CSV or Parquet; save a text that was written otherwise as UTF-8."
+_FIELDS = (
+    "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise; where a row is one message, "
+    "--map conversation=NAME,role=NAME,text=NAME does."
+)
 
 
 class Audited(msgspec.Struct, frozen=True):
@@ -27,6 +34,7 @@ class Audited(msgspec.Struct, frozen=True):
     tally: AuditTally
     conditions: dict[str, object]
     groups: dict[str, str]  # rule -> its group
+    is_stored: bool = False  # counted from results that were stored
 
 
 def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None = None) -> Audited:
@@ -47,7 +55,7 @@ def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None 
 def _require_some(tally: AuditTally) -> None:
     if tally.cases and tally.told["errors"] == tally.cases:
         reasons = "".join(f"\n  {row}" for row in tally.unread)
-        hint = "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise."
+        hint = _ENCODING if all(_NOT_UTF_8 in row.why for row in tally.unread) else _FIELDS
         raise InputError(f"no row could be read, so there is nothing to count{reasons}", hint=hint)
 
 
@@ -82,6 +90,10 @@ class AuditWorker:
         self._reader = Reader.of(spec)
 
     def work(self, task: BlockTask) -> BlockResult:
+        with without_collection():
+            return self._work(task)
+
+    def _work(self, task: BlockTask) -> BlockResult:
         tally = new_tally(self._spec, self._options)
         block = BlockResult(task.number, task.unit.size, tally=tally)
         for reading in self._reader.read(task.unit):

@@ -74,7 +74,8 @@ def _parquet(path: Path) -> Any:
         return pyarrow.parquet.ParquetFile(path)
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"is not a readable Parquet file: {reason}", place=Place(str(path))) from None
+        hint = "Was it written to its end? Write it again, or leave it out."
+        raise InputError(f"is not a readable Parquet file: {reason}", place=Place(str(path)), hint=hint) from None
 
 
 def audit_stored(paths: Iterable[Path], kind: str, columns: Mapping[str, str], options: AuditOptions) -> Audited:
@@ -118,7 +119,8 @@ def _audited(
     tally = AuditTally(options, files)
     for case, result in found:
         tally.add_case(case, result)
-    return Audited(tally, dict(conditions), {rule.id: rule.group for rule in rules_in_force().rules})
+    groups = {rule.id: rule.group for rule in rules_in_force().rules}
+    return Audited(tally, dict(conditions), groups, is_stored=True)
 
 
 def _conditions() -> dict[str, Any]:

@@ -3,21 +3,22 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 
 import msgspec
 
 from synthesis.audit.notices import NoticeCounts, NoticeReader
-from synthesis.audit.options import MOST_VALUES, AuditOptions, too_many_values
+from synthesis.audit.options import ALL, LANGUAGE, MOST_VALUES, WEEK, AuditOptions, too_many_values
 from synthesis.audit.reading import Seen, seen_in
 from synthesis.labels.sampling import StratifiedSample
 from synthesis.model import Case, CaseResult
 from synthesis.runner.tally import Tally
 
-ALL, WEEK, LANGUAGE = "all", "week", "language"
 FLAGGED, NEAR, REST = "flagged", "near", "rest"
 NO_TIME, NO_VALUE = "no time", "no value"
 SHOWN_CASES = 50  # of each check
 SHOWN_UNREAD = 5
+MOST_EXCERPTS = 3  # of a case
 Key = tuple[str, str, str]  # measure, what it is counted by, the value of that
 
 
@@ -197,9 +198,10 @@ def _excerpts(result: CaseResult) -> tuple[str, ...]:
     from synthesis.audit.redaction import excerpt
 
     turns = result.exchanges
-    found = [finding for check in result.checks.values() for finding in check.against][:3]
-    return tuple(
+    found = [finding for check in result.checks.values() for finding in check.against]
+    shown = (
         excerpt(turns[finding.turn][finding.where == "assistant"], finding.start, finding.end)
         for finding in found
         if finding.turn < len(turns)
     )
+    return tuple(dict.fromkeys(islice(shown, MOST_EXCERPTS)))  # two checks may find the same words

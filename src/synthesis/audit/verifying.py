@@ -9,7 +9,10 @@ import msgspec
 from synthesis.errors import InputError, Place
 
 MOST = 20  # differences that are named
-_PLACES = (("input", "sha256"), ("rules", "hash"), ("tool", "version"), ("profile",))
+_LOGS = ("input", "sha256")
+_OTHER_LOGS = "These are not the logs that the document was made of, or not all of them: every figure may differ."
+_NAMES = ("measure", "value", "check")
+_PLACES = (_LOGS, ("rules", "hash"), ("tool", "version"), ("profile",))
 
 
 def load_audit(path: Path) -> dict[str, Any]:
@@ -30,18 +33,25 @@ def differences(stored: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]
     found = list(_differences(stored, made, ()))
     leading = [each for each in found if each[0] in _PLACES]
     rest = [each for each in found if each[0] not in _PLACES]
-    return [f"{'.'.join(place)}: {before} in the document, {now} now" for place, before, now in (*leading, *rest)]
+    told = [f"{'.'.join(place)}: {before} in the document, {now} now" for place, before, now in (*leading, *rest)]
+    return [_OTHER_LOGS, *told] if any(place == _LOGS for place, _, _ in found) else told
 
 
 def _differences(one: Any, other: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in sorted({*one, *other}):
             yield from _differences(one.get(key), other.get(key), (*place, str(key)))
-    elif _is_list(one) and _is_list(other) and len(one) == len(other):
-        for number, (left, right) in enumerate(zip(one, other, strict=True)):
-            yield from _differences(left, right, (*place, str(number)))
+    elif _is_list(one) and _is_list(other):
+        yield from _differences(_named(one), _named(other), place)
     elif one != other:
         yield place, _short(one), _short(other)
+
+
+def _named(items: Sequence[Any]) -> dict[str, Any]:
+    """The items by their own names, so that a difference says which one it is about; else by their numbers."""
+    names = [next((str(item[key]) for key in _NAMES if key in item), "") for item in items if isinstance(item, Mapping)]
+    is_named = len(set(names)) == len(items) and "" not in names
+    return dict(zip(names if is_named else map(str, range(len(items))), items, strict=True))
 
 
 def _is_list(value: Any) -> bool:

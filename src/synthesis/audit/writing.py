@@ -1,5 +1,6 @@
 """`audit.json`, `audit.html` and `audit.md` in a folder."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,15 +8,25 @@ from typing import Any
 import msgspec
 
 from synthesis.audit.drawing import html, markdown
+from synthesis.errors import OutputError, Place
 from synthesis.model.report import Report
 from synthesis.report.files import replaced, write_report
 
 JSON, HTML, MARKDOWN, SAMPLE = "audit.json", "audit.html", "audit.md", "sample.json"
 
 
+def require_folder(folder: Path) -> None:
+    """Refuse a place that cannot become the folder, before hours of reading; OutputError says why."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        reason = "nothing may be written there" if there.is_dir() else "it is a file"
+        raise OutputError(
+            f"the documents need a folder: {reason}", place=Place(str(there)), hint="Choose another path with --out."
+        )
+
+
 def write_audit(document: Mapping[str, Any], folder: Path, sample: Report | None = None) -> list[Path]:
     """Write the three, and the sample beside them; each is put in its place when it is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {
         JSON: msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n",
         HTML: "".join(html.render(document)),

@@ -34,7 +34,8 @@ class AuditCommands(click.Group):
 def audit() -> None:
     """One document about many conversations: counts and rates, nobody's words.
 
-    `synthesis audit LOGS` makes it (the same as `audit make LOGS`); `synthesis audit verify` makes it again to compare.
+    `synthesis audit LOGS` makes it (the same as `audit make LOGS`, and `audit make --help` lists its options);
+    `synthesis audit verify` makes it again to compare.
     """
 
 
@@ -42,6 +43,7 @@ def audit() -> None:
 @click.argument("logs", nargs=-1, metavar="LOGS...")
 @click.option("--out", default=DEFAULT_OUT, show_default=True, metavar="DIR", help="Folder for the documents.")
 @click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,time=created_at.")
+@click.option("--sort", is_flag=True, help="Sort rows by their conversation first, on disk. Their order is kept.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also give rates by this column of the log; repeatable.")
 @click.option("--checks", metavar="NAME,..", help="These checks. [default: all]")
 @click.option("--profile", metavar="|".join(PROFILES), help="Who asked. [default: as for `synthesis eval`]")
@@ -75,8 +77,9 @@ def make(**options: Any) -> int:
     Exit codes: 0 written, 1 could not run, 3 written, but a row could not be read, 130 interrupted.
     """
     from synthesis.audit.own_sample import sample_report
-    from synthesis.audit.writing import write_audit
+    from synthesis.audit.writing import require_folder, write_audit
 
+    require_folder(Path(options["out"]))
     made = _made(options)
     written = write_audit(made.document, Path(options["out"]), sample_report(made.audited))
     for row in made.audited.tally.unread:
@@ -103,6 +106,9 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
     how, options = (_asked(stored, kind, document) for kind in (HowToRead, AuditOptions))
     made = audit([Path(log) for log in logs], how, options, Where(workers=workers or 0)).document
     stored.pop("own_labels", None)  # what people said is in no log
+    if "files" not in stored["input"]:  # made of a saved run, which knows one hash for all of them
+        del made["input"]["files"]
+        made["remarks"] = stored["remarks"]  # they say what a saved run lacks
     found = differences(stored, msgspec.to_builtins(made))
     for line in found[:MOST]:
         click.echo(safe(line))
@@ -136,7 +142,7 @@ def _made(options: dict[str, Any]) -> "Audit":
                     f"the run {options['run_id']} was saved without texts, so it does not say which cues were answered",
                     hint="Save it with --save-text, or audit the logs or the report.",
                 )
-            return audit_saved(history.report(options["run_id"]), asked)
+            return audit_saved(history.report(options["run_id"]), _how(options), asked)
     from synthesis.cli.progress import progress
 
     with progress("conversations", enabled=not options["quiet"]) as note:
@@ -171,6 +177,7 @@ def _how(options: dict[str, Any]) -> "HowToRead":
     return HowToRead(
         checks=parse_checks(options["checks"]),
         map=parse_map(options["columns"]) if options["columns"] else {},
+        sort=options["sort"],
         profile=options["profile"],
         language=options["lang"],
         rules=options["folders"],
@@ -190,6 +197,7 @@ def _tell(document: dict[str, Any], written: list[str]) -> None:
 
     read = document["read"]
     click.echo(f"{count(read['conversations'], 'conversation')}, {count(read['turns'], 'turn')}")
-    for remark in document["remarks"]:
+    warning = document.get("own_labels", {}).get("warning")
+    for remark in (*document["remarks"], *([warning] if warning else ())):
         click.echo(f"note: {safe(remark)}")
     click.echo(f"Written: {', '.join(safe(path) for path in written)}")

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from synthesis.audit.options import ALL
 from synthesis.audit.rates import UNKNOWN, percent
-from synthesis.audit.tally import ALL
 from synthesis.report.plain import count, visible
 
 Document = Mapping[str, Any]
@@ -15,6 +15,24 @@ NOT_LEGAL_ADVICE = (
     "evidence of safety, empathy or clinical quality."
 )
 HIDDEN = "hidden *"
+# How an option was given, where its name in the document says something else.
+OPTIONS = {
+    "checks": "--checks",
+    "map": "--map",
+    "sort": "--sort",
+    "profile": "--profile",
+    "language": "--lang",
+    "rules": "--rules",
+    "disable": "--disable",
+    "by": "--by",
+    "all_cells": "--all-cells",
+    "with_ids": "--with-ids",
+    "with_excerpts": "--with-excerpts",
+    "notices": "--notice",
+    "sample": "--sample",
+    "seed": "--seed",
+    "drawn": "draws behind an interval",
+}
 HIDDEN_NOTE = (
     "* Hidden: cells of fewer than five, and with them the next smallest ones, so that totals do not give them away."
 )
@@ -59,12 +77,13 @@ def sections(document: Document) -> Iterator[Section]:
 
 def _read(document: Document) -> Iterator[str | Table]:
     read = document["read"]
+    errors = count(read["errors"], "row")
     yield (
         f"{count(read['conversations'], 'conversation')} with {count(read['turns'], 'turn')} were read, "
-        f"{read['several_turns']:,} of them with several turns. {count(read['errors'], 'row')} could not be read."
+        f"{read['several_turns']:,} of the conversations with several turns. "
+        f"{f'{errors} could not be read.' if read['errors'] else 'Every row could be read.'}"
     )
-    period = read["period"]
-    yield f"From {period['first']} to {period['last']}." if period else "The log has no times that could be read."
+    yield _period(read["period"])
     for by, cells in read["by"].items():
         rows = tuple(
             (visible(cell["value"]), HIDDEN, "")
@@ -77,11 +96,17 @@ def _read(document: Document) -> Iterator[str | Table]:
     yield Table(("check", "turns not assessed", "share", "why"), left_out, frozenset({1, 2}), "Not assessed")
 
 
+def _period(period: Mapping[str, Any] | None) -> str:
+    if period is None:
+        return "The log has no times that could be read."
+    return f"From {period['first']} to {period['last']} (UTC)."
+
+
 def _not_assessed(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for name, check in found.items():
         reasons = (f"{reason}: {_number(number)}" for reason, number in check["reasons"].items())
         share = "-" if check["share"] is None else percent(check["share"])
-        yield name, f"{check['turns']:,}", share, "; ".join(reasons) or "-"
+        yield name, _number(check["turns"]), share, "; ".join(reasons) or "-"
 
 
 def _crisis(document: Document) -> Iterator[str | Table]:
@@ -99,9 +124,10 @@ def _crisis(document: Document) -> Iterator[str | Table]:
 
 def _rates(document: Document) -> Iterator[str | Table]:
     yield (
-        "The raw rate is what the rules found, per turn, with a 95 % interval that allows for turns of a conversation "
-        "being alike. The corrected rate allows for what the rules miss and for false alarms, as measured on labelled "
-        "texts of other sources and widened by how far these differ."
+        "Found are, of a check, the replies that fail it, and of a cue, the user's messages that hold one. The raw "
+        "rate is what was found per turn, with a 95 % interval that allows for turns of a conversation being alike. "
+        "The corrected rate allows for what the rules miss and for false alarms, as measured on labelled texts of "
+        "other sources and widened by how far these differ."
     )
     rows = tuple((measure["measure"], *_cell(cell)) for measure in document["checks"] for cell in measure["cells"][ALL])
     yield Table(("rate of", "conversations", "turns", "found", "raw rate", "corrected"), rows, frozenset({1, 2, 3}))
@@ -131,7 +157,7 @@ def _cell(cell: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _counts(found: Mapping[str, Any], caption: str = "") -> Table:
     rows = tuple((name.replace("_", " "), _number(number)) for name, number in found.items())
-    return Table(("", "count"), rows, frozenset({1}), caption)
+    return Table(("what", "count"), rows, frozenset({1}), caption)
 
 
 def _number(number: int | None) -> str:
@@ -162,7 +188,8 @@ def _notices(document: Document) -> Iterator[str | Table]:
 
 def _drift(document: Document) -> Iterator[str | Table]:
     drift = document["drift"]
-    usable = {name: found for name, found in (drift or {"by_check": {}})["by_check"].items() if found["usable"]}
+    by_check = (drift or {"by_check": {}})["by_check"]
+    usable = {name: found for name, found in by_check.items() if found["usable"] or "hidden" in found}
     if not usable:
         yield "No conversation is long enough: a check needs four assessed turns in each half."
         return
@@ -173,6 +200,8 @@ def _drift(document: Document) -> Iterator[str | Table]:
 
 
 def _drift_row(found: Mapping[str, Any]) -> tuple[str, ...]:
+    if "hidden" in found:
+        return _number(found["usable"]), HIDDEN, "", "", found["verdict"]
     low, high = (f"{100 * bound:+.1f}" for bound in found["interval"])
     halves = (percent(found[half]) for half in ("first_half", "second_half"))
     return f"{found['usable']:,}", *halves, f"{100 * found['difference']:+.1f} ({low} to {high})", found["verdict"]
@@ -185,9 +214,14 @@ def _sample(sample: Mapping[str, Any]) -> Iterator[str | Table]:
 
 def _own_labels(labels: Mapping[str, Any]) -> Iterator[str | Table]:
     yield labels["sentence"]
+    if labels["warning"]:
+        yield labels["warning"]
     keys = ("check", "labels", "agreement", "rate", "precision", "recall")
     rows = tuple(tuple(str(each[key]) for key in keys) for each in labels["checks"])
-    yield Table(keys, rows, frozenset({1}))
+    if rows:
+        yield Table(keys, rows, frozenset({1}))
+        asked = tuple((each["check"], each["question"]) for each in labels["checks"])
+        yield Table(("check", "question"), asked, caption="What people were asked; the rate is of Yes")
 
 
 def _cases(document: Document) -> Iterator[str | Table]:
@@ -198,10 +232,10 @@ def _cases(document: Document) -> Iterator[str | Table]:
     yield "The first cases of each check, by the number of the file and the row in it."
     extra = tuple(key for key in ("id", "excerpts") if any(case.get(key) for case in cases))
     rows = tuple(
-        (str(case["file"]), str(case["row"]), ", ".join(case["checks"]), *(_told(case.get(key)) for key in extra))
+        (f"file {case['file']}, row {case['row']}", ", ".join(case["checks"]), *(_told(case.get(key)) for key in extra))
         for case in cases
     )
-    yield Table(("file", "row", "fails", *extra), rows, frozenset({0, 1}))
+    yield Table(("case", "fails", *extra), rows)
 
 
 def _told(value: Any) -> str:
@@ -216,14 +250,22 @@ def _conditions(document: Document) -> Iterator[str | Table]:
         ("profile", str(document["profile"])),
         ("input", str(document["input"]["sha256"])),
         *((f"file {file['number']}", f"{file['sha256']} ({file['bytes']:,} bytes)") for file in files),
-        *(
-            (name, visible(str(value)))
-            for name, value in document["options"].items()
-            if value not in (None, "", [], {})
-        ),
+        *((OPTIONS.get(name, name), _option(value)) for name, value in document["options"].items() if _is_set(value)),
     ]
     yield Table(("", ""), tuple(rows))
-    yield "`synthesis audit verify audit.json LOGS` reads the same files again and compares every figure."
+    yield "“synthesis audit verify audit.json LOGS” reads the same files again and compares every figure."
+
+
+def _is_set(value: Any) -> bool:
+    return value is not False and value not in (None, "", [], (), {})
+
+
+def _option(value: Any) -> str:
+    if value is True:
+        return "yes"
+    if isinstance(value, Mapping):
+        value = [f"{name}={given}" for name, given in value.items()]
+    return visible(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
 
 
 __all__ = ["HIDDEN_NOTE", "NOT_LEGAL_ADVICE", "Section", "Table", "sections"]
