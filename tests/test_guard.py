@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synthesis import Guard, check_reassurance
 from synthesis.errors import OptionError
-from synthesis.guard import LOOK_AHEAD
+from synthesis.guard.stream import LOOK_AHEAD
 from synthesis.model import CheckResult, Turn
 from synthesis.report.feedback import LEAD, MEND
 
