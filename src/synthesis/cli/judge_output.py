@@ -138,13 +138,6 @@ def _calls(figure: Figures) -> str:
     return f"{figure['numerator']} for {figure['denominator']} samples: {spread}"
 
 
-_FLAGS = (
-    ("empty answer", "answers are empty: 1 on every axis, no judge was asked"),
-    ("imitates-instructions", "answers talk to the judge"),
-    ("repaired", "verdicts held text that cannot be stored; U+FFFD is in its place"),
-)
-
-
 def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[str]:
     failed = [record for record in iteration.records if not record["passed"]]
     for record in failed[:SHOWN_FAILURES]:
@@ -154,7 +147,19 @@ def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[st
         yield f"                 and {len(failed) - SHOWN_FAILURES} more"
     for error in iteration.errors[:SHOWN_FAILURES]:
         yield f"  error          {error['queryLogId']}: {shorten(error['reason'], 100)}"
-    for flag, meaning in _FLAGS:
+    yield from _flag_lines(iteration)
+
+
+def _flag_lines(iteration: "IterationResults") -> Iterator[str]:
+    from synthesis.judge.flags import IMITATES, REPAIRED
+    from synthesis.report.judged.run import EMPTY
+
+    meanings = {
+        EMPTY: "answers are empty: 1 on every axis, no judge was asked",
+        IMITATES: "answers talk to the judge",
+        REPAIRED: "verdicts held text that cannot be stored; U+FFFD is in its place",
+    }
+    for flag, meaning in meanings.items():
         flagged = [record["queryLogId"] for record in iteration.records if flag in record.get("flags", ())]
         if flagged:
             yield f"  flagged        {len(flagged)} {meaning}: {', '.join(flagged[:SHOWN_FAILURES])}"

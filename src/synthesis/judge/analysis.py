@@ -7,9 +7,9 @@ import msgspec
 
 from synthesis.judge.claims import unsupported_claims
 from synthesis.judge.model import Axis, Level, Rubric
-from synthesis.judge.records import EMPTY, SCORES, all_passed, camel, reasoning_of, score_of
+from synthesis.judge.records import SCORES, all_passed, camel, reasoning_of, score_of
 from synthesis.judge.statistics import share
-from synthesis.report.judged.run import axis_title
+from synthesis.report.judged.run import EMPTY, axis_title
 
 GOOD_SHARE = 0.8  # of all records passed: a strength
 FEW = 0.3  # of the failed records: below it the mildest kind of failure is rare

@@ -13,8 +13,7 @@ from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, ReplyLine, 
 from synthesis.judge.journal.progress import JournalFlusher
 from synthesis.judge.limits import NoFurtherCallError
 from synthesis.judge.model import Rubric, TestCase, TokenUsage
-from synthesis.judge.records import make_record
-from synthesis.judge.unasked import verdict_without_judge
+from synthesis.judge.records import make_record, verdict_without_judge
 
 INTERRUPTED = "interrupted"
 REASON_WIDTH = 300
