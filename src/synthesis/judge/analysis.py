@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from synthesis.judge.claims import unsupported_claims
+from synthesis.judge.claim_figures import unsupported_claims
 from synthesis.judge.model import Axis, Level, Rubric
 from synthesis.judge.records import SCORES, all_passed, camel, reasoning_of, score_of
 from synthesis.judge.statistics import share

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from synthesis.judge.claims import claim_metrics
+from synthesis.judge.claim_figures import claim_metrics
 from synthesis.judge.model import Axis, Rubric
 from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, score_of
 from synthesis.judge.statistics import (
@@ -20,8 +20,6 @@ from synthesis.judge.statistics import (
     mean_of_counts,
     pass_hat_k,
     rate,
-    share,
-    wilson_interval,
 )
 
 Record = Mapping[str, Any]
@@ -103,14 +101,7 @@ def _average(values: Sequence[int], description: str) -> dict[str, Any]:
 
 
 def _rate(passed: int, judged: int, total: int, description: str) -> dict[str, Any]:
-    return {
-        "value": share(passed, total),
-        "numerator": passed,
-        "denominator": total,
-        "description": description,
-        "interval": wilson_interval(passed, total),
-        "judgedOnly": rate(passed, judged),
-    }
+    return {**rate(passed, total, description), "judgedOnly": rate(passed, judged)}
 
 
 def _distribution(records: Sequence[Record], axis: Axis) -> dict[str, int]:

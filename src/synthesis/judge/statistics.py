@@ -31,12 +31,13 @@ def wilson_interval(successes: int, total: int) -> Interval | None:
     return [low, high]
 
 
-def rate(count: int, total: int) -> dict[str, Any]:
+def rate(count: int, total: int, description: str = "") -> dict[str, Any]:
     """A share with its base and its interval, as the files of a run show it."""
     return {
         "value": share(count, total),
         "numerator": count,
         "denominator": total,
+        **({"description": description} if description else {}),
         "interval": wilson_interval(count, total),
     }
 
