@@ -18,6 +18,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from time import monotonic
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 import msgspec
@@ -27,6 +28,7 @@ from synthesis.report.files import replaced
 from synthesis.server.errors import ApiError, ErrorDetail, as_api_error, not_found
 from synthesis.server.limits import Slots
 
+PAUSE = 0.1  # seconds between two writes of a job's progress
 KEPT = 20  # finished jobs; older ones are removed
 WAITING: Final = "waiting"
 RUNNING: Final = "running"
@@ -103,6 +105,7 @@ class JobFolder(Generic[J]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._saved = 0.0
 
     def load(self) -> J:
         try:
@@ -114,18 +117,27 @@ class JobFolder(Generic[J]):
     def save(self, job: J) -> None:
         with replaced(self.path / "state.json") as file:
             file.write(msgspec.json.encode(job))
+        self._saved = monotonic()
 
     def change(self, **fields: Any) -> J:
         changed = msgspec.structs.replace(self.load(), **fields)
         self.save(changed)
         return changed
 
+    def note_progress(self, **fields: Any) -> None:
+        """Change the state unless that was done a moment ago: progress comes faster than anybody reads it."""
+        if monotonic() - self._saved > PAUSE:
+            self.change(**fields)
+
     @property
     def is_cancelled(self) -> bool:
         return (self.path / _CANCEL).exists()
 
-    def cancel(self) -> None:
-        (self.path / _CANCEL).touch()
+    def cancel(self) -> J:
+        """Ask a job that waits or runs to end, and return its state; a finished one stays as it is."""
+        if self.load().state not in OVER:
+            (self.path / _CANCEL).touch()
+        return self.load()
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)

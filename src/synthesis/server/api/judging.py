@@ -13,7 +13,7 @@ from synthesis.server.api.events import follow
 from synthesis.server.api.routing import EVENTS, PREFIX, api_router, described
 from synthesis.server.bodies import JsonResponse, require_length, write_body
 from synthesis.server.errors import ApiError
-from synthesis.server.jobs import DONE, OVER, WAITING
+from synthesis.server.jobs import DONE, WAITING
 from synthesis.server.judging import JudgeFolder, JudgeJob, JudgeOptions
 from synthesis.server.state import ServerState, server_state
 
@@ -85,10 +85,7 @@ async def events(request: Request, job_id: JobId) -> Response:
 @router.post("/judge/runs/{job_id}/cancel", **described(JudgeJob, words="Its state; it ends shortly."))
 async def cancel(request: Request, job_id: JobId) -> Response:
     """Cancel a judged run that is waiting or running. A finished one stays as it is."""
-    folder = _folder(request, job_id)
-    if folder.load().state not in OVER:
-        folder.cancel()
-    return JsonResponse(folder.load())
+    return JsonResponse(_folder(request, job_id).cancel())
 
 
 @router.get("/judge/runs/{job_id}/results", **described(JudgedRun, words="The results."))

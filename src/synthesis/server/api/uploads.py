@@ -135,10 +135,7 @@ async def events(request: Request, upload_id: UploadId) -> Response:
 @router.post("/uploads/{upload_id}/cancel", **described(Upload, words="Its state; it ends shortly."))
 async def cancel(request: Request, upload_id: UploadId) -> Response:
     """Cancel an upload that is waiting or running. A finished one stays as it is."""
-    folder = _folder(request, upload_id)
-    if folder.load().state not in OVER:
-        folder.cancel()
-    return JsonResponse(folder.load())
+    return JsonResponse(_folder(request, upload_id).cancel())
 
 
 @router.delete(
