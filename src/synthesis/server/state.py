@@ -111,6 +111,15 @@ class ServerState:
         """Ask the history in a thread; 404 if there is none."""
         return await self.in_thread(lambda: ask(self.history.open()))
 
+    async def from_history_if_any(self, ask: "Callable[[History], T]") -> T | None:
+        """Ask the history in a thread; None if nothing has been saved yet."""
+
+        def look() -> T | None:
+            history = self.history.open_if_present()
+            return ask(history) if history else None
+
+        return await self.in_thread(look)
+
     def close(self) -> None:
         self.uploads.close()
         self.judging.close()

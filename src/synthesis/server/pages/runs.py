@@ -15,6 +15,7 @@ from synthesis.history.model import CHECKS, JUDGE
 from synthesis.report.judged.run import OFFLINE, axis_title
 from synthesis.rules.language import language_of
 from synthesis.server.errors import ApiError
+from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.state import server_state
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 router = APIRouter(include_in_schema=False)
 PER_PAGE = 50
-MOST_WORDS = 200
 NOTHING: dict[str, Any] = {"runs": [], "more": None, "names": [], "tags": [], "trend": None}
 PROFILE_WORDS = (
     (TRAFFIC, "traffic: conversations as they come"),
@@ -50,15 +50,10 @@ async def runs(request: Request) -> Response:
 
 async def runs_of(request: Request, kind: str) -> dict[str, Any]:
     """What the page of all runs of one kind shows, filtered by its query."""
-    server = server_state(request)
     query = request.query_params
     wanted = {name: query.get(name, "")[:MOST_WORDS] for name in ("name", "tag", "before")}
-
-    def look() -> dict[str, Any]:
-        history = server.history.open_if_present()
-        return {"wanted": wanted, **(_listed(history, kind, wanted) if history else NOTHING)}
-
-    return await server.in_thread(look)
+    listed = await server_state(request).from_history_if_any(lambda history: _listed(history, kind, wanted))
+    return {"wanted": wanted, **(listed or NOTHING)}
 
 
 def _listed(history: "History", kind: str, wanted: dict[str, str]) -> dict[str, Any]:
