@@ -11,7 +11,7 @@ from synthesis.history import Page, SavedCase, SavedSample, TrendPoint
 from synthesis.report.compare import Comparison
 from synthesis.report.conditions import require_one_question
 from synthesis.report.judged.compare import JudgedComparison
-from synthesis.server.api.routing import PREFIX, api_router, described
+from synthesis.server.api.routing import PREFIX, RunId, api_router, described
 from synthesis.server.bodies import JsonResponse, decode_as, read_body
 from synthesis.server.limits import MOST_WORDS
 from synthesis.server.saved_runs import (
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
 
 router = api_router("runs")
-RunId = Annotated[
-    str, Path(description="Id of the run, the beginning of it, or `latest`.", examples=["latest"], max_length=100)
-]
 Kind = Annotated[Literal["checks", "judge"] | None, Query(description="Only runs of this kind.")]
 Tag = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only runs with this tag.")]
 NameOf = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only runs with this name.")]
