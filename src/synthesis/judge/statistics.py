@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from synthesis.report.paired import Z_95
+
 Interval = list[float]  # low, high; a list, as JSON has it
 Value = TypeVar("Value", int, float, tuple[int, int], tuple[int, ...])
 
-Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
 RESAMPLES = 2000
 SEED = 20240229  # any fixed number: the interval must not change from run to run
 
