@@ -103,12 +103,7 @@ def _compared(server: ServerState, chosen: list[str], asked: set[str]) -> dict[s
     evaluator = Evaluator(server.rules, profile=after.profile) if AGAIN in asked and can_repeat else None
     comparison = compared(history, before.id, after.id, evaluator)
     shown = ACROSS in asked or not question_changes(comparison.conditions)
-    if not shown:
-        groups: Iterable[ChangeGroup] = ()
-    elif isinstance(comparison, Comparison):
-        groups = changed_cases(server, history, (before, after), comparison, evaluator)
-    else:
-        groups = changed_samples(history, (before, after), comparison)
+    groups = _groups(server, history, (before, after), comparison, evaluator) if shown else ()
     return nothing | {
         "before": before,
         "after": after,
@@ -121,6 +116,18 @@ def _compared(server: ServerState, chosen: list[str], asked: set[str]) -> dict[s
         "is_checks": before.kind == CHECKS,
         "groups": [group for group in groups if group.changes],
     }
+
+
+def _groups(
+    server: ServerState,
+    history: "History",
+    runs: tuple[SavedRun, SavedRun],
+    comparison: Comparison | JudgedComparison,
+    evaluator: Evaluator | None,
+) -> Iterator[ChangeGroup]:
+    if isinstance(comparison, Comparison):
+        return changed_cases(server, history, runs, comparison, evaluator)
+    return changed_samples(history, runs, comparison)
 
 
 def _can_be_repeated(before: SavedRun, after: SavedRun) -> bool:
