@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from synthesis._version import __version__
 from synthesis.errors import MissingExtraError, SynthesisError
-from synthesis.mcp_server.results import LIMITS
 from synthesis.mcp_server.tools import Tools
+from synthesis.report.verdicts import SHORT_DISCLAIMER
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -29,7 +29,7 @@ def build_server(root: Path) -> "MCPServer[Any]":
     server: MCPServer[Any] = MCPServer(
         "synthesis",
         version=__version__,
-        instructions=f"Checks of what an assistant says to people. {LIMITS}",
+        instructions=f"Checks of what an assistant says to people. {SHORT_DISCLAIMER}",
         log_level="WARNING",
     )
     tools = Tools(root)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from synthesis.report.remarks import Remark
-
-LIMITS = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
+from synthesis.report.verdicts import SHORT_DISCLAIMER
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class ReplyEvaluation:
     language: str
     checks: list[CheckEvidence]
     remarks: list[RemarkOnReply]
-    limits: str = LIMITS
+    limits: str = SHORT_DISCLAIMER
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class FileEvaluation:
     summary: dict[str, Any]
     failures: list[FailedCase]
     failures_left_out: int
-    limits: str = LIMITS
+    limits: str = SHORT_DISCLAIMER
 
 
 @dataclass(frozen=True)
