@@ -61,7 +61,7 @@ class Review(msgspec.Struct, frozen=True):
 
 
 class Reviewer:
-    """Looks at replies by the traffic profile; what is done about them is the guard's affair."""
+    """Looks at replies by the traffic profile; the guard decides what is done about them."""
 
     def __init__(self, checks: Sequence[str], rules: RuleSet | None, lang: str | None) -> None:
         self.checks = tuple(get_check(name).name for name in checks)

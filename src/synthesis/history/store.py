@@ -100,7 +100,7 @@ class History:
         return reading.case_page(self._database, query, page, per_page)
 
     def positions(self, run_id: str, **wanted: Unpack[CaseFilter]) -> list[int]:
-        """Where the cases that `outcomes` would give are in the run, for those who order them otherwise."""
+        """Where in the run the cases are that `outcomes` would give, for callers with an order of their own."""
         return reading.case_positions(self._database, reading.case_query(self.run(run_id).id, **wanted))
 
     def cases_at(self, run_id: str, positions: Sequence[int]) -> list[SavedCase]:

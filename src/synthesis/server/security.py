@@ -5,7 +5,7 @@
   rebinding). Health checks come by any name and learn nothing.
 - Cross-site: a request that changes or computes something is refused if the browser says that another site sent it.
 - Token: if there is one, everything but health, styles and the login requires it. Programs send it as a bearer token;
-  people log in with it and get a cookie. A token of one's own (`--people`) says who it is as well.
+  people log in with it and get a cookie. A personal token (`--people`) also says who it is.
 """
 
 import hashlib

@@ -15,7 +15,7 @@ from synthesis.cases.logs.options import CONVERSATION, TEXT, LogOptions
 from synthesis.errors import InputError, Place, Problem, shorten
 from synthesis.model import Case, Source, Turn
 
-# Whoever names the wrong column joins a whole file to one conversation, which no memory would hold.
+# A wrong column may join a whole file to one conversation, which would not fit into memory.
 MOST_ROWS = 10_000
 Begins = Callable[[Any, int], object]  # the name of a conversation, and the line where it begins
 

@@ -29,7 +29,7 @@ def render(run: JudgedRun) -> Iterator[str]:
 
 
 def body(run: JudgedRun) -> Iterator[str]:
-    """What the page says of the run, for a page of one's own."""
+    """What the page says about the run, to be put into another page."""
     figures = last_figures(run)
     yield _headline(run, figures)
     yield _figures(run, figures)
