@@ -25,8 +25,6 @@ from synthesis.report.verdicts import MISSED, kind_of
 from synthesis.runner.spec import RunSpec
 
 SHOWN = 5
-
-
 # Options that need what only a report with results holds.
 _NEED_RESULTS = {"formats": "--format", "baseline": "--baseline", "strict": "--strict"}
 

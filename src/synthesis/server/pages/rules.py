@@ -19,7 +19,7 @@ from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import Language, language_of
 from synthesis.rules.schema import Signal
 from synthesis.server.bodies import decode_as
-from synthesis.server.conversations import cases_by_language
+from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, ErrorDetail
 from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.case_view import CONTENT_WARNING, is_tagged_crisis
