@@ -152,7 +152,7 @@ def read_inputs(
 def stored_run(name: str, root: Path, journal: str | None) -> "tuple[Path, Ledger]":
     """The folder of a run and what its journal adds up to, wherever that is kept."""
     from synthesis.judge.journal import SharedPlace, read_ledger, read_shared_ledger
-    from synthesis.judge.results import run_folder
+    from synthesis.judge.result_files import run_folder
 
     folder = run_folder(root, name)
     return folder, read_shared_ledger(SharedPlace(journal), name) if journal else read_ledger(folder)

@@ -13,7 +13,7 @@ from synthesis.judge.journal.opening import as_recorded
 from synthesis.judge.journal.shared.journal import find_shared_ledger
 from synthesis.judge.model import TestCase
 from synthesis.judge.records import is_asked_about
-from synthesis.judge.results import run_folder
+from synthesis.judge.result_files import run_folder
 from synthesis.judge.rubric import default_rubric
 from synthesis.judge.run import judge_settings, open_line, pending_work, price_of
 
