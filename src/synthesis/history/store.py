@@ -11,13 +11,14 @@ import msgspec
 
 from synthesis.errors import InputError, Place
 from synthesis.history import exporting, reading, saving
+from synthesis.history.checked import run_of_report
 from synthesis.history.database import Database, keep_private, open_database
 from synthesis.history.judged import document_entry, folder_entry
 from synthesis.history.labelling import RunLabels
 from synthesis.history.model import CHECKS, JUDGE, Page, SavedCase, SavedRun, SavedSample, TrendPoint
 from synthesis.history.provenance import Provenance, moment
 from synthesis.history.reading import CaseFilter
-from synthesis.history.rows import NewRun, run_of_report
+from synthesis.history.rows import NewRun
 from synthesis.history.schema import migrate
 from synthesis.model import Finding
 from synthesis.model.report import Report
