@@ -8,6 +8,7 @@ import click
 
 from synthesis import bundled
 from synthesis.compression import SUFFIXES
+from synthesis.defaults import JUDGED_RUNS
 from synthesis.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ DEFAULT_TEST_SET = "passages"
 run_root = click.option(
     "--root",
     type=click.Path(path_type=Path),
-    default=Path("data/evaluation/answer-synthesis"),
+    default=Path(JUDGED_RUNS),
     show_default=True,
     help="Folder that holds the runs.",
 )

@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 
+from synthesis.defaults import JUDGED_RUNS
 from synthesis.errors import OptionError
 from synthesis.judge.files import replace_file
 from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.journal.progress import ProgressView, progress_path
 from synthesis.judge.results import IterationResults, Results, derive
 
-DEFAULT_ROOT = Path("data/evaluation/answer-synthesis")
+DEFAULT_ROOT = Path(JUDGED_RUNS)
 
 
 def run_folder(root: Path, name: str) -> Path:
