@@ -9,7 +9,8 @@ import msgspec
 
 from synthesis.errors import SynthesisError
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
+from synthesis.server.job_queue import run_jobs
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure
 
 if TYPE_CHECKING:
     from synthesis.judge import Progress

@@ -17,7 +17,8 @@ from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.alerts import with_checks
 from synthesis.runner.evaluator import Evaluator
-from synthesis.server.jobs import JobQueue, JobStore
+from synthesis.server.job_queue import JobQueue
+from synthesis.server.jobs import JobStore
 from synthesis.server.judging import JudgeFolder, run_judging
 from synthesis.server.limits import Slots, in_thread
 from synthesis.server.metrics import Metrics

@@ -13,7 +13,8 @@ from synthesis.runner.files import evaluate_files
 from synthesis.runner.pace import Pace
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
+from synthesis.server.job_queue import run_jobs
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure
 from synthesis.server.rulebook import loaded_rules
 from synthesis.server.upload_words import in_page_words
 
