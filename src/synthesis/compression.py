@@ -1,6 +1,6 @@
 """Files compressed with gzip or zstd, to read or to write.
 
-Damage is an OSError, whichever library finds it: a truncated or changed file never ends early without a word.
+Damage is an OSError, whichever library finds it: a truncated or changed file never just ends early.
 """
 
 import gzip

@@ -7,3 +7,5 @@ DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 AUTHORED, TRAFFIC = "authored", "traffic"
 PROFILES = (AUTHORED, TRAFFIC)
 FORMER_PROFILES = {"default": AUTHORED, "audit": TRAFFIC}  # names that version 0.1 used
+
+JUDGED_RUNS = "data/evaluation/answer-synthesis"  # the folder that holds the folders of judged runs

@@ -1,4 +1,4 @@
-"""What the rules, signals and checks in force mean, for those who draw reports."""
+"""What the rules, signals and checks in force mean, for the renderers of reports."""
 
 from typing import Any
 

@@ -3,7 +3,8 @@
 import pytest
 from judged_samples import RUBRIC, record, records
 
-from synthesis.judge.metrics import final_metrics, iteration_metrics
+from synthesis.judge.final_metrics import final_metrics
+from synthesis.judge.metrics import iteration_metrics
 
 
 def final(*iterations, errors=0):

@@ -10,9 +10,9 @@ from running import config_for, judge
 from server import JudgeServer
 
 from synthesis.errors import OptionError
+from synthesis.judge.flags import IMITATES, flags_of
 from synthesis.judge.model import Course, Skill, TestCase
 from synthesis.judge.prompt import fence, load_prompt, material_text, reply_schema, system_text
-from synthesis.judge.records import FLAG, flags_of
 from synthesis.judge.rubric import load_rubric
 from synthesis.judge.testset import parse_test_cases
 
@@ -111,7 +111,7 @@ def test_the_wire_carries_the_schema_and_the_fenced_sample(tmp_path):
     ],
 )
 def test_an_answer_that_talks_to_the_judge_is_flagged(answer):
-    assert flags_of(answer) == [FLAG]
+    assert flags_of(answer) == [IMITATES]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_flagged_answer_is_judged_on_its_merits(tmp_path):
     with JudgeServer() as server:
         result = judge([case], config_for(server, tmp_path))
     [record] = result.records[0]
-    assert record["flags"] == [FLAG]
+    assert record["flags"] == [IMITATES]
     assert json.dumps(record["judgeVerdict"])
 
 

@@ -137,11 +137,19 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         open_report(tmp_path)
 
 
-def test_a_torn_compressed_file(tmp_path: Path) -> None:
+TORN = [
+    pytest.param(".gz", gzip.compress(b"\n" * 9)[:-4], id="gzip cut short"),
+    pytest.param(".zst", zstandard.compress(b"\n" * 9)[:-4], id="zstd cut short"),
+    pytest.param(".zst", b"\x28\xb5\x2f\xfd" + b"\xff" * 40, id="zstd damaged"),
+]
+
+
+@pytest.mark.parametrize(("suffix", "content"), TORN)
+def test_a_torn_compressed_file(tmp_path: Path, suffix: str, content: bytes) -> None:
     small = {key: value for key, value in report().items() if key not in {"failures", "results"}}
-    (tmp_path / "r.json").write_text(json.dumps({**small, "results_file": "r.jsonl.gz"}))
-    (tmp_path / "r.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 9)[:-4])
-    with pytest.raises(InputError):
+    (tmp_path / "r.json").write_text(json.dumps({**small, "results_file": f"r.jsonl{suffix}"}))
+    (tmp_path / f"r.jsonl{suffix}").write_bytes(content)
+    with pytest.raises(InputError, match="cannot be read"):
         list(open_report(tmp_path / "r.json").results())
 
 

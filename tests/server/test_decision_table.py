@@ -4,7 +4,7 @@ from synthesis.api import load_cases
 from synthesis.bundled import CASES
 from synthesis.defaults import TRAFFIC
 from synthesis.runner.evaluator import Evaluator
-from synthesis.server.pages.try_page import decision_of
+from synthesis.server.pages.decision import decision_of
 
 
 def test_for_every_bundled_case_the_marked_line_is_the_verdict() -> None:

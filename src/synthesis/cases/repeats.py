@@ -11,7 +11,7 @@ def name_hash(name: str) -> int:
 
 
 def repeated_places(hashes: "array[int]") -> list[tuple[int, int]]:
-    """The place where a hash stands first and each one where it stands again, in the order of the latter."""
+    """The first place of each repeated hash with each later one, in the order of the later places."""
     repeated = _repeated(hashes)
     first: dict[int, int] = {}
     pairs = []

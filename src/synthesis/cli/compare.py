@@ -1,4 +1,4 @@
-"""`synthesis compare`: what changed from one report to another."""
+"""`synthesis compare`: what changed from one report to another, or between two judged runs."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,6 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.drift import change_lines
-from synthesis.cli.judge_output import SHOWN, compare_judged, names
 from synthesis.cli.terminal import print_lines, safe, warn
 from synthesis.errors import OptionError
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 _HASH = re.compile("[0-9a-f]{64}")
 _HASH_SHOWN = 16
+SHOWN = 20  # of the names or cases of one kind
 
 
 @click.command("compare")
@@ -47,7 +47,7 @@ def compare(old: str, new: str, fail_on_regression: bool, across: bool, reevalua
     if judged and reevaluate:
         raise OptionError("--reevaluate is for reports of the checks", hint="Judge both sets again with one judge.")
     comparison, lines = (
-        compare_judged(Path(old), Path(new)) if judged else _compare_reports(old, new, across, reevaluate)
+        _compare_judged(Path(old), Path(new)) if judged else _compare_reports(old, new, across, reevaluate)
     )
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
@@ -75,7 +75,7 @@ def _compare_reports(old: str, new: str, across: bool, reevaluate: bool) -> "tup
     comparison = _compare_again(before, after) if reevaluate else compare_reports(before, after)
     if not across:
         require_one_question(comparison.conditions)
-    return comparison, _lines(comparison, reevaluate)
+    return comparison, _report_lines(comparison, reevaluate)
 
 
 def _compare_again(before: "StoredReport", after: "StoredReport") -> "Comparison":
@@ -89,7 +89,7 @@ def _compare_again(before: "StoredReport", after: "StoredReport") -> "Comparison
         return compare_reports(*counted(both, note, total))
 
 
-def _lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:
+def _report_lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:
     again = ", evaluated again with the same rules" if reevaluated else ""
     yield f"{_count(comparison.in_both)} in both reports{again}"
     for name, (before, after) in comparison.conditions.items():
@@ -97,12 +97,12 @@ def _lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:
     bad, good = (None, None) if comparison.ruler_changes else ("red", "green")
     yield from _listed("newly failing", map(_told, comparison.newly_failing), bad)
     yield from _listed("newly passing", map(_told, comparison.newly_passing), good)
-    yield from names("negative examples no longer caught", comparison.no_longer_caught, bad)
+    yield from _names("negative examples no longer caught", comparison.no_longer_caught, bad)
     yield from _listed("other changes", map(_kinds, comparison.other_changes), "yellow")
-    yield from names("asked other checks", comparison.other_checks)
-    yield from names("same verdict on other evidence", comparison.changed_evidence)
-    yield from names("only in the old report", comparison.only_before)
-    yield from names("only in the new report", comparison.only_after)
+    yield from _names("asked other checks", comparison.other_checks)
+    yield from _names("same verdict on other evidence", comparison.changed_evidence)
+    yield from _names("only in the old report", comparison.only_before)
+    yield from _names("only in the new report", comparison.only_after)
     yield ""
     yield from _rate(comparison)
     yield from change_lines(comparison.drift)
@@ -112,6 +112,13 @@ def _brief(condition: object) -> str:
     """The beginning of a hash tells it from another."""
     text = str(condition)
     return text[:_HASH_SHOWN] if _HASH.fullmatch(text) else safe(text)
+
+
+def _names(title: str, found: Sequence[str], colour: str | None = None) -> Iterator[str]:
+    """A line with the first names and how many there are; none for none."""
+    if found:
+        listed = ", ".join(map(safe, found[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
+        yield f"{click.style(f'{title}: {len(found)}', fg=colour, bold=True)} ({listed})"
 
 
 def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[str]:
@@ -149,8 +156,11 @@ def _rate(comparison: "Comparison") -> Iterator[str]:
         return
     low, high = (100 * bound for bound in rate.interval)
     yield f"  change {100 * rate.change:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f}; p = {rate.p_value:.2g}"
-    colour = {"better": "green", "worse": "red"}.get(rate.verdict)
-    yield click.style(f"  {rate.verdict}", fg=colour, bold=True)
+    yield _verdict(rate.verdict)
+
+
+def _verdict(found: str) -> str:
+    return click.style(f"  {found}", fg={"better": "green", "worse": "red"}.get(found), bold=True)
 
 
 def _measured_differently(changed: Sequence[str]) -> Iterator[str]:
@@ -161,3 +171,40 @@ def _measured_differently(changed: Sequence[str]) -> Iterator[str]:
 
 def _count(number: int) -> str:
     return f"{number} case" if number == 1 else f"{number} cases"
+
+
+def _compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":
+    from synthesis.judge.results import read_run
+    from synthesis.report.judged.compare import compare_runs
+
+    comparison = compare_runs(read_run(old), read_run(new))
+    return comparison, _judged_lines(comparison)
+
+
+def _judged_lines(comparison: "JudgedComparison") -> Iterator[str]:
+    yield f"{comparison.in_both} samples judged in both runs"
+    for name, (before, after) in comparison.conditions.items():
+        yield f"  {name} changed: {safe(before)} -> {safe(after)}"
+    bad, good = (None, None) if comparison.ruler_changes else ("red", "green")
+    yield from _names("newly failing", comparison.newly_failing, bad)
+    yield from _names("newly passing", comparison.newly_passing, good)
+    yield from _names("other scores", comparison.changed_scores)
+    yield from _names("only in the old run", comparison.only_before)
+    yield from _names("only in the new run", comparison.only_after)
+    yield from _judged_rate(comparison)
+
+
+def _judged_rate(comparison: "JudgedComparison") -> Iterator[str]:
+    found = comparison.difference
+    if found is None:
+        yield "No sample was judged in both runs, so pass rates cannot be compared."
+        return
+    rates = [100 * passed / comparison.in_both for passed in (comparison.passed_before, comparison.passed_after)]
+    yield f"pass rate {rates[0]:.1f} % -> {rates[1]:.1f} %, change {100 * found.change:+.1f} points"
+    if comparison.ruler_changes:
+        changed = " and ".join(comparison.ruler_changes)
+        yield click.style(f"  measured differently: {changed} changed", bold=True) + ", so neither run is called better"
+        return
+    interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    yield f"  95 % interval {interval}; p = {found.p_value:.2g} (exact McNemar test)"
+    yield _verdict(comparison.verdict)

@@ -16,14 +16,13 @@ from synthesis.report.alerts import alert_count, notice_of, soft_count
 from synthesis.report.glossary import Glossary
 from synthesis.report.plain import headline, pass_rate
 from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import evidence_sentence
+from synthesis.report.verdicts import SHORT_DISCLAIMER, evidence_sentence
 from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 
 SHOWN_FAILURES = 5
 SHOWN_REMARKS = 4
 _COUNTS_WIDTH = 50  # columns beside the name of a check; without room for them they get a line of their own
-DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
 
 
 def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
@@ -39,7 +38,7 @@ def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules
     ]
     lines += _details([example for example in examples if example.outcome == FAIL], summary["failed"], rules)
     lines += _errors([example for example in examples if example.outcome == ERROR], summary["errors"])
-    return [*lines, "", _dim(evidence_sentence(measured_languages(), summary["by_check"])), _dim(DISCLAIMER)]
+    return [*lines, "", _dim(evidence_sentence(measured_languages(), summary["by_check"])), _dim(SHORT_DISCLAIMER)]
 
 
 def warning_lines(warnings: Sequence[str], total: int) -> list[str]:

@@ -134,8 +134,8 @@ def evaluate(**options: Any) -> int:
 
 
 def _evaluate(options: dict[str, Any], interruption: "Interruption") -> int:
+    from synthesis.cli.conclusion import Conclusion
     from synthesis.cli.evaluation import perform, run_spec
-    from synthesis.cli.gates import Conclusion
     from synthesis.runner.files import settled
     from synthesis.settings import find_settings
 

@@ -144,7 +144,8 @@ def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
     """Compare a run's verdicts with human LABELS: agreement, confusion, bias."""
     from synthesis.judge.calibration import calibrate as compare
     from synthesis.judge.calibration import load_labels
-    from synthesis.judge.results import derive, write_calibration
+    from synthesis.judge.result_files import write_calibration
+    from synthesis.judge.results import derive
 
     human = load_labels(labels)
     folder, ledger = stored_run(name, root, journal)

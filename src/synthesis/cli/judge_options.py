@@ -8,6 +8,7 @@ import click
 
 from synthesis import bundled
 from synthesis.compression import SUFFIXES
+from synthesis.defaults import JUDGED_RUNS
 from synthesis.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ DEFAULT_TEST_SET = "passages"
 run_root = click.option(
     "--root",
     type=click.Path(path_type=Path),
-    default=Path("data/evaluation/answer-synthesis"),
+    default=Path(JUDGED_RUNS),
     show_default=True,
     help="Folder that holds the runs.",
 )
@@ -152,7 +153,7 @@ def read_inputs(
 def stored_run(name: str, root: Path, journal: str | None) -> "tuple[Path, Ledger]":
     """The folder of a run and what its journal adds up to, wherever that is kept."""
     from synthesis.judge.journal import SharedPlace, read_ledger, read_shared_ledger
-    from synthesis.judge.results import run_folder
+    from synthesis.judge.result_files import run_folder
 
     folder = run_folder(root, name)
     return folder, read_shared_ledger(SharedPlace(journal), name) if journal else read_ledger(folder)

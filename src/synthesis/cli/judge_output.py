@@ -1,12 +1,9 @@
-"""What `synthesis judge` and `synthesis compare` say about judged runs: figures with their base and interval."""
+"""What `synthesis judge` says about a judged run: figures with their base and interval."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
 
 if TYPE_CHECKING:
@@ -14,10 +11,10 @@ if TYPE_CHECKING:
     from synthesis.judge.journal.ledger import Ledger
     from synthesis.judge.journal.lines import RunLine
     from synthesis.judge.results import IterationResults, Results
-    from synthesis.report.judged.compare import JudgedComparison
 
 SHOWN_FAILURES = 5
 Figures = Mapping[str, Any]
+_COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
 
 
 def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) -> Iterator[str]:
@@ -141,16 +138,6 @@ def _calls(figure: Figures) -> str:
     return f"{figure['numerator']} for {figure['denominator']} samples: {spread}"
 
 
-_COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
-
-
-_FLAGS = (
-    ("empty answer", "answers are empty: 1 on every axis, no judge was asked"),
-    ("imitates-instructions", "answers talk to the judge"),
-    ("repaired", "verdicts held text that cannot be stored; U+FFFD is in its place"),
-)
-
-
 def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[str]:
     failed = [record for record in iteration.records if not record["passed"]]
     for record in failed[:SHOWN_FAILURES]:
@@ -160,7 +147,19 @@ def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[st
         yield f"                 and {len(failed) - SHOWN_FAILURES} more"
     for error in iteration.errors[:SHOWN_FAILURES]:
         yield f"  error          {error['queryLogId']}: {shorten(error['reason'], 100)}"
-    for flag, meaning in _FLAGS:
+    yield from _flag_lines(iteration)
+
+
+def _flag_lines(iteration: "IterationResults") -> Iterator[str]:
+    from synthesis.judge.flags import IMITATES, REPAIRED
+    from synthesis.report.judged.run import EMPTY
+
+    meanings = {
+        EMPTY: "answers are empty: 1 on every axis, no judge was asked",
+        IMITATES: "answers talk to the judge",
+        REPAIRED: "verdicts held text that cannot be stored; U+FFFD is in its place",
+    }
+    for flag, meaning in meanings.items():
         flagged = [record["queryLogId"] for record in iteration.records if flag in record.get("flags", ())]
         if flagged:
             yield f"  flagged        {len(flagged)} {meaning}: {', '.join(flagged[:SHOWN_FAILURES])}"
@@ -204,48 +203,3 @@ def _share(value: float | None) -> str:
 
 def _interval(interval: Sequence[float] | None, form: str) -> str:
     return f" ({form.format(interval[0])} to {form.format(interval[1])})" if interval else ""
-
-
-SHOWN = 20
-
-
-def compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":
-    """What changed between two judged runs, and the lines that say so."""
-    from synthesis.judge.results import read_run
-    from synthesis.report.judged.compare import compare_runs
-
-    comparison = compare_runs(read_run(old), read_run(new))
-    return comparison, _lines(comparison)
-
-
-def _lines(comparison: "JudgedComparison") -> Iterator[str]:
-    yield f"{comparison.in_both} samples judged in both runs"
-    for name, (before, after) in comparison.conditions.items():
-        yield f"  {name} changed: {safe(before)} -> {safe(after)}"
-    bad, good = (None, None) if comparison.ruler_changes else ("red", "green")
-    yield from names("newly failing", comparison.newly_failing, bad)
-    yield from names("newly passing", comparison.newly_passing, good)
-    yield from names("other scores", comparison.changed_scores)
-    yield from names("only in the old run", comparison.only_before)
-    yield from names("only in the new run", comparison.only_after)
-    found = comparison.difference
-    if found is None:
-        yield "No sample was judged in both runs, so pass rates cannot be compared."
-        return
-    rates = [100 * passed / comparison.in_both for passed in (comparison.passed_before, comparison.passed_after)]
-    yield f"pass rate {rates[0]:.1f} % -> {rates[1]:.1f} %, change {100 * found.change:+.1f} points"
-    interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    if comparison.ruler_changes:
-        changed = " and ".join(comparison.ruler_changes)
-        yield click.style(f"  measured differently: {changed} changed", bold=True) + ", so neither run is called better"
-        return
-    yield f"  95 % interval {interval}; p = {found.p_value:.2g} (exact McNemar test)"
-    colour = {"better": "green", "worse": "red"}.get(comparison.verdict)
-    yield click.style(f"  {comparison.verdict}", fg=colour, bold=True)
-
-
-def names(title: str, found: Sequence[str], colour: str | None = None) -> Iterator[str]:
-    """A line with the first names and how many there are; none for none."""
-    if found:
-        listed = ", ".join(map(safe, found[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
-        yield f"{click.style(f'{title}: {len(found)}', fg=colour, bold=True)} ({listed})"

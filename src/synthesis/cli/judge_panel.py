@@ -15,7 +15,7 @@ from synthesis.report.plain import count
 if TYPE_CHECKING:
     from synthesis.judge.agreement import Agreement
     from synthesis.judge.panel_model import Panel, PanelJudge, PanelSample
-    from synthesis.report.judged.run import Rate
+    from synthesis.report.judged.figures import Rate
 
 SHOWN = 10  # samples on which the judges differ most; panel.json has all
 FILE_NAME = "panel.json"

@@ -75,7 +75,7 @@ def do_task(key: str, job: Callable[[], Job[TaskT, ResultT]], task: TaskT) -> Re
 
 
 def answer(key: str, job: Callable[[], Job[TaskT, ResultT]], task: TaskT) -> ResultT | SynthesisError:
-    """The same on a cluster, where an exception means a retry: an error that a retry would not mend is returned."""
+    """The same on a cluster, where an exception means a retry: an error that a retry would not cure is returned."""
     try:
         return do_task(key, job, task)
     except SynthesisError as error:  # as a plain one, since not every kind of error can be pickled

@@ -99,6 +99,22 @@ class RunLabels:
             return self._first_open(self._samples(), person)
         if self.sampling is not None:
             return self._first_open(self._drawn(self.sampling.order(), only), person)
+        return self._first_by_need(person, only)
+
+    def progress(self, person: Person) -> tuple[int, int]:
+        """How many questions a person has answered, and how many there are."""
+        with self._database.reading() as connection:
+            own = select(func.count()).select_from(labels).where(self._mine, _by(person))
+            answered: int = connection.execute(own).scalar_one()
+        return answered, self._count()
+
+    def summary(self) -> LabelSummary:
+        """What the labels say together."""
+        flagged = self._flagged() if self.run.kind == CHECKS else {}
+        verdicts = self._verdicts() if self.run.kind == CHECKS else {}
+        return summarize(self.all(), verdicts, flagged, self.sampling)
+
+    def _first_by_need(self, person: Person, only: str | None) -> Question | None:
         open_ones = select(outcomes.c.position, outcomes.c.check_name).where(self._asked, ~self._answered(person))
         if only is not None:
             open_ones = open_ones.where(outcomes.c.check_name == storable(only))
@@ -114,19 +130,6 @@ class RunLabels:
                 if (row := connection.execute(query).first()) is not None:
                     return row.position, row.check_name
         return None
-
-    def progress(self, person: Person) -> tuple[int, int]:
-        """How many questions a person has answered, and how many there are."""
-        with self._database.reading() as connection:
-            own = select(func.count()).select_from(labels).where(self._mine, _by(person))
-            answered: int = connection.execute(own).scalar_one()
-        return answered, self._count()
-
-    def summary(self) -> LabelSummary:
-        """What the labels say together."""
-        flagged = self._flagged() if self.run.kind == CHECKS else {}
-        verdicts = self._verdicts() if self.run.kind == CHECKS else {}
-        return summarize(self.all(), verdicts, flagged, self.sampling)
 
     def _answered(self, person: Person) -> ColumnElement[bool]:
         same = (labels.c.position == outcomes.c.position, labels.c.question == outcomes.c.check_name)

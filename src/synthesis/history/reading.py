@@ -1,7 +1,7 @@
 """Queries: runs, their cases and samples, page by page."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 from sqlalchemy import Select, and_, exists, false, func, or_, select
@@ -100,8 +100,23 @@ def page_of(number: int, per_page: int) -> tuple[int, int]:
     return per_page, (number - 1) * per_page
 
 
+class CaseFilter(TypedDict, total=False):
+    """What `case_query` can be asked for, by name; None asks for nothing."""
+
+    check: str | None
+    outcome: str | None
+    kind: AnyOf
+    rule: str | None
+    search: str | None
+
+
 def case_query(
-    run_id: str, check: str | None, outcome: str | None, kind: AnyOf, rule: str | None, search: str | None
+    run_id: str,
+    check: str | None = None,
+    outcome: str | None = None,
+    kind: AnyOf = None,
+    rule: str | None = None,
+    search: str | None = None,
 ) -> "Select[Any]":
     """The cases of a run that match every filter; with `check`, `outcome` is the outcome of that check."""
     query = select(cases).where(cases.c.run_id == run_id)

@@ -5,18 +5,20 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 
 from synthesis.errors import InputError, Place
 from synthesis.history import exporting, reading, saving
+from synthesis.history.checked import run_of_report
 from synthesis.history.database import Database, keep_private, open_database
 from synthesis.history.judged import document_entry, folder_entry
 from synthesis.history.labelling import RunLabels
 from synthesis.history.model import CHECKS, JUDGE, Page, SavedCase, SavedRun, SavedSample, TrendPoint
 from synthesis.history.provenance import Provenance, moment
-from synthesis.history.rows import NewRun, run_of_report
+from synthesis.history.reading import CaseFilter
+from synthesis.history.rows import NewRun
 from synthesis.history.schema import migrate
 from synthesis.model import Finding
 from synthesis.model.report import Report
@@ -92,35 +94,15 @@ class History:
         return reading.get_run(self._database, run_id)
 
     def outcomes(
-        self,
-        run_id: str,
-        *,
-        check: str | None = None,
-        outcome: str | None = None,
-        kind: str | Sequence[str] | None = None,
-        rule: str | None = None,
-        search: str | None = None,
-        page: int = 1,
-        per_page: int = 50,
+        self, run_id: str, *, page: int = 1, per_page: int = 50, **wanted: Unpack[CaseFilter]
     ) -> Page[SavedCase]:
         """Cases of a run of the checks, in order; with `check`, `outcome` is the outcome of that check."""
-        query = reading.case_query(self.run(run_id).id, check, outcome, kind, rule, search)
+        query = reading.case_query(self.run(run_id).id, **wanted)
         return reading.case_page(self._database, query, page, per_page)
 
-    def positions(
-        self,
-        run_id: str,
-        *,
-        check: str | None = None,
-        outcome: str | None = None,
-        kind: str | Sequence[str] | None = None,
-        rule: str | None = None,
-        search: str | None = None,
-    ) -> list[int]:
-        """Where the cases that `outcomes` would give are in the run, for those who order them otherwise."""
-        return reading.case_positions(
-            self._database, reading.case_query(self.run(run_id).id, check, outcome, kind, rule, search)
-        )
+    def positions(self, run_id: str, **wanted: Unpack[CaseFilter]) -> list[int]:
+        """Where in the run the cases are that `outcomes` would give, for callers with an order of their own."""
+        return reading.case_positions(self._database, reading.case_query(self.run(run_id).id, **wanted))
 
     def cases_at(self, run_id: str, positions: Sequence[int]) -> list[SavedCase]:
         """A page of cases by their positions, in the order given."""

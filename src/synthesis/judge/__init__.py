@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from synthesis.judge.model import Rubric, TestCase, Verdict
     from synthesis.judge.offline import OfflineJudge
     from synthesis.judge.records import make_record
-    from synthesis.judge.results import Results, derive, write_results
+    from synthesis.judge.result_files import write_results
+    from synthesis.judge.results import Results, derive
     from synthesis.judge.rubric import load_rubric
     from synthesis.judge.run import run_evaluation
     from synthesis.judge.testset import join_files, load_test_set
@@ -47,7 +48,7 @@ _HOMES = {
     "make_record": "records",
     "read_ledger": "journal",
     "run_evaluation": "run",
-    "write_results": "results",
+    "write_results": "result_files",
 }
 
 __all__ = [

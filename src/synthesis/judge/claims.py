@@ -1,14 +1,12 @@
 """Claims of an answer with their evidence: the judge decides, and every quote it gives is checked word by word."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from synthesis.judge.replies import UnusableReplyError, fold, outermost_values
-from synthesis.judge.statistics import share, wilson_interval
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = "supported", "contradicted", "not found"
 _VERDICTS = {
@@ -148,80 +146,3 @@ def _first_text(keys: Mapping[str, Any], names: Sequence[str]) -> str:
 def _passage_number(value: Any) -> int | None:
     found = _NUMBER.search(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
     return int(found[0]) or None if found else None
-
-
-def claim_metrics(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How many claims are not supported, and how many quotes are false; None where no judge listed claims."""
-    claims = [claim for _, claim in _judged_claims(records)]
-    if not claims:
-        return None
-    verdicts = Counter(claim["verdict"] for claim in claims)
-    quotes = [claim for claim in claims if claim.get("quote")]
-    false = sum(claim.get("quoteFound") is False for claim in quotes)
-    return {
-        "total": len(claims),
-        "supported": verdicts[SUPPORTED],
-        "contradicted": verdicts[CONTRADICTED],
-        "notFound": verdicts[NOT_FOUND],
-        "withoutQuote": sum(claim.get("quoteFound") is False for claim in claims) - false,
-        "unsupported": _share(len(claims) - verdicts[SUPPORTED], len(claims), "Share of claims that are not supported"),
-        "falseQuotes": _share(false, len(quotes), "Share of quotes that do not stand in the passage they name"),
-    }
-
-
-MOST_FREQUENT = 10
-
-
-def unsupported_claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Claims by verdict for the failure analysis, and the unsupported ones that most answers have.
-
-    The list is called `examples`, as all words of answers in the analysis are: a run saved without texts drops it.
-    """
-    claims = _judged_claims(records)
-    if not claims:
-        return None
-    verdicts = Counter(claim["verdict"] for _, claim in claims)
-    alike: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
-    for name, claim in claims:
-        if claim["verdict"] != SUPPORTED:
-            alike.setdefault((claim["verdict"], _alike(claim["text"])), []).append((name, claim))
-    frequent = sorted(alike.values(), key=lambda members: -len(members))[:MOST_FREQUENT]
-    return {
-        "total": len(claims),
-        "supported": verdicts[SUPPORTED],
-        "contradicted": verdicts[CONTRADICTED],
-        "notFound": verdicts[NOT_FOUND],
-        "falseQuotes": sum(claim.get("quoteFound") is False and bool(claim.get("quote")) for _, claim in claims),
-        "examples": [_frequent(members) for members in frequent],
-    }
-
-
-def _judged_claims(records: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Claims with a verdict (those of version 0.1 have none), each with the id of its sample."""
-    return [
-        (record["queryLogId"], claim)
-        for record in records
-        for claim in record.get("details", {}).get("claims", ())
-        if "verdict" in claim
-    ]
-
-
-def _alike(text: str) -> str:
-    """Claims that differ in capitals, spaces or signs alone are one."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
-
-
-def _frequent(members: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    claim = members[0][1]
-    names = list(dict.fromkeys(name for name, _ in members))
-    return {"text": claim["text"], "verdict": claim["verdict"], "count": len(members), "queryLogIds": names}
-
-
-def _share(count: int, total: int, description: str) -> dict[str, Any]:
-    return {
-        "value": share(count, total),
-        "numerator": count,
-        "denominator": total,
-        "description": description,
-        "interval": wilson_interval(count, total),
-    }

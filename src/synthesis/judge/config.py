@@ -14,7 +14,8 @@ from synthesis.judge.journal.opening import OnChange
 from synthesis.judge.journal.shared.connection import SharedPlace
 from synthesis.judge.model import Rubric
 from synthesis.judge.records import Record
-from synthesis.judge.results import DEFAULT_ROOT, Results
+from synthesis.judge.result_files import DEFAULT_ROOT
+from synthesis.judge.results import Results
 
 Detail = Literal["scores", "claims"]
 

@@ -12,10 +12,10 @@ from synthesis.judge.journal.lines import Price, RunLine, SetLine, fingerprint
 from synthesis.judge.journal.opening import as_recorded
 from synthesis.judge.journal.shared.journal import find_shared_ledger
 from synthesis.judge.model import TestCase
-from synthesis.judge.results import run_folder
+from synthesis.judge.records import is_asked_about
+from synthesis.judge.result_files import run_folder
 from synthesis.judge.rubric import default_rubric
 from synthesis.judge.run import judge_settings, open_line, pending_work, price_of
-from synthesis.judge.unasked import is_asked_about
 
 BYTES_PER_TOKEN = 4  # of English text; other scripts take more tokens, the worst case covers them
 LIKELY_OUTPUT = 300  # a few sentences of reasoning per axis

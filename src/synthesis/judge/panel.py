@@ -17,7 +17,8 @@ from synthesis.judge.panel_model import LeftOut, Panel, PanelAxis, PanelJudge, P
 from synthesis.judge.records import SCORES
 from synthesis.judge.results import judged_run
 from synthesis.judge.statistics import mean_of_counts, rate
-from synthesis.report.judged.run import NOT_VALIDATED, JudgedSample, Rate, axis_title
+from synthesis.report.judged.figures import Rate
+from synthesis.report.judged.run import NOT_VALIDATED, JudgedSample, axis_title
 from synthesis.report.plain import count
 
 FORMAT = 1

@@ -6,7 +6,8 @@ import msgspec
 
 from synthesis.judge.agreement import Agreement
 from synthesis.judge.journal.lines import Identity
-from synthesis.report.judged.run import JudgedRun, JudgedSample, Rate
+from synthesis.report.judged.figures import Rate
+from synthesis.report.judged.run import JudgedRun, JudgedSample
 
 Scores = dict[str, int]  # by axis
 

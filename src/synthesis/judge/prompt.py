@@ -56,7 +56,7 @@ class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_prompt(name_or_path: str) -> Prompt:
-    """A bundled prompt version by its name, or a prompt file of one's own by its path."""
+    """A bundled prompt version by its name, or any prompt file by its path."""
     if name_or_path in bundled_prompts():
         return _bundled(name_or_path)
     if not re.search(r"[./\\]", name_or_path):

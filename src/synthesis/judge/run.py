@@ -13,7 +13,8 @@ from synthesis.judge.journal.lines import FORMAT, Identity, Price, RunLine, fing
 from synthesis.judge.journal.opening import missing_lines, open_journal
 from synthesis.judge.limits import Budget, Pacer
 from synthesis.judge.model import Rubric, TestCase
-from synthesis.judge.results import gate_rate, run_folder, write_results
+from synthesis.judge.result_files import run_folder, write_results
+from synthesis.judge.results import gate_rate
 from synthesis.judge.rubric import default_rubric, rubric_hash
 from synthesis.judge.workers import Workers
 

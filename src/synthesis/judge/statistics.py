@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from synthesis.report.paired import Z_95
+
 Interval = list[float]  # low, high; a list, as JSON has it
 Value = TypeVar("Value", int, float, tuple[int, int], tuple[int, ...])
 
-Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
 RESAMPLES = 2000
 SEED = 20240229  # any fixed number: the interval must not change from run to run
 
@@ -31,12 +32,13 @@ def wilson_interval(successes: int, total: int) -> Interval | None:
     return [low, high]
 
 
-def rate(count: int, total: int) -> dict[str, Any]:
+def rate(count: int, total: int, description: str = "") -> dict[str, Any]:
     """A share with its base and its interval, as the files of a run show it."""
     return {
         "value": share(count, total),
         "numerator": count,
         "denominator": total,
+        **({"description": description} if description else {}),
         "interval": wilson_interval(count, total),
     }
 

@@ -13,8 +13,7 @@ from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, ReplyLine, 
 from synthesis.judge.journal.progress import JournalFlusher
 from synthesis.judge.limits import NoFurtherCallError
 from synthesis.judge.model import Rubric, TestCase, TokenUsage
-from synthesis.judge.records import make_record
-from synthesis.judge.unasked import verdict_without_judge
+from synthesis.judge.records import make_record, verdict_without_judge
 
 INTERRUPTED = "interrupted"
 REASON_WIDTH = 300
@@ -51,9 +50,8 @@ class Workers:
         self._stored_before = self._done = self._total - len(work)
         self._report()
         self._context.journal.enlist(work, self._on_foreign_lines)
-        size = max(
-            1, min(self._config.concurrency, len(work))
-        )  # at least one, to wait for samples that other processes hold
+        # At least one, to wait for samples that other processes hold.
+        size = max(1, min(self._config.concurrency, len(work)))
         tasks = [asyncio.create_task(self._worker()) for _ in range(size)]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)

@@ -154,7 +154,7 @@ class RunSampling(msgspec.Struct, frozen=True):
             return None
 
     def order(self) -> list[int]:
-        """The positions with the strata in turn, each in the order of its draw: whoever stops early has a sample."""
+        """The positions with the strata in turn, each in the order of its draw: any beginning of it is a sample."""
         ranks: dict[str, int] = defaultdict(int)
         keyed = []
         for position, row in enumerate(self.rows):

@@ -44,7 +44,7 @@ def notice_of(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) ->
 
 
 def with_alert_findings(result: CaseResult) -> CaseResult:
-    """The result with the words behind its alert among its findings, for those who draw them."""
+    """The result with the words behind its alert among its findings, so that they are drawn with them."""
     if result.alert is None:
         return result
     found = {finding.place: finding for finding in merged_findings([result.alert])}

@@ -90,7 +90,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def ruler_changes(self) -> list[str]:
-        """The conditions that forbid to call one of the runs better."""
+        """The changed conditions because of which neither run may be called better."""
         return ruler_changes(self.conditions)
 
 

@@ -45,7 +45,7 @@ def question_changes(conditions: Mapping[str, Any]) -> list[str]:
 
 
 def ruler_changes(conditions: Mapping[str, Any]) -> list[str]:
-    """What forbids to call one of two runs better."""
+    """Why neither of two runs may be called better."""
     return [name for name in _RULER if name in conditions]
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from synthesis.model.timeline import Timeline
+from synthesis.report.paired import Z_95
 
 LEAST_CONVERSATIONS = 20  # below that nothing is said about drift
 WORSE, BETTER, NOT_SHOWN, TOO_FEW = "worse", "better", "no drift shown", "too few to tell"
 RESAMPLES = 2_000
 MOST_DRAWN = 500  # conversations; beyond that the normal interval is quicker, and the same to a tenth of a point
 _SEED = 18
-_Z = 1.959963984540054  # the normal distribution's 97.5 % point
 _TAIL = 0.025
 Interval = tuple[float, float]
 Differences = Mapping[str, float]  # check -> second half less first half, of one conversation
@@ -170,7 +170,7 @@ def mean_interval(values: Mapping[float, int]) -> Interval:
     number, centre = sum(values.values()), mean(values)
     if number > MOST_DRAWN:
         variance = math.fsum(count * (value - centre) ** 2 for value, count in values.items()) / number
-        margin = _Z * math.sqrt(variance / number)
+        margin = Z_95 * math.sqrt(variance / number)
         return round(centre - margin, 6), round(centre + margin, 6)
     means = _resampled_means([value for value in sorted(values) for _ in range(values[value])])
     return round(_quantile(means, _TAIL), 6), round(_quantile(means, 1 - _TAIL), 6)

@@ -5,7 +5,7 @@ JSON, so a line is never torn. Any other valid JSON has no such layout and is re
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -33,26 +33,32 @@ def find_layout(path: Path) -> Layout | None:
     """The layout of a file with one record per line; None for any other file."""
     rest: list[bytes] = []
     ranges: dict[str, LineRange] = {}
+    number = 0  # of the last line that was read
     with path.open("rb") as file:
-        number = 0
         for line in file:
             number += 1
             name = _OPENINGS.get(line.rstrip())
             if name is None:
                 rest.append(line)
                 continue
-            offset, first = file.tell(), number + 1
-            closing = b""
-            for record in file:
-                number += 1
-                if record.rstrip() in _CLOSINGS:
-                    closing = record.rstrip()
-                    break
-                if number == first and not _is_whole(record):
-                    return None
-            ranges[name] = LineRange(offset, first, number - first)
+            found = _list_from(file, number + 1)
+            if found is None:
+                return None
+            ranges[name], closing = found
+            number += ranges[name].lines + 1
             rest.append(f'"{name}": []'.encode() + closing.removeprefix(b"  ]"))
     return _decoded(b"\n".join(rest), ranges)
+
+
+def _list_from(file: BinaryIO, first: int) -> tuple[LineRange, bytes] | None:
+    """Read over a list whose first record is on this line, and what closes it; None if it is not laid out so."""
+    offset = file.tell()
+    for lines, record in enumerate(file):
+        if record.rstrip() in _CLOSINGS:
+            return LineRange(offset, first, lines), record.rstrip()
+        if lines == 0 and not _is_whole(record):
+            return None
+    return None
 
 
 def _decoded(rest: bytes, ranges: dict[str, LineRange]) -> Layout | None:

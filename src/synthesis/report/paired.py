@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 CONFIDENCE = 0.95
-_Z = 1.959963984540054  # the normal distribution's 97.5 % point
+Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
 _MOST_EXACT = 2_000  # changed cases; beyond that the normal interval is the same to three digits
 _WIDTH = 8  # standard deviations; what lies outside is too rare to show
 
@@ -59,7 +59,7 @@ def bootstrap_interval(lost: int, won: int, pairs: int) -> tuple[float, float]:
     """The percentile interval of the paired bootstrap, over all resamples at once instead of a few thousand drawn."""
     if lost + won > _MOST_EXACT:
         rate_lost, rate_won = lost / pairs, won / pairs
-        margin = _Z * math.sqrt((rate_lost + rate_won - (rate_won - rate_lost) ** 2) / pairs)
+        margin = Z_95 * math.sqrt((rate_lost + rate_won - (rate_won - rate_lost) ** 2) / pairs)
         return rate_won - rate_lost - margin, rate_won - rate_lost + margin
     chances = sorted(_resampled(lost, won, pairs).items())
     tail = (1 - CONFIDENCE) / 2

@@ -1,19 +1,18 @@
 """Stored reports: opened, checked against the published schema, and read one record at a time."""
 
-import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import jsonschema_rs
 import msgspec
 
 from synthesis import bundled
-from synthesis.errors import InputError, MissingExtraError, Place, shorten
+from synthesis.compression import open_binary
+from synthesis.errors import InputError, Place, shorten
 from synthesis.model import CaseResult
 from synthesis.report.layout import LISTS, LineRange, find_layout
 
@@ -105,9 +104,9 @@ def _beside(path: Path, fields: Record) -> Results | None:
 def from_lines(file: Path) -> Iterator[CaseResult]:
     """The results in a file of their own (`--results`), as JSON Lines."""
     try:
-        with _opened(file) as lines:
+        with open_binary(file, "rb") as lines:
             yield from _decoded(lines, str(file), 1)
-    except (OSError, EOFError) as error:
+    except OSError as error:
         raise _unreadable(error, file) from None
 
 
@@ -120,20 +119,6 @@ def _in_a_table(path: Path, name: str) -> Results:
         )
 
     return results
-
-
-def _opened(path: Path) -> BinaryIO:
-    """A plain or compressed file; one that several compressed parts were joined to is read to its end."""
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path))
-    if path.suffix != ".zst":
-        return path.open("rb")
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError("zst", f"reading {path.name}") from None
-    reader = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
-    return cast(BinaryIO, BufferedReader(reader))
 
 
 def _decoded(lines: Iterable[bytes], file: str, first: int) -> Iterator[CaseResult]:
@@ -178,10 +163,9 @@ def _result_validator() -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for({"$ref": "#/definitions/result", "definitions": _schema()["definitions"]})
 
 
-def _unreadable(error: Exception, path: Path) -> InputError:
+def _unreadable(error: OSError, path: Path) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError("there is no such file", place=Place(str(path)), hint="Check the path.")
     if isinstance(error, IsADirectoryError):
         return InputError("is a folder, not a report", place=Place(str(path)), hint="Give the report's file.")
-    reason = getattr(error, "strerror", None) or str(error) or "it ends too early"
-    return InputError(f"cannot be read: {reason}", place=Place(str(path)))
+    return InputError(f"cannot be read: {error.strerror or error}", place=Place(str(path)))

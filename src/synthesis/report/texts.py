@@ -45,21 +45,23 @@ def redacted(report: StoredReport) -> StoredReport:
     )
 
 
+def texts_of(case: Case) -> Record:
+    """What was said, as a result holds it."""
+    if case.messages:
+        return {"messages": msgspec.to_builtins(case.messages)}
+    return {"user": case.user, "assistant": case.assistant}
+
+
 def _with_text(result: CaseResult, case: Case | None) -> CaseResult:
     if case is None or result.has_texts:
         return result
-    said = {"messages": msgspec.to_builtins(case.messages)} if case.messages else _texts(case)
-    filled = msgspec.structs.replace(result, texts=result.texts | said)
+    filled = msgspec.structs.replace(result, texts=result.texts | texts_of(case))
     if not all(_fits(finding, filled.exchanges) for finding in result.findings):
         raise InputError(
             f"the case {case.id} is not the one that was evaluated: its words differ from the report's evidence",
             hint="Give the case file that the report was made from.",
         )
     return filled
-
-
-def _texts(case: Case) -> Record:
-    return {"user": case.user, "assistant": case.assistant}
 
 
 def _fits(finding: Finding, turns: list[tuple[str, str]]) -> bool:

@@ -19,6 +19,7 @@ NEEDS = ("alerts", "failures", "notes", "the rest")
 # A turn of a conversation: what is drawn, and what it means in words.
 TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
 TURN_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
+SHORT_DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
 DISCLAIMER = (
     "Synthesis finds markers in language. A pass is no evidence of safety, of empathy or of clinical quality. "
     "It is not for triage, and it is not clinically validated."

@@ -25,8 +25,8 @@ slot first (`with server.slots.one()`) and leaves the event loop free (`await se
 the next request may reach another process, so what outlives a request goes to `settings.folder` or to the history.
 
 What takes longer than a request is a job (`jobs.py`): it has a folder of its own, waits for a process beside the
-server, and clients follow it by `api.events.follow`. `await server.from_history(lambda history: ...)` asks the
-history.
+server (`job_queue.py`), and clients follow it by `api.events.follow`. `await server.from_history(lambda history: ...)`
+asks the history and answers 404 where there is none; `from_history_if_any` returns None.
 
 A page. In `pages/noun.py`:
 

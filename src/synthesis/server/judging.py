@@ -3,19 +3,18 @@
 import asyncio
 from multiprocessing.connection import Connection
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from synthesis.errors import SynthesisError
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
+from synthesis.server.job_queue import run_jobs
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure
 
 if TYPE_CHECKING:
     from synthesis.judge import Progress
 
-PAUSE = 0.1  # seconds between two writes of the state file
 RESULTS = "results"  # the name of the run's own folder; a request cannot choose it
 
 
@@ -88,19 +87,18 @@ async def _judge(folder: JudgeFolder, options: JudgeOptions) -> None:
     cases = load_test_set(folder.input)
     folder.change(total=len(cases) * options.iterations)
     running = asyncio.ensure_future(run_evaluation(cases, config, observer=lambda progress: note(progress)))
-    written = 0.0
 
     def note(progress: "Progress") -> None:
-        nonlocal written
         if folder.is_cancelled:
             running.cancel()
-        elif monotonic() - written > PAUSE:
-            folder.change(judged=progress.done, failed=progress.failed)
-            written = monotonic()
+        else:
+            folder.note_progress(judged=progress.done, failed=progress.failed)
 
-    result = await running
-    records = sum(len(iteration.records) for iteration in result.results.iterations)
-    folder.change(judged=records, failed=sum(len(iteration.errors) for iteration in result.results.iterations))
+    iterations = (await running).results.iterations
+    folder.change(
+        judged=sum(len(iteration.records) for iteration in iterations),
+        failed=sum(len(iteration.errors) for iteration in iterations),
+    )
 
 
 def _save(folder: JudgeFolder, options: JudgeOptions) -> None:

@@ -1,4 +1,4 @@
-"""How much the server takes on at once, and how long one evaluation may take. Each limit has a clear answer."""
+"""How much the server takes on at once, how long one evaluation may take, and how much of an address is read."""
 
 import asyncio
 import threading
@@ -11,6 +11,7 @@ from synthesis.cancellation import run_cancellable
 from synthesis.server.errors import ApiError, busy
 
 T = TypeVar("T")
+MOST_WORDS = 200  # characters of a name, a tag or a search in an address
 
 
 class Slots:

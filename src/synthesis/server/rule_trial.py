@@ -20,7 +20,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import Text
-from synthesis.server.conversations import cases_by_language
+from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 
 MOST_STEPS = 100_000_000  # of matching, about half a second

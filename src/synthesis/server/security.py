@@ -5,7 +5,7 @@
   rebinding). Health checks come by any name and learn nothing.
 - Cross-site: a request that changes or computes something is refused if the browser says that another site sent it.
 - Token: if there is one, everything but health, styles and the login requires it. Programs send it as a bearer token;
-  people log in with it and get a cookie. A token of one's own (`--people`) says who it is as well.
+  people log in with it and get a cookie. A personal token (`--people`) also says who it is.
 """
 
 import hashlib
@@ -173,9 +173,8 @@ class _HostNames:
         name = _host_name(host)
         if name is None or not (name in self._names or (self._any_address and address_of(name) is not None)):
             return False
-        if (
-            len(self._known) < 100
-        ):  # bounded: the few spellings in use make most requests one look-up, and no client can fill memory
+        # Few spellings are in use, so that most requests are one look-up; bounded, so that no client can fill memory.
+        if len(self._known) < 100:
             self._known.add(host)
         return True
 

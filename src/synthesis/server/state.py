@@ -17,7 +17,8 @@ from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.alerts import with_checks
 from synthesis.runner.evaluator import Evaluator
-from synthesis.server.jobs import JobQueue, JobStore
+from synthesis.server.job_queue import JobQueue
+from synthesis.server.jobs import JobStore
 from synthesis.server.judging import JudgeFolder, run_judging
 from synthesis.server.limits import Slots, in_thread
 from synthesis.server.metrics import Metrics
@@ -110,6 +111,15 @@ class ServerState:
     async def from_history(self, ask: "Callable[[History], T]") -> T:
         """Ask the history in a thread; 404 if there is none."""
         return await self.in_thread(lambda: ask(self.history.open()))
+
+    async def from_history_if_any(self, ask: "Callable[[History], T]") -> T | None:
+        """Ask the history in a thread; None if nothing has been saved yet."""
+
+        def look() -> T | None:
+            history = self.history.open_if_present()
+            return ask(history) if history else None
+
+        return await self.in_thread(look)
 
     def close(self) -> None:
         self.uploads.close()

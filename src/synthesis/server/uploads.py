@@ -2,7 +2,6 @@
 
 from multiprocessing.connection import Connection
 from pathlib import Path
-from time import monotonic
 from typing import Annotated, Any
 
 import msgspec
@@ -14,12 +13,12 @@ from synthesis.runner.files import evaluate_files
 from synthesis.runner.pace import Pace
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
-from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure, run_jobs
+from synthesis.server.job_queue import run_jobs
+from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure
 from synthesis.server.rulebook import loaded_rules
 from synthesis.server.upload_words import in_page_words
 
 BLOCK = 128 << 10  # bytes between two looks at whether to cancel, and two counts of progress
-PAUSE = 0.1  # seconds between two writes of the state file
 
 
 class Upload(Job, frozen=True, omit_defaults=True):
@@ -102,24 +101,27 @@ def _told(error: Exception, folder: UploadFolder, options: UploadOptions) -> Err
 
 
 def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
-    written = monotonic()
     pace = Pace()
 
     def note(cases: int, read: int, total: int) -> None:
-        nonlocal written
-        if folder.is_cancelled:
-            raise _Cancelled
+        _require_wanted(folder)
         pace.note(cases, read, total)
-        if monotonic() - written > PAUSE:
-            speed, left = round(pace.rows_per_second or 0, 1), pace.seconds_left
-            folder.change(
-                cases=cases, read=read, cases_per_second=speed, seconds_left=None if left is None else round(left, 1)
-            )
-            written = monotonic()
+        speed, left = round(pace.rows_per_second or 0, 1), pace.seconds_left
+        left = None if left is None else round(left, 1)
+        folder.note_progress(cases=cases, read=read, cases_per_second=speed, seconds_left=left)
 
+    _require_wanted(folder)
+    rules = loaded_rules(options.folders, options.disabled)
+    return evaluate_files(_spec(folder, options), progress=note, rules=rules, block_size=BLOCK).report
+
+
+def _require_wanted(folder: UploadFolder) -> None:
     if folder.is_cancelled:
         raise _Cancelled
-    spec = RunSpec(
+
+
+def _spec(folder: UploadFolder, options: UploadOptions) -> RunSpec:
+    return RunSpec(
         profile=options.profile,
         inputs=(InputFile(folder.input(options.kind), f"upload.{options.kind}"),),
         checks=options.checks,
@@ -132,5 +134,3 @@ def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
         max_line=options.most_line,
         out=folder.report,
     )
-    rules = loaded_rules(options.folders, options.disabled)
-    return evaluate_files(spec, progress=note, rules=rules, block_size=BLOCK).report

@@ -15,7 +15,7 @@ from synthesis.cases.logs.options import CONVERSATION, TEXT, LogOptions
 from synthesis.errors import InputError, Place, Problem, shorten
 from synthesis.model import Case, Source, Turn
 
-# Whoever names the wrong column joins a whole file to one conversation, which no memory would hold.
+# A wrong column may join a whole file to one conversation, which would not fit into memory.
 MOST_ROWS = 10_000
 Begins = Callable[[Any, int], object]  # the name of a conversation, and the line where it begins
 
@@ -58,12 +58,14 @@ class _Conversation:
         self._source = Source(file, line)
         self._cases: list[Case] = []
         self._problem: Problem | None = None
-        self.rows = 0
+        self._rows = 0
         self.unplaced: list[Problem] = []  # rows after it that nobody could read: of this conversation, or of none
 
     def add(self, found: Case | Problem | None) -> None:
         """Another row of it; None for one in which nothing is said."""
-        self.rows += 1
+        self._rows += 1
+        if self._rows > MOST_ROWS:
+            raise too_many_rows(self.name, self._source.file)
         for problem in (*self.unplaced, found):
             if isinstance(problem, Problem) and self._problem is None:
                 self._problem = problem
@@ -103,15 +105,13 @@ def _joined(
         if current and current.name != name:
             yield from current.finish()
             current = None
-        if name is not None:
-            if current is None:
-                begins(name, row.line)
-                current = _Conversation(name, row.line, file)
-            current.add(None if of_turns.is_silent(row) else of_turns.case(row))
-            if current.rows > MOST_ROWS:
-                raise too_many_rows(name, file)
-        else:
+        if name is None:
             yield _alone(row, converter, column)
+            continue
+        if current is None:
+            begins(name, row.line)
+            current = _Conversation(name, row.line, file)
+        current.add(None if of_turns.is_silent(row) else of_turns.case(row))
     if current:
         yield from current.finish()
 

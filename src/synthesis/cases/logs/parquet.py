@@ -1,4 +1,4 @@
-"""Parquet: the rows of a file batch by batch, and stretches of row groups that can be read apart from each other."""
+"""Parquet: the rows of a file batch by batch, and stretches of row groups that can be read separately."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Where a judge is reached, and what must not be shown of it: the URL, the key, headers and a body of one's own."""
+"""Where a judge is reached, and what must not be shown of it: the URL, the key, and added headers and body fields."""
 
 import ipaddress
 import json

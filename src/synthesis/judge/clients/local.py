@@ -15,10 +15,22 @@ from synthesis.judge.offline.scoring import weights
 from synthesis.judge.replies import UnusableReplyError, read_verdict
 
 
-class LocalJudge:
-    """Asks the offline judge in this process; its name includes the version of its weights."""
+class _FreeJudge:
+    """What judges have in common that send no calls: no prompt, no cost, nothing to close."""
 
+    model: str
     prompt = None
+
+    def worst_case(self, case: TestCase) -> TokenUsage:  # noqa: ARG002
+        """Nothing is paid."""
+        return TokenUsage(self.model, 0, 0)
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class LocalJudge(_FreeJudge):
+    """Asks the offline judge in this process; its name includes the version of its weights."""
 
     def __init__(self, rubric: Rubric) -> None:
         self.model = f"offline-{weights().version}"
@@ -28,13 +40,6 @@ class LocalJudge:
     async def judge(self, case: TestCase, calls: Calls) -> Verdict:  # noqa: ARG002
         """The verdict on one sample."""
         return self._judge.judge(case, self._rubric)
-
-    def worst_case(self, case: TestCase) -> TokenUsage:  # noqa: ARG002
-        """Nothing is paid."""
-        return TokenUsage(self.model, 0, 0)
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
 
 def offline_judge(settings: JudgeSettings) -> LocalJudge:
@@ -55,10 +60,8 @@ _HINT = (
 Recording = dict[str, dict[str, Any]]
 
 
-class ReplayJudge:
+class ReplayJudge(_FreeJudge):
     """Looks each sample up in a recording; a verdict on another text is refused."""
-
-    prompt = None
 
     def __init__(self, source: Path, rubric: Rubric) -> None:
         self.model = source.name
@@ -83,13 +86,6 @@ class ReplayJudge:
         except UnusableReplyError as error:
             raise JudgeError(f"the recorded verdict cannot be used: {error.message}") from None
         return Verdict(axes, details=record.get("details") or {})
-
-    def worst_case(self, case: TestCase) -> TokenUsage:  # noqa: ARG002
-        """Nothing is paid."""
-        return TokenUsage(self.model, 0, 0)
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
     def _recording(self, iteration: int) -> Recording:
         """A run's folder has records per iteration; a single file answers for all of them."""

@@ -58,7 +58,7 @@ class ChecksumChain:
         return crc32(b"}", crc32(raw[:-_WIDTH], self._sum)) if is_sealed else crc32(raw, self._sum)
 
     def _sum_in(self, raw: Raw) -> bytes | None:
-        """Quotes inside of a JSON string are escaped, so no text can end like this."""
+        """Quotes inside a JSON string are escaped, so no text can end like this."""
         end = bytes(raw[-_WIDTH:])
         if len(end) < _WIDTH or not (end.startswith(_KEY) and end.endswith(_END)):
             return None

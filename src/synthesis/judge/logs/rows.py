@@ -29,8 +29,6 @@ NAMES = {
 DETAILS = ("llmModel", "llmProvider", "promptVersion", "tokenUsage", "duration")
 
 Folded = dict[str, Any]  # by folded name
-
-
 _FOLDED_NAMES = {field: tuple(map(fold, names)) for field, names in NAMES.items()}
 
 

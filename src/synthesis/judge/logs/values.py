@@ -4,10 +4,9 @@ import math
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-import msgspec
+from synthesis.judge.testset.fields import decoded, looks_like_json
 
 MILLISECONDS_FROM = 100_000_000_000  # as seconds this would be the year 5138
-_JSON_STARTS = ("[", "{")
 
 
 class MalformedValueError(Exception):
@@ -16,12 +15,10 @@ class MalformedValueError(Exception):
 
 def from_json(value: Any, what: str) -> Any:
     """The value, decoded if it is a text that holds a JSON array or object."""
-    if not isinstance(value, str) or not value.lstrip().startswith(_JSON_STARTS):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise MalformedValueError(f"{what} looks like JSON but is not valid") from None
+    found = decoded(value)
+    if isinstance(found, str) and looks_like_json(found):
+        raise MalformedValueError(f"{what} looks like JSON but is not valid")
+    return found
 
 
 def as_number(value: object) -> object:

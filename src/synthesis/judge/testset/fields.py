@@ -20,7 +20,6 @@ NAMES = {
         *("rankedCourses", "passages", "documents"),
     ),
 }
-_JSON_STARTS = ("[", "{")
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -69,12 +68,17 @@ def at_path(raw: Raw, path: str) -> Any:
 
 def decoded(value: Any) -> Any:
     """The value, decoded if it is a text that holds a JSON array or object."""
-    if not isinstance(value, str) or not value.lstrip().startswith(_JSON_STARTS):
+    if not looks_like_json(value):
         return value
     try:
         return msgspec.json.decode(value)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return value
+
+
+def looks_like_json(value: Any) -> bool:
+    """Whether it is a text that begins as a JSON array or object does."""
+    return isinstance(value, str) and value.lstrip().startswith(("[", "{"))
 
 
 def parse_mapping(text: str, known: Mapping[str, object] = NAMES) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Markdown inside of a paragraph: emphasis, code, links and images, as tags around parts of the text.
+"""Markdown inside a paragraph: emphasis, code, links and images, as tags around parts of the text.
 
 A delimiter waits on a stack until its partner comes, as CommonMark has it. Every character is looked at a bounded
 number of times, whatever a reply holds. Links lead nowhere and images are not loaded: both are shown as words.
@@ -34,7 +34,7 @@ class _Opener:
 
 @dataclass
 class _Openers:
-    """The stack, with a count of each kind so that nothing is sought in vain."""
+    """The stack, with a count of each kind: it is not searched for a kind that is not in it."""
 
     stack: list[_Opener] = field(default_factory=list)
     waiting: Counter[str] = field(default_factory=Counter)
@@ -44,7 +44,7 @@ class _Openers:
         self.waiting[opener.kind] += 1
 
     def nearest(self, kinds: str) -> _Opener | None:
-        """The innermost one of these kinds; whatever is inside of it has no partner and stays text."""
+        """The innermost one of these kinds; anything inside it has no partner and stays text."""
         if not any(self.waiting[kind] for kind in kinds):
             return None
         while self.stack[-1].kind not in kinds:
@@ -121,7 +121,7 @@ def _emphasis(text: str, token: re.Match[str], openers: _Openers, edits: list[Ed
     kind, start, end = token[0][0], token.start(), token.end()
     before, after = text[start - 1 : start], text[end : end + 1]
     opens, closes = bool(after.strip()), bool(before.strip())
-    if kind == "_":  # inside of a word it is a part of the word
+    if kind == "_":  # inside a word it is a part of the word
         opens, closes = opens and not before.isalnum(), closes and not after.isalnum()
     while closes and start < end and (opener := openers.nearest(kind)) is not None:
         length = 2 if min(opener.left, end - start) >= 2 else 1

@@ -26,8 +26,6 @@ LIMITS = (
     "still be wrong, cold or dangerous; a reply can fail one and be exactly what a person needed. "
     "<em>Not assessed</em> means that no check applied: nothing is known about such a case."
 )
-
-
 SCRIPT = "search.js"
 
 

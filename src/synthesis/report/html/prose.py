@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from synthesis.report.html.inline import edits_of
 
-MOST_NESTED = 8  # lists and quotes inside of each other; deeper ones are shown as they are written
+MOST_NESTED = 8  # lists and quotes inside each other; deeper ones are shown as they are written
 _LIST = re.compile(r"([ \t]*)(?:([-*+])|(\d{1,9})[.)])[ \t]+(?=\S)")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?=\S)")
 _HEADING_END = re.compile(r"[ \t]#+$")
@@ -150,7 +150,7 @@ class _Reader:
         return Part(line.start + min(self._width(line), most), line.end)
 
     def _begins_block(self, line: Part, *, in_text: bool = False) -> bool:
-        """Whether a line begins something new; in the midst of text a number does only if it is 1."""
+        """Whether a line begins something new; in the middle of text a number does only if it is 1."""
         item = self._at(_LIST, line)
         listed = item and (not in_text or item[2] or item[3] == "1")
         fenced = self._at(_FENCE, line)

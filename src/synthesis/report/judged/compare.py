@@ -23,7 +23,7 @@ class JudgedComparison(msgspec.Struct, frozen=True):
 
     @property
     def ruler_changes(self) -> list[str]:
-        """The conditions that forbid to call one of the runs better: the judge and its rubric."""
+        """The changed conditions because of which neither run may be called better: judge and rubric."""
         return ruler_changes(self.conditions)
 
     @property

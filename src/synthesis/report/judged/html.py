@@ -1,24 +1,14 @@
 """A judged run as one page: rates with intervals, distributions, axes against each other, stability, failures."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
 
 from synthesis.report.html.page import foot_note, head
 from synthesis.report.html.spans import shown
-from synthesis.report.judged.run import (
-    Agreement,
-    AxisFigures,
-    JudgedRun,
-    Mean,
-    Rate,
-    RunFigures,
-    axis_title,
-    is_offline,
-    last_figures,
-    stability,
-)
+from synthesis.report.judged.charts import distribution, matrix
+from synthesis.report.judged.figures import Agreement, AxisFigures, Mean, Rate, RunFigures, last_figures, stability
+from synthesis.report.judged.run import JudgedRun, is_offline
 from synthesis.report.judged.samples import MOST_SAMPLES, cost, samples
 from synthesis.report.plain import count
 
@@ -27,18 +17,7 @@ _LIMITS = (
     "people</strong>, which <code>synthesis judge calibrate</code> measures. Only the context that was given counts: "
     "an answer can be faithful to a context that is wrong."
 )
-SCORES = (1, 2, 3, 4, 5)
-_LOW, _HIGH = (1, 2), (4, 5)
-_SHADES = 4
 _FREQUENT = 5
-# (high on the second axis, high on the first): what such an answer is.
-_CORNERS = {
-    (True, False): "persuasive but wrong",
-    (True, True): "right and helpful",
-    (False, False): "wrong and useless",
-    (False, True): "accurate but useless",
-}
-Cells = Counter[tuple[int, int]]  # (score down, score across)
 
 
 def render(run: JudgedRun) -> Iterator[str]:
@@ -50,13 +29,13 @@ def render(run: JudgedRun) -> Iterator[str]:
 
 
 def body(run: JudgedRun) -> Iterator[str]:
-    """What the page says of the run, for a page of one's own."""
+    """What the page says about the run, to be put into another page."""
     figures = last_figures(run)
     yield _headline(run, figures)
     yield _figures(run, figures)
     yield f'<section class="limits"><h2>What a score does not mean</h2><p>{_LIMITS}</p></section>\n'
-    yield f'<div class="charts">{"".join(_distribution(axis, figures.empty_answers) for axis in figures.axes)}</div>\n'
-    yield from (piece for piece in (_matrix(run), _stability(run), _analysis(figures), _errors(run)) if piece)
+    yield f'<div class="charts">{"".join(distribution(axis, figures.empty_answers) for axis in figures.axes)}</div>\n'
+    yield from (piece for piece in (matrix(run), _stability(run), _analysis(figures), _errors(run)) if piece)
     yield from samples(run)
 
 
@@ -126,19 +105,6 @@ def _mean(mean: Mean, what: str) -> tuple[str, str]:
         return "none", what
     interval = f", 95 % interval {mean.interval[0]:.2f} to {mean.interval[1]:.2f}" if mean.interval else ""
     return f"{mean.value:.2f}", f"{what}{interval}"
-
-
-def _distribution(axis: AxisFigures, empty: int) -> str:
-    most = max([axis.count(score) for score in SCORES] + [1])
-    rows = "".join(
-        f'<li class="{"for" if score >= axis.passes_at else "against"}"><span class="rule"><span class="sign">'
-        f"{'+' if score >= axis.passes_at else '−'}</span>score {score}</span>"
-        f'<svg width="100%" height="10" aria-hidden="true">'
-        f'<rect width="{100 * axis.count(score) / most:.2f}%" height="10"/></svg>'
-        f"<span>{count(axis.count(score), 'sample')}{f', {empty} empty' if empty and score == 1 else ''}</span></li>\n"
-        for score in reversed(SCORES)
-    )
-    return f'<section class="chart"><h2>{shown(axis.title.capitalize())}</h2><ul class="rules">{rows}</ul></section>\n'
 
 
 def _stability(run: JudgedRun) -> str:
@@ -211,54 +177,3 @@ def _errors(run: JudgedRun) -> str:
         for error in run.last.errors[:MOST_SAMPLES]
     )
     return f'<section class="chart"><h2>Could not be judged</h2><ul>{lines}</ul></section>\n'
-
-
-def _matrix(run: JudgedRun) -> str:
-    """Two axes against each other: an answer can be persuasive but wrong, or accurate but useless."""
-    if len(run.axes) < 2:
-        return ""
-    (across, _), (down, _) = run.axes[:2]
-    vertical = axis_title(run.judge, down)
-    verdicts = [sample.judge_verdict for sample in run.last.records if not sample.is_empty]
-    cells = Counter((said[down].score, said[across].score) for said in verdicts)
-    heads = "".join(f'<th scope="col">{score}</th>' for score in SCORES)
-    rows = "".join(_row(cells, score) for score in reversed(SCORES))
-    return (
-        f'<section class="chart"><h2>{shown(vertical.capitalize())} against {shown(across)}</h2>'
-        f'<p class="quiet">Samples by their two scores: {shown(down)} from bottom to top, {shown(across)} from left to '
-        f'right{_left_out(run)}.</p><div class="matrix-part"><div class="scroll"><table class="matrix">'
-        f"<thead><tr><td></td>{heads}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>{_corners(cells, down, across)}</div></section>\n"
-    )
-
-
-def _left_out(run: JudgedRun) -> str:
-    empty = sum(sample.is_empty for sample in run.last.records)
-    return f", without {count(empty, 'empty answer')}" if empty else ""
-
-
-def _row(cells: Cells, score: int) -> str:
-    drawn = "".join(_cell(cells, score, column) for column in SCORES)
-    return f'<tr><th scope="row">{score}</th>{drawn}</tr>'
-
-
-def _cell(cells: Cells, row: int, column: int) -> str:
-    """A number, with a shade by its share of the fullest cell."""
-    number = cells[row, column]
-    shade = f" shade{-(-_SHADES * number // max(cells.values()))}" if number else ""
-    corner = " corner" if row != 3 and column != 3 else ""
-    return f'<td class="cell{shade}{corner}">{number or ""}</td>'
-
-
-def _corners(cells: Cells, down: str, across: str) -> str:
-    """The four corners, each two scores wide, named and counted."""
-    names = _CORNERS if (across, down) == ("faithfulness", "completeness") else {}
-    lines = []
-    for (high_down, high_across), name in _CORNERS.items():
-        rows, columns = (_HIGH if high else _LOW for high in (high_down, high_across))
-        number = sum(cells[row, column] for row in rows for column in columns)
-        place = f"{'top' if high_down else 'bottom'} {'right' if high_across else 'left'}"
-        levels = f"{'high' if high_down else 'low'} {shown(down)}, {'high' if high_across else 'low'} {shown(across)}"
-        title = f"{name.capitalize()} ({place})" if names else place.capitalize()
-        lines.append(f"<div><dt>{title}</dt><dd>{count(number, 'sample')}: {levels}</dd></div>")
-    return f'<dl class="corners">{"".join(lines)}</dl>'

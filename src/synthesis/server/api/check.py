@@ -71,24 +71,27 @@ async def batch(request: Request) -> Response:
 
 
 async def _answers(request: Request, server: ServerState) -> AsyncIterator[bytes]:
-    """Answer the lines of each chunk before the next chunk is read, so that memory stays constant."""
-    splitter = LineSplitter(server.settings.max_body)
-    deadline = Deadline(server.settings.timeout)  # for each line
     number = 0
     try:
         with server.slots.one():
-            async for chunk in body_chunks(request, deadline):
-                for line in splitter.feed(chunk):
-                    number += 1
-                    if answered := await _answer(line, number, server):
-                        yield answered
-                    deadline.renew()
-            for line in splitter.rest():
+            async for line in _lines(request, server):
                 number += 1
                 if answered := await _answer(line, number, server):
                     yield answered
     except ApiError as error:
         yield _line(BatchError(number + 1, error.detail))
+
+
+async def _lines(request: Request, server: ServerState) -> AsyncIterator[bytes | None]:
+    """The lines of the body. Those of a chunk are answered before the next is read, so that memory stays constant."""
+    splitter = LineSplitter(server.settings.max_body)
+    deadline = Deadline(server.settings.timeout)
+    async for chunk in body_chunks(request, deadline):
+        for line in splitter.feed(chunk):
+            yield line
+            deadline.renew()  # each line has the whole time, however long the ones before took to be answered
+    for line in splitter.rest():
+        yield line
 
 
 async def _answer(line: bytes | None, number: int, server: ServerState) -> bytes:

@@ -10,15 +10,14 @@ from synthesis import bundled
 from synthesis.judge.results import read_run
 from synthesis.report.judged.run import JudgedRun
 from synthesis.server.api.events import follow
-from synthesis.server.api.routing import EVENTS, PREFIX, api_router, described
+from synthesis.server.api.routing import BINARY, EVENTS, PREFIX, api_router, described
 from synthesis.server.bodies import JsonResponse, require_length, write_body
 from synthesis.server.errors import ApiError
-from synthesis.server.jobs import DONE, OVER, WAITING
+from synthesis.server.jobs import DONE, WAITING
 from synthesis.server.judging import JudgeFolder, JudgeJob, JudgeOptions
 from synthesis.server.state import ServerState, server_state
 
 router = api_router("judged runs")
-ANY = {"type": "string", "format": "binary"}
 MOST_ITERATIONS = 10
 JobId = Annotated[str, Path(description="Id of the judged run.", examples=["wYx3b0m1xkJt8dM2T0n9Vg"])]
 BundledSet = Literal["passages", "courses"]
@@ -27,7 +26,7 @@ BundledRubric = Literal["course", "rag", "relational"]
 
 @router.post(
     "/judge/runs",
-    **described(JudgeJob, words="It is waiting.", takes=ANY, takes_type="application/octet-stream", status=202),
+    **described(JudgeJob, words="It is waiting.", takes=BINARY, takes_type="application/octet-stream", status=202),
 )
 async def start(
     request: Request,
@@ -76,7 +75,7 @@ async def progress(request: Request, job_id: JobId) -> Response:
     return JsonResponse(_folder(request, job_id).load())
 
 
-@router.get("/judge/runs/{job_id}/events", **described(ANY, words="Events.", gives_type=EVENTS))
+@router.get("/judge/runs/{job_id}/events", **described(BINARY, words="Events.", gives_type=EVENTS))
 async def events(request: Request, job_id: JobId) -> Response:
     """Follow a judged run: events `progress`, and one `done` when it is over, all with its state."""
     return follow(request, _folder(request, job_id))
@@ -85,10 +84,7 @@ async def events(request: Request, job_id: JobId) -> Response:
 @router.post("/judge/runs/{job_id}/cancel", **described(JudgeJob, words="Its state; it ends shortly."))
 async def cancel(request: Request, job_id: JobId) -> Response:
     """Cancel a judged run that is waiting or running. A finished one stays as it is."""
-    folder = _folder(request, job_id)
-    if folder.load().state not in OVER:
-        folder.cancel()
-    return JsonResponse(folder.load())
+    return JsonResponse(_folder(request, job_id).cancel())
 
 
 @router.get("/judge/runs/{job_id}/results", **described(JudgedRun, words="The results."))

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from fastapi import Path, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.labels.model import SKIP, Label, Person, checked_person, letters
 from synthesis.labels.summary import LabelSummary, Place
-from synthesis.server.api.routing import api_router, described
+from synthesis.server.api.routing import RunId, api_router, described
 from synthesis.server.bodies import JsonResponse, decode_as, read_body
 from synthesis.server.people import need_token
 from synthesis.server.security import PERSON
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from synthesis.history.labelling import RunLabels
 
 router = api_router("labels")
-RunId = Annotated[
-    str, Path(description="Id of the run, the beginning of it, or `latest`.", examples=["latest"], max_length=100)
-]
 
 
 class NewLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

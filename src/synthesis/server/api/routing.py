@@ -6,10 +6,10 @@ their schemas are added to FastAPI's.
 
 from collections.abc import Callable, Coroutine
 from inspect import signature
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +18,10 @@ from synthesis.server.errors import ErrorBody
 
 PREFIX = "/api/v1"
 JSON, LINES, EVENTS = "application/json", "application/x-ndjson", "text/event-stream"
+BINARY = {"type": "string", "format": "binary"}  # the schema of a file
+RunId = Annotated[
+    str, Path(description="Id of the run, the beginning of it, or `latest`.", examples=["latest"], max_length=100)
+]
 _REFERENCE = "#/components/schemas/{name}"
 _known: list[Any] = [ErrorBody]
 

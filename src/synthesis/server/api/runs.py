@@ -11,8 +11,9 @@ from synthesis.history import Page, SavedCase, SavedSample, TrendPoint
 from synthesis.report.compare import Comparison
 from synthesis.report.conditions import require_one_question
 from synthesis.report.judged.compare import JudgedComparison
-from synthesis.server.api.routing import PREFIX, api_router, described
+from synthesis.server.api.routing import PREFIX, RunId, api_router, described
 from synthesis.server.bodies import JsonResponse, decode_as, read_body
+from synthesis.server.limits import MOST_WORDS
 from synthesis.server.saved_runs import (
     RunDetail,
     RunSummary,
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
 
 router = api_router("runs")
-MOST_WORDS = 200
-RunId = Annotated[
-    str, Path(description="Id of the run, the beginning of it, or `latest`.", examples=["latest"], max_length=100)
-]
 Kind = Annotated[Literal["checks", "judge"] | None, Query(description="Only runs of this kind.")]
 Tag = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only runs with this tag.")]
 NameOf = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only runs with this name.")]
@@ -60,14 +57,10 @@ async def list_runs(
     ] = None,
 ) -> Response:
     """List saved runs; the list is empty if nothing has been saved yet."""
-    server = server_state(request)
-    found = await server.in_thread(
-        lambda: (
-            history.runs(limit=limit + 1, before=before, kind=kind, tag=tag, name=name)
-            if (history := server.history.open_if_present())
-            else []
-        ),
+    listed = await server_state(request).from_history_if_any(
+        lambda history: history.runs(limit=limit + 1, before=before, kind=kind, tag=tag, name=name)
     )
+    found = listed or []
     shown = found[:limit]
     return JsonResponse(RunList([summary_of(run) for run in shown], shown[-1].id if len(found) > limit else None))
 
@@ -80,9 +73,7 @@ async def save(request: Request) -> Response:
     order = decode_as(SaveRequest, await read_body(request, settings.max_body, settings.timeout))
     folder = server.upload_store.folder(order.upload)
     with server.slots.one():
-        run = await server.in_thread(
-            lambda: save_upload(server.history.open(create=True), folder, order),
-        )
+        run = await server.in_thread(lambda: save_upload(server.history.open(create=True), folder, order))
     return JsonResponse(detail_of(run), 201, {"Location": f"{PREFIX}/runs/{run.id}"})
 
 
@@ -180,15 +171,10 @@ async def trend(
     limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of runs, the newest.")] = 50,
 ) -> Response:
     """How the figures of runs change over time."""
-    server = server_state(request)
-    points = await server.in_thread(
-        lambda: (
-            history.trend(kind, name=name, tag=tag, limit=limit)
-            if (history := server.history.open_if_present())
-            else []
-        ),
+    points = await server_state(request).from_history_if_any(
+        lambda history: history.trend(kind, name=name, tag=tag, limit=limit)
     )
-    return JsonResponse(points)
+    return JsonResponse(points or [])
 
 
 @router.get("/compare", **described((Comparison, JudgedComparison), words="What changed."))

@@ -16,7 +16,7 @@ from synthesis.errors import InputError, OptionError
 from synthesis.report.formats import get_format
 from synthesis.report.reading import open_report
 from synthesis.server.api.events import follow
-from synthesis.server.api.routing import EVENTS, JSON, PREFIX, api_router, described
+from synthesis.server.api.routing import BINARY, EVENTS, JSON, PREFIX, api_router, described
 from synthesis.server.bodies import JsonResponse, StreamedResponse, require_length, write_body
 from synthesis.server.conversations import language_code
 from synthesis.server.errors import ApiError
@@ -27,7 +27,6 @@ from synthesis.server.upload_words import in_page_words
 from synthesis.server.uploads import Upload, UploadFolder, UploadOptions
 
 router = api_router("uploads")
-ANY = {"type": "string", "format": "binary"}
 KINDS = {
     "csv": "text/csv",
     "html": "text/html",
@@ -45,7 +44,7 @@ UploadId = Annotated[str, Path(description="Id of the upload.", examples=["wYx3b
 
 @router.post(
     "/uploads",
-    **described(Upload, words="It is waiting.", takes=ANY, takes_type="application/octet-stream", status=202),
+    **described(Upload, words="It is waiting.", takes=BINARY, takes_type="application/octet-stream", status=202),
 )
 async def upload(
     request: Request,
@@ -89,7 +88,7 @@ async def upload(
     return JsonResponse(waiting, 202, {"Location": f"{PREFIX}/uploads/{name}"})
 
 
-@router.post("/previews", **described(UploadPreview, words="It.", takes=ANY, takes_type="application/octet-stream"))
+@router.post("/previews", **described(UploadPreview, words="It.", takes=BINARY, takes_type="application/octet-stream"))
 async def beginning(request: Request, kind: Kind = "jsonl") -> Response:
     """The first rows of a file, and what its columns seem to be; nothing is kept of it.
 
@@ -126,7 +125,7 @@ async def progress(request: Request, upload_id: UploadId) -> Response:
     return JsonResponse(_folder(request, upload_id).load())
 
 
-@router.get("/uploads/{upload_id}/events", **described(ANY, words="Events.", gives_type=EVENTS))
+@router.get("/uploads/{upload_id}/events", **described(BINARY, words="Events.", gives_type=EVENTS))
 async def events(request: Request, upload_id: UploadId) -> Response:
     """Follow an upload: events `progress`, and one `done` when it is done, failed or cancelled, all with its state."""
     return follow(request, _folder(request, upload_id))
@@ -135,10 +134,7 @@ async def events(request: Request, upload_id: UploadId) -> Response:
 @router.post("/uploads/{upload_id}/cancel", **described(Upload, words="Its state; it ends shortly."))
 async def cancel(request: Request, upload_id: UploadId) -> Response:
     """Cancel an upload that is waiting or running. A finished one stays as it is."""
-    folder = _folder(request, upload_id)
-    if folder.load().state not in OVER:
-        folder.cancel()
-    return JsonResponse(folder.load())
+    return JsonResponse(_folder(request, upload_id).cancel())
 
 
 @router.delete(
@@ -153,7 +149,7 @@ async def forget(request: Request, upload_id: UploadId) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/uploads/{upload_id}/report", **described(ANY, words="The report."))
+@router.get("/uploads/{upload_id}/report", **described(BINARY, words="The report."))
 async def report(
     request: Request,
     upload_id: UploadId,

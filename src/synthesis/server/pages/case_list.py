@@ -14,12 +14,12 @@ from synthesis.report.html.marks import Marks
 from synthesis.report.html.survey import Survey
 from synthesis.report.html.timelines import strips
 from synthesis.report.verdicts import NEEDS
+from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.case_view import CONTENT_WARNING, needs_content_warning
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
 
-MOST_WORDS = 200
 CASE = "case"  # begins the anchors on the page of a case
 
 

@@ -17,7 +17,7 @@ from synthesis.report.html.case import alert_box, check_list
 from synthesis.report.html.marks import Marks
 from synthesis.report.html.page import legend
 from synthesis.report.html.timelines import turn_by_turn
-from synthesis.report.reading import Record
+from synthesis.report.texts import texts_of
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
 CRISIS_SIGNALS = {CUE.name, SOFT.name}
@@ -75,9 +75,3 @@ def is_tagged_crisis(tags: Iterable[str]) -> bool:
 def with_texts_of(case: Case, result: CaseResult) -> CaseResult:
     """The result as a run that keeps texts gives it."""
     return msgspec.structs.replace(result, texts=texts_of(case))
-
-
-def texts_of(case: Case) -> Record:
-    if case.messages:
-        return {"messages": msgspec.to_builtins(case.messages)}
-    return {"user": case.user, "assistant": case.assistant}

@@ -53,16 +53,12 @@ class RunPage(NamedTuple):
 @router.get("/label")
 async def choose(request: Request) -> Response:
     """What there is to label."""
-    server = server_state(request)
 
-    def look() -> list[list[SavedRun]]:
-        history = server.history.open_if_present()
-        if history is None:
-            return [[], []]
+    def look(history: "History") -> list[list[SavedRun]]:
         kinds = (history.runs(limit=200, kind=kind) for kind in (CHECKS, JUDGE))
         return [[run for run in runs if run.with_text][:OFFERED] for runs in kinds]
 
-    runs, judged = await server.in_thread(look)
+    runs, judged = await server_state(request).from_history_if_any(look) or ([], [])
     return page(request, "label.html", title="Label", runs=runs, judged=judged)
 
 
@@ -134,7 +130,7 @@ def labels_of(history: "History", run_id: str) -> "RunLabels":
 
 
 def case_at(history: "History", run: SavedRun, position: int) -> SavedCase:
-    return history.outcomes(run.id, page=position + 1, per_page=1).items[0]
+    return history.cases_at(run.id, [position])[0]
 
 
 def sample_at(history: "History", labels: "RunLabels", position: int) -> SavedSample:

@@ -11,9 +11,10 @@ from synthesis.history.model import CHECKS
 from synthesis.labels.model import DOES_NOT_APPLY, NO, SKIP, YES, Label, Person, letters
 from synthesis.labels.questions import CUE, question_text, score_text
 from synthesis.server.errors import not_found
+from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.label import NO_TEXTS, case_at, labels_of, sample_at
 from synthesis.server.pages.label_items import LabelView, blind_case, blind_sample, revealed_case, revealed_sample
-from synthesis.server.pages.layout import page, read_form
+from synthesis.server.pages.layout import page, position_in, read_form
 from synthesis.server.people import need_token, person_of
 from synthesis.server.state import ServerState, server_state
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
 
 router = APIRouter(include_in_schema=False)
-MOST_WORDS = 200
 WORDS = {YES: "Yes", NO: "No", DOES_NOT_APPLY: "Does not apply", SKIP: "Skip"}
 KEYS = {YES: "y", NO: "n", DOES_NOT_APPLY: "x", SKIP: "s"}
 
@@ -63,7 +63,7 @@ async def ask(request: Request, run_id: str, position: str, question: str) -> Re
     server, person = server_state(request), person_of(request)
     if person is None:
         return _who(request, run_id)
-    place = _position(position)
+    place = position_in(position, "The run asks no such question.")
     found = await server.from_history(lambda history: _question(server, history, run_id, place, question, person))
     return page(
         request,
@@ -86,7 +86,7 @@ async def store(request: Request, run_id: str, position: str, question: str) -> 
     if person is None:
         return _who(request, run_id)
     answer, only = form.get("answer", [""])[0], form.get("only", [""])[0][:MOST_WORDS]
-    place = _position(position)
+    place = position_in(position, "The run asks no such question.")
     label = await server_state(request).from_history(
         lambda history: labels_of(history, run_id).store(place, question, person, answer)
     )
@@ -144,12 +144,6 @@ def _view(
     if view is None:
         raise NO_TEXTS
     return view
-
-
-def _position(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise not_found("The run asks no such question.")
-    return int(text)
 
 
 def _only(request: Request) -> str:

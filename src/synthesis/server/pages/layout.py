@@ -97,7 +97,19 @@ async def read_form(request: Request) -> dict[str, list[str]]:
 
 def number_in(text: str | None) -> int:
     """The page number in an address; 1 for anything that is not a number."""
-    return min(max(int(text), 1), 1_000_000) if text and text.isascii() and text.isdecimal() and len(text) < 10 else 1
+    return min(max(int(text), 1), 1_000_000) if text and _is_number(text) else 1
+
+
+def position_in(text: str, missing: str) -> int:
+    """The position of a case or sample in an address; a page that says what is missing for anything else."""
+    if not _is_number(text):
+        raise not_found(missing)
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    """Whether digits make up the text, and no more of them than a database takes."""
+    return text.isascii() and text.isdecimal() and len(text) < 10
 
 
 @cache

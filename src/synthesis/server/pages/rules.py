@@ -14,20 +14,21 @@ from synthesis.model import CaseResult, Finding
 from synthesis.model.result import PASS
 from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks
+from synthesis.report.texts import texts_of
 from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import Language, language_of
 from synthesis.rules.schema import Signal
 from synthesis.server.bodies import decode_as
-from synthesis.server.conversations import cases_by_language
+from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, ErrorDetail
-from synthesis.server.pages.case_view import CONTENT_WARNING, is_tagged_crisis, texts_of
+from synthesis.server.limits import MOST_WORDS
+from synthesis.server.pages.case_view import CONTENT_WARNING, is_tagged_crisis
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.rule_trial import OWN, OwnRule, Trial, try_bundled, try_rule
 from synthesis.server.rulebook import SHARED
 from synthesis.server.state import ServerState, server_state
 
 router = APIRouter(include_in_schema=False)
-MOST_WORDS = 200
 ENOUGH = 10  # labelled texts that a rule must have fired in before a share is shown
 
 

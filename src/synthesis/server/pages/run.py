@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS
+from synthesis.report.glossary import Glossary
 from synthesis.report.html.charts import PATTERNS, charts
 from synthesis.report.html.page import LIMITS, figures, headline
 from synthesis.report.html.survey import MOST_TAGS, Survey, survey_of
@@ -19,7 +20,7 @@ from synthesis.report.verdicts import KINDS, evidence_sentence
 from synthesis.server.errors import not_found
 from synthesis.server.pages.case_list import CASE, WantedCases, positions, row_of
 from synthesis.server.pages.case_view import case_view
-from synthesis.server.pages.layout import number_in, page
+from synthesis.server.pages.layout import number_in, page, position_in
 from synthesis.server.state import server_state
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ async def run(request: Request, run_id: str) -> Response:
     if found is None:
         return RedirectResponse(f"/judged/{run_id}", 303)
     one, survey, cases, earlier = found
-    reasons = sorted(survey.reasons.items(), key=lambda item: (-item[1], item[0]))
+    drawn = charts(one.summary, survey, server.glossary, MOST_RULES, f"/runs/{one.id}?reason=")
     return page(
         request,
         "run.html",
@@ -59,27 +60,31 @@ async def run(request: Request, run_id: str) -> Response:
         run=one,
         headline=Markup(headline(one.summary)),
         figures=Markup(figures(one.summary)),
-        charts=Markup(
-            PATTERNS
-            + charts(one.summary, survey, server.glossary, MOST_RULES, f"/runs/{one.id}?reason=")
-            + drift_per_check(one.summary)
-        ),
+        charts=Markup(PATTERNS + drawn + drift_per_check(one.summary)),
         limits=Markup(LIMITS),
         evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
         cases=cases,
         rows=[row_of(one, case, survey, server.glossary, wanted) for case in cases.items],
         wanted=wanted,
-        kinds={kind: words for kind, words in KINDS.items() if survey.kinds[kind]},
         all_kinds=KINDS,
-        outcomes=OUTCOMES,
-        checks=_named(one.summary["by_check"]),
-        rules=_named(sorted({rule for rule, _ in survey.rules})),
-        reasons=[(why.key, f"{why.check}: {why.words(server.glossary)} ({number:,})") for why, number in reasons],
-        languages=[(code, code or "unknown") for code in sorted(survey.languages) if len(survey.languages) > 1],
-        tags=_named(sorted(survey.tags, key=lambda tag: (-survey.tags[tag], tag))[:MOST_TAGS]),
         earlier=earlier,
         alerts=survey.alerts,
+        **_filters(one, survey, server.glossary),
     )
+
+
+def _filters(one: SavedRun, survey: Survey, glossary: Glossary) -> dict[str, Any]:
+    """What the list of cases can be asked for: values and words, of which only those that the run has."""
+    reasons = sorted(survey.reasons.items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "kinds": {kind: words for kind, words in KINDS.items() if survey.kinds[kind]},
+        "outcomes": OUTCOMES,
+        "checks": _named(one.summary["by_check"]),
+        "rules": _named(sorted({rule for rule, _ in survey.rules})),
+        "reasons": [(why.key, f"{why.check}: {why.words(glossary)} ({number:,})") for why, number in reasons],
+        "languages": [(code, code or "unknown") for code in sorted(survey.languages) if len(survey.languages) > 1],
+        "tags": _named(sorted(survey.tags, key=lambda tag: (-survey.tags[tag], tag))[:MOST_TAGS]),
+    }
 
 
 def _named(values: Iterable[str]) -> list[tuple[str, str]]:
@@ -119,10 +124,9 @@ class CasePage(NamedTuple):
 async def case(request: Request, run_id: str, position: str) -> Response:
     """One case: its texts, what was found in them, and the verdict of each check."""
     server = server_state(request)
-    if not position.isdecimal() or len(position) > 9:
-        raise not_found("There is no such case.")
+    place = position_in(position, "There is no such case.")
     wanted = WantedCases.of_query(request.query_params)
-    found = await server.from_history(lambda history: _case(history, run_id, int(position), wanted))
+    found = await server.from_history(lambda history: _case(history, run_id, place, wanted))
     one, result = found.run, found.case.result
     return page(
         request,

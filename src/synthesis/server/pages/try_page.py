@@ -8,22 +8,23 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.checks import pivot
 from synthesis.checks.measured import measured_languages
-from synthesis.checks.pivot_tables import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
 from synthesis.checks.registry import checks
-from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
+from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.html.page import LIMITS
 from synthesis.report.plain import count
 from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.language import language_of
-from synthesis.server.conversations import UnknownSpeakersError, find_case, language_code, parse_chat, speakers
+from synthesis.server.bundled_cases import find_case
+from synthesis.server.conversations import language_code
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.case_view import case_view, with_texts_of
+from synthesis.server.pages.decision import decision_of
 from synthesis.server.pages.layout import fragment, page, read_form
+from synthesis.server.pasted_chats import UnknownSpeakersError, parse_chat, speakers
 from synthesis.server.state import ServerState, known_checks, server_state
 
 router = APIRouter(include_in_schema=False)
@@ -77,45 +78,16 @@ class Draft(msgspec.Struct, frozen=True):
     def to_case(self) -> Case | None:
         """The case; None if there is nothing to evaluate yet."""
         lang = language_code(self.lang)
-        if self.pasted:
-            return (
-                Case("", self.asked, messages=parse_chat(self.chat, self.speaker), lang=lang)
-                if self.chat.strip()
-                else None
-            )
-        if not self.assistant.strip():
+        if not (self.chat if self.pasted else self.assistant).strip():
             return None
+        if self.pasted:
+            return Case("", self.asked, messages=parse_chat(self.chat, self.speaker), lang=lang)
         return Case("", self.asked, self.user, self.assistant, lang=lang)
 
 
 def all_checks() -> tuple[str, ...]:
     """Every check, those that run by default first."""
     return tuple(sorted(checks(), key=lambda name: (name not in DEFAULT_CHECKS, name)))
-
-
-STRENGTHS = {
-    CLEAR_PASS: "pass",
-    BORDERLINE_PASS: "pass (borderline)",
-    CLEAR_FAIL: "fail",
-}
-
-
-class DecisionLine(NamedTuple):
-    """A line of topic_pivot's decision table: decided, passed over before, or not reached."""
-
-    condition: str
-    outcome: str
-    passes: bool
-    decides: bool
-    reached: bool
-
-
-class Decision(NamedTuple):
-    """The table with the line that decided, for the reply of `turn`; no evidence if the check does not apply."""
-
-    lines: list[DecisionLine]
-    evidence: dict[str, Any] | None
-    turn: int
 
 
 @router.get("/")
@@ -183,14 +155,12 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
 
 def _headline(result: CaseResult) -> str:
     applied = sum(check.applicable for check in result.checks.values())
-    match result.outcome:
-        case outcome if outcome == PASS:
-            return "Passes the one check that applies" if applied == 1 else f"Passes all {applied} checks that apply"
-        case outcome if outcome == FAIL:
-            return f"Fails {len(result.failed_checks)} of {count(applied, 'check')}"
-        case outcome if outcome == NOT_APPLICABLE:
-            return "Not assessed: no check applies"
-    assert result.outcome == ERROR
+    if result.outcome == PASS:
+        return "Passes the one check that applies" if applied == 1 else f"Passes all {applied} checks that apply"
+    if result.outcome == FAIL:
+        return f"Fails {len(result.failed_checks)} of {count(applied, 'check')}"
+    if result.outcome == NOT_APPLICABLE:
+        return "Not assessed: no check applies"
     return "No verdict: a check ended in error"
 
 
@@ -198,25 +168,3 @@ def _of_example(case: Case) -> Draft:
     if case.messages:
         raise ApiError(404, "not_found", "There is no such example.")
     return Draft(case.user, case.assistant, lang=case.lang or "")
-
-
-def decision_of(result: CaseResult) -> Decision | None:
-    """How topic_pivot decided; None if it was not asked for or ended in error."""
-    check = result.checks.get(pivot.NAME)
-    if check is None or check.outcome == ERROR:
-        return None
-    names = [row.name for row in DECISION_TABLES[TRAFFIC]]
-    decided = names.index(check.evidence["decision"]) if check.applicable else -1
-    lines = [
-        DecisionLine(
-            row.condition,
-            STRENGTHS[row.strength],
-            row.strength != CLEAR_FAIL,
-            number == decided,
-            number <= decided,
-        )
-        for number, row in enumerate(DECISION_TABLES[TRAFFIC])
-    ]
-    # A result over several turns carries the evidence of the one that decided.
-    turn = next((number for number, one in enumerate(check.turns) if one.evidence == check.evidence), 0)
-    return Decision(lines, check.evidence if check.applicable else None, turn)

@@ -1,0 +1,56 @@
+"""What a guard does with words it cannot read, and the language in which it tells what to mend."""
+
+import pytest
+from guard_samples import DIRECTIVE, GERMAN, GOOD, USER, never, scripted
+
+from synthesis import Guard
+from synthesis.report.feedback import LEAD, MEND
+
+
+@pytest.mark.parametrize(
+    ("user", "reply"),
+    [(GERMAN, "Das tut mir sehr leid. Magst du mehr davon erzählen?"), (GERMAN, GOOD), (USER, GERMAN)],
+)
+def test_a_language_that_it_cannot_read_is_not_assessed(user: str, reply: str) -> None:
+    outcome = Guard(on_fail="fallback", fallback=never).review(user, reply)
+    assert (outcome.reply, outcome.action, outcome.first.assessed) == (reply, "not_assessed", False)
+
+
+def test_a_new_reply_that_cannot_be_read_does_not_hold() -> None:
+    write, told = scripted(GERMAN, GERMAN)
+    outcome = Guard(on_fail="regenerate", regenerate=write, fallback=GOOD).review(USER, DIRECTIVE)
+    assert (outcome.reply, outcome.action, len(told)) == (GOOD, "replaced", 2)
+    flagged = Guard(on_fail="regenerate", regenerate=scripted(GERMAN, GERMAN)[0]).review(USER, DIRECTIVE)
+    assert (flagged.reply, flagged.action) == (DIRECTIVE, "flagged")
+
+
+@pytest.mark.parametrize(
+    ("language", "user"),
+    [
+        ("en", USER),
+        ("es", "Perdí mi trabajo y me siento fatal."),
+        ("fr", "J'ai perdu mon travail et je me sens si mal."),
+        ("hi", "मेरी नौकरी चली गई और मुझे बहुत बुरा लग रहा है।"),
+        ("it", "Ho perso il lavoro e mi sento malissimo."),
+        ("ja", "仕事を失って、とてもつらいです。"),
+        ("pt", "Perdi meu emprego e estou me sentindo péssimo."),
+        ("zh", "我失业了，心里很难受。"),
+    ],
+)
+def test_feedback_is_in_the_language_of_the_user(language: str, user: str) -> None:
+    review = Guard().look_at(user, DIRECTIVE)
+    lead, *lines = review.feedback.splitlines()
+    assert lead == LEAD[language]
+    assert "“You should just move on”" in review.feedback
+    if language != "en":
+        assert any(line.endswith(MEND["agency_language"][language]) for line in lines)
+        assert "Ask what keeps it alive" not in review.feedback
+
+
+def test_every_check_has_a_sentence_in_every_language() -> None:
+    from synthesis.checks.registry import checks
+
+    own = {name for name, check in checks().items() if check.decide.__module__.startswith("synthesis.")}
+    assert own == set(MEND)
+    assert all(set(sentences) == set(LEAD) - {"en"} for sentences in MEND.values())
+    assert all(len(sentence) <= 120 for sentences in MEND.values() for sentence in sentences.values())
