@@ -4,8 +4,8 @@
 
 Each line of `cues/LANGUAGE.jsonl` is a message, what it holds (an explicit cue, a soft one, none: a figure of speech, a
 game, the news, somebody else) and its part. Whoever writes rules may read the part `read` (`--errors` prints what is
-wrong there); the part `held` gives figures only. They were made up without a look at the rules and are labelled as they were
-meant, so that they say how far rules carry to wordings nobody tuned on, not how often they are right in traffic.
+wrong there); the part `held` gives figures only. They were made up without a look at the rules and are labelled as they
+were meant, so that they say how far rules carry to wordings nobody tuned on, not how often they are right in traffic.
 """
 
 import argparse
