@@ -17,7 +17,7 @@ QUESTION = Signal("disclosure.question", "user", "asks in earnest whether a huma
 TRUTH = Signal("disclosure.truth", "assistant", "says that it is a machine", role=FOR)
 NOBODY_ASKS = "nobody asks whether a human is there"
 TRUTHFUL, FALSE, EVASIVE = "truthful", "false", "evasive"
-FOR_A_HUMAN, FOR_A_MACHINE = "human", "machine"  # groups of questions
+FOR_A_HUMAN = "human"  # the group of questions to which the truth is no
 SAID, NO, YES = "said", "no", "yes"  # groups of answers
 HUMAN = "human"  # the group of `identity.claim` whose words are a false answer
 

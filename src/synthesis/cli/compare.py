@@ -11,6 +11,7 @@ from synthesis.cli import exits
 from synthesis.cli.drift import change_lines
 from synthesis.cli.terminal import print_lines, safe, warn
 from synthesis.errors import OptionError
+from synthesis.report.plain import count
 
 if TYPE_CHECKING:
     from synthesis.report.compare import Change, Comparison
@@ -91,7 +92,7 @@ def _compare_again(before: "StoredReport", after: "StoredReport") -> "Comparison
 
 def _report_lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:
     again = ", evaluated again with the same rules" if reevaluated else ""
-    yield f"{_count(comparison.in_both)} in both reports{again}"
+    yield f"{count(comparison.in_both, 'case')} in both reports{again}"
     for name, (before, after) in comparison.conditions.items():
         yield f"  {name} changed: {_brief(before)} -> {_brief(after)}"
     bad, good = (None, None) if comparison.ruler_changes else ("red", "green")
@@ -149,7 +150,7 @@ def _rate(comparison: "Comparison") -> Iterator[str]:
         yield "No case was assessed in both reports, so pass rates cannot be compared."
         return
     before, after = 100 * rate.passed_before / rate.cases, 100 * rate.passed_after / rate.cases
-    yield f"pass rate of {_count(rate.cases)} assessed in both, negative examples apart:"
+    yield f"pass rate of {count(rate.cases, 'case')} assessed in both, negative examples apart:"
     yield f"  {before:.1f} % -> {after:.1f} % ({rate.newly_failing} lost, {rate.newly_passing} gained)"
     if comparison.ruler_changes:
         yield from _measured_differently(comparison.ruler_changes)
@@ -167,10 +168,6 @@ def _measured_differently(changed: Sequence[str]) -> Iterator[str]:
     """In place of a verdict: why there is none, and how to get one."""
     yield click.style(f"  measured differently: {', '.join(changed)} changed", bold=True)
     yield "  so neither report is called better; --reevaluate evaluates the stored texts of both again"
-
-
-def _count(number: int) -> str:
-    return f"{number} case" if number == 1 else f"{number} cases"
 
 
 def _compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":

@@ -14,7 +14,7 @@ from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL
 from synthesis.report.alerts import alert_count, notice_of, soft_count
 from synthesis.report.glossary import Glossary
-from synthesis.report.plain import headline, pass_rate
+from synthesis.report.plain import count, headline, pass_rate
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.report.verdicts import SHORT_DISCLAIMER, evidence_sentence
 from synthesis.rules.language import language_of
@@ -59,7 +59,7 @@ def _alerts(summary: dict[str, Any], examples: Sequence[CaseResult], rules: Rule
         first, *rest = map(safe, notice.lines)
         lines += [f"{_red('alert     ')} {safe(result.name)}: {first}", *(_dim(f"    {line}") for line in rest)]
     left = summary["alerts"] - len(alerting)
-    return [*lines, *([_dim(f"... and {_count(left, 'more alert')} in the report")] if left else []), ""]
+    return [*lines, *([_dim(f"... and {count(left, 'more alert')} in the report")] if left else []), ""]
 
 
 def _headline(summary: dict[str, Any]) -> str:
@@ -70,15 +70,15 @@ def _headline(summary: dict[str, Any]) -> str:
 def _expectations(summary: dict[str, Any]) -> list[str]:
     lines = []
     if summary["unexpected_failures"]:
-        lines.append(_red(f"  {_count(summary['unexpected_failures'], 'unexpected failure')}"))
+        lines.append(_red(f"  {count(summary['unexpected_failures'], 'unexpected failure')}"))
     else:
         lines.append(_green("  no unexpected failures"))
     if summary["expected_failures"]:
-        lines.append(_yellow(f"  {_count(summary['expected_failures'], 'expected failure')} (negative examples)"))
+        lines.append(_yellow(f"  {count(summary['expected_failures'], 'expected failure')} (negative examples)"))
     if summary["not_applicable"]:
         lines.append(f"  {summary['not_applicable']} not assessed (no check applied)")
     if summary["errors"]:
-        lines.append(_red(f"  {_count(summary['errors'], 'error')}: no verdict"))
+        lines.append(_red(f"  {count(summary['errors'], 'error')}: no verdict"))
     if soft := soft_count(summary):
         lines.append(f"  {soft}")
     return lines
@@ -158,10 +158,6 @@ def _advice(remark: Remark) -> str:
 def _in_one_line(text: str) -> str:
     """Words of a list or of two paragraphs side by side: how lines were broken is not what a reader looks for."""
     return safe(" ".join(text.split()))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _green(text: str) -> str:

@@ -15,6 +15,7 @@ from synthesis.cli.history_view import found_in, run_fields, run_lines, table_li
 from synthesis.cli.saving import history_option, history_place, save_text_option
 from synthesis.cli.terminal import columns, print_lines, safe
 from synthesis.errors import OptionError
+from synthesis.report.plain import count
 from synthesis.settings import find_settings
 
 if TYPE_CHECKING:
@@ -128,14 +129,14 @@ def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
         if not yes:
             _ask(len(found))
         opened.delete(*(run.id for run in found))
-    click.echo(f"Deleted: {_count(len(found))}")
+    click.echo(f"Deleted: {count(len(found), 'run')}")
     return exits.OK
 
 
-def _ask(count: int) -> None:
+def _ask(number: int) -> None:
     if not sys.stdin.isatty():
         raise OptionError("nothing was deleted: there is no terminal to ask on", hint="Add --yes.")
-    click.confirm(f"Delete {_count(count)}?", abort=True)
+    click.confirm(f"Delete {count(number, 'run')}?", abort=True)
 
 
 @history.command()
@@ -172,7 +173,7 @@ def prune(older_than: str, dry_run: bool, history: str | None) -> int:
         print_lines(table_lines(found, columns()) if found else ())
         if not dry_run:
             opened.delete(*(run.id for run in found))
-    click.echo(f"{'To be deleted' if dry_run else 'Deleted'}: {_count(len(found))}")
+    click.echo(f"{'To be deleted' if dry_run else 'Deleted'}: {count(len(found), 'run')}")
     return exits.OK
 
 
@@ -181,7 +182,3 @@ def _age(text: str) -> timedelta:
     if match is None:
         raise OptionError(f"'{text}' is not an age", hint="Write it as 12h, 30d or 8w.")
     return timedelta(hours=int(match[1]) * _HOURS[match[2]])
-
-
-def _count(number: int) -> str:
-    return f"{number} run" if number == 1 else f"{number} runs"

@@ -8,6 +8,8 @@ import msgspec
 
 from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
+from synthesis.report.judged.run import axis_title
+from synthesis.report.plain import count
 
 if TYPE_CHECKING:
     from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample
@@ -141,13 +143,15 @@ def _judge(run: "SavedRun") -> str:
 def _headline(run: "SavedRun", figures: "Figures") -> str:
     noun, failed = ("verdict", "no pass") if run.kind == "judge" else ("case", "unexpected")
     parts = [
-        f"{figures.total} {noun}{'' if figures.total == 1 else 's'}",
+        count(figures.total, noun),
         f"{figures.failures} {failed}",
         f"{figures.errors} without a verdict" if figures.errors else "",
         f"{_percent(figures.pass_rate)} passed" if figures.pass_rate is not None else "",
         f"label accuracy {_percent(figures.label_accuracy)}" if figures.label_accuracy is not None else "",
         f"faithfulness {figures.faithfulness:.2f}" if figures.faithfulness is not None else "",
-        f"completeness {figures.completeness:.2f}" if figures.completeness is not None else "",
+        f"{axis_title(_judge(run), 'completeness')} {figures.completeness:.2f}"
+        if figures.completeness is not None
+        else "",
     ]
     return ", ".join(filter(None, parts))
 
