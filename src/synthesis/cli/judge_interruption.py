@@ -3,8 +3,10 @@
 import asyncio
 import os
 import signal
+import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from synthesis.cli import exits
@@ -21,10 +23,29 @@ def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
         handler = _Handler(runner.get_loop(), task)
         before = {number: signal.signal(number, handler) for number in _SIGNALS}
         try:
-            return runner.run(_outcome(task))
+            with _woken_by_signals(runner.get_loop()):
+                return runner.run(_outcome(task))
         finally:
             for number, previous in before.items():
                 signal.signal(number, previous)
+
+
+@contextmanager
+def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Python notes a signal and calls its handler later: a loop that waits by then has to be woken, or waits on."""
+    reader, writer = socket.socketpair()
+    reader.setblocking(False)
+    writer.setblocking(False)
+    with reader, writer:
+        with suppress(NotImplementedError):  # the loop of Windows takes no readers
+            loop.add_reader(reader, reader.recv, 64)
+        before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            with suppress(NotImplementedError):
+                loop.remove_reader(reader)
 
 
 async def _outcome(task: "asyncio.Task[T]") -> T:
