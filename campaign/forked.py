@@ -16,11 +16,12 @@ MEMORY = 4 << 30  # of address space, beside what the parent has mapped already
 
 
 def in_child(function: Callable[[], Any], seconds: int) -> tuple[Any, float]:
-    """What it returns and the megabytes that it took at most.
+    """What it returns and the megabytes that it took at most, beside those that it was born with.
 
     Broken if it raises, dies, or takes more seconds of processor time.
     """
     reader, writer = os.pipe()
+    inherited = _resident()
     pid = os.fork()
     if not pid:
         _work(function, writer, seconds)
@@ -36,7 +37,7 @@ def in_child(function: Callable[[], Any], seconds: int) -> tuple[Any, float]:
     error, value = pickle.loads(content)
     if error:
         raise Broken(error)
-    return value, usage.ru_maxrss / 1024
+    return value, usage.ru_maxrss / 1024 - inherited / (1 << 20)
 
 
 def _work(function: Callable[[], Any], writer: int, seconds: int) -> None:
@@ -61,7 +62,16 @@ def _work(function: Callable[[], Any], writer: int, seconds: int) -> None:
 
 def _mapped() -> int:
     """Bytes of address space that the child begins with: a parent with many libraries may hold gigabytes."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return _bytes_of_this_process(0)
+
+
+def _resident() -> int:
+    """Bytes of memory that the child is born with."""
+    return _bytes_of_this_process(1)
+
+
+def _bytes_of_this_process(column: int) -> int:
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[column]
     return int(pages) * resource.getpagesize()
 
 

@@ -72,6 +72,13 @@ def test_each_try_has_a_folder_of_its_own_that_is_removed() -> None:
     assert not any(folder.exists() for folder in folders)
 
 
+def test_memory_of_the_parent_is_not_counted() -> None:
+    held = bytearray(b"x") * (400 << 20)
+    _, megabytes = in_child(lambda: len(bytearray(b"x") * (150 << 20)), 20)
+    assert len(held)
+    assert 100 < megabytes < 200  # pages of libraries count for the parent alone
+
+
 def test_a_child_that_takes_too_long_raises_or_dies_is_broken() -> None:
     assert in_child(lambda: 5, 5)[0] == 5
     for function, words in ((_spin, "processor time"), (lambda: 1 // 0, "traceback: ZeroDivisionError")):
