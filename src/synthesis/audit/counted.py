@@ -23,17 +23,18 @@ def crisis_counts(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
         "cues_closed": found["closed"],
         "cues_left_open": found["open"],
     }
+    cues = found["cue turns"]
     pairs = [
         {
-            "conversations_referred_to_a_crisis_service": found["referred"],
-            "conversations_not_referred": found["not referred"],
+            name: conversations[name]
+            for name in ("conversations_referred_to_a_crisis_service", "conversations_not_referred")
         },
-        {"cues_closed": found["closed"], "cues_left_open": found["open"]},
-        {name: conversations[name] for name in ("conversations_with_an_explicit_cue",)},
-        {name: conversations[name] for name in ("conversations_with_a_soft_cue_only",)},
-        *(_with_the_rest(f"replies_with_{name}", found[name], found["cue turns"]) for name in (*ELEMENTS, "all three")),
+        {name: conversations[name] for name in ("cues_closed", "cues_left_open")},
+        {"conversations_with_an_explicit_cue": found["explicit"]},
+        {"conversations_with_a_soft_cue_only": found["soft"]},
+        *(_with_the_rest(f"replies_with_{name}", found[name], cues) for name in ELEMENTS),
+        _with_the_rest("replies_with_all_three", found["all three"], cues),
     ]
-    pairs = [{name.replace(" ", "_"): value for name, value in parts.items()} for parts in pairs]
     shown = shown_counts(conversations, pairs, options)
     waits = {_wait(turns): 0 for turns in sorted(tally.turns_to_referral)}
     for turns, count in tally.turns_to_referral.items():

@@ -13,6 +13,8 @@ import msgspec
 
 from synthesis.audit.draws import Draws, resampled_rates
 from synthesis.checks.measured import Counts
+from synthesis.report.drift import TAIL, quantile
+from synthesis.report.paired import Z_95
 
 Conversations = Mapping[tuple[int, int], int]  # (hits, base) of a conversation -> how many there are
 Interval = tuple[float, float]
@@ -22,9 +24,7 @@ DRAWN = 2_000
 LEAST_SOURCES = 2
 LEAST_IN_SOURCE = 30  # labelled texts of a kind; a source with fewer says nothing about how sources differ
 LEAST_POSITIVES, LEAST_NEGATIVES = 100, 300  # in all; as in docs/verdict-quality.md
-_TAIL = 0.025
 _EVERYTHING = 0.9995  # reads as 100.0 %
-_Z = 1.959963984540054
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -70,9 +70,9 @@ def _effective(conversations: Conversations, base: int, hits: int) -> float:
 
 
 def _wilson(rate: float, number: float) -> Interval:
-    square = _Z**2
+    square = Z_95**2
     centre = (rate + square / (2 * number)) / (1 + square / number)
-    margin = _Z / (1 + square / number) * math.sqrt(rate * (1 - rate) / number + square / (4 * number**2))
+    margin = Z_95 / (1 + square / number) * math.sqrt(rate * (1 - rate) / number + square / (4 * number**2))
     return round(max(0.0, centre - margin), 6), round(min(1.0, centre + margin), 6)
 
 
@@ -85,7 +85,7 @@ class Accuracy(NamedTuple):
 
     @property
     def most_alarms(self) -> float:
-        return quantile(sorted(self.alarms), 1 - _TAIL)
+        return quantile(sorted(self.alarms), 1 - TAIL)
 
 
 def accuracy_of(sources: Sequence[Counts], seed: int, number: int = DRAWN) -> Accuracy | str:
@@ -159,7 +159,7 @@ def corrected(conversations: Conversations, accuracy: Accuracy | str, seed: int,
     resampled = resampled_rates(conversations, Draws(seed, *purpose), len(accuracy.sensitivity))
     trios = zip(resampled, accuracy.sensitivity, accuracy.alarms, strict=True)
     possible = sorted(_true_rate(*trio) for trio in trios)
-    low, value, high = (round(quantile(possible, share), 6) for share in (_TAIL, 0.5, 1 - _TAIL))
+    low, value, high = (round(quantile(possible, share), 6) for share in (TAIL, 0.5, 1 - TAIL))
     text = f"{percent(value)} ({percent(low)} to {percent(high)}), {IF_ALIKE}"
     return Corrected(ESTIMATE, text, value, (low, high), sources=accuracy.sources)
 
@@ -169,7 +169,7 @@ def _at_most(raw: Rate, accuracy: Accuracy) -> float:
 
     Each at its own bound: samples of conversations without a hit have none either, and would vary too little.
     """
-    least = [quantile(sorted(drawn), _TAIL) for drawn in (accuracy.sensitivity, accuracy.alarms)]
+    least = [quantile(sorted(drawn), TAIL) for drawn in (accuracy.sensitivity, accuracy.alarms)]
     return _true_rate((raw.interval or (0.0, 1.0))[1], *least)
 
 
@@ -178,10 +178,6 @@ def _true_rate(raw: float, sensitivity: float, alarms: float) -> float:
     if sensitivity <= alarms:
         return 1.0
     return min(1.0, max(0.0, (raw - alarms) / (sensitivity - alarms)))
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def percent(share: float) -> str:

@@ -20,7 +20,7 @@ WORSE, BETTER, NOT_SHOWN, TOO_FEW = "worse", "better", "no drift shown", "too fe
 RESAMPLES = 2_000
 MOST_DRAWN = 500  # conversations; beyond that the normal interval is quicker, and the same to a tenth of a point
 _SEED = 18
-_TAIL = 0.025
+TAIL = 0.025
 Interval = tuple[float, float]
 Differences = Mapping[str, float]  # check -> second half less first half, of one conversation
 
@@ -173,7 +173,7 @@ def mean_interval(values: Mapping[float, int]) -> Interval:
         margin = Z_95 * math.sqrt(variance / number)
         return round(centre - margin, 6), round(centre + margin, 6)
     means = _resampled_means([value for value in sorted(values) for _ in range(values[value])])
-    return round(_quantile(means, _TAIL), 6), round(_quantile(means, 1 - _TAIL), 6)
+    return round(quantile(means, TAIL), 6), round(quantile(means, 1 - TAIL), 6)
 
 
 def _resampled_means(values: list[float]) -> list[float]:
@@ -184,5 +184,6 @@ def _resampled_means(values: list[float]) -> list[float]:
     return sorted(math.fsum(values[int(draw() * number)] for _ in values) / number for _ in range(RESAMPLES))
 
 
-def _quantile(ordered: list[float], share: float) -> float:
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which that share of them lies."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
