@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -119,6 +120,21 @@ def in_batches(work: Callable[[Sequence[T]], object], items: Sequence[T], size: 
         work(items[start : start + size])
 
 
+def threads(name: str, count: int) -> None:
+    """Whether threads are worth having: the same batches by one and by two of them, in seconds by the clock."""
+    evaluator = Evaluator()
+    cases = [Case(row["id"], tuple(row["checks"]), row["user"], row["assistant"]) for row in CORPORA[name](count)]
+    batches = [cases[start : start + BATCH] for start in range(0, count, BATCH)]
+    evaluator.evaluate(batches[0])
+    took = []
+    for number in (1, 2):
+        begun = time.perf_counter()
+        with ThreadPoolExecutor(number) as pool:
+            list(pool.map(evaluator.evaluate, batches))
+        took.append(time.perf_counter() - begun)
+    print(f"{name:<11}{'one thread, two':<17}{took[0]:>8.2f} s{took[1]:>8.2f} s{took[0] / took[1]:>8.1f}", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--cases", type=int, default=5_000)
@@ -132,6 +148,8 @@ def main() -> int:
     print(f"\n{'corpus':<11}{'us per case':<17}{'Python':>10}{'native':>10}{'ratio':>8}")
     for name in options.corpus:
         stages(name, min(options.cases, 1000), rules_in_force())
+    for name in options.corpus:
+        threads(name, options.cases)
     return 0
 
 
