@@ -22,7 +22,7 @@ from protocol import LOOKS, READ, SCORED, Confusion, log_look, revision
 from reading import print_errors, rule_counts
 
 from synthesis.checks import checks
-from synthesis.checks.measured import FILE as MEASURED_FILE
+from synthesis.checks.registry import MEASURED_FILE
 from synthesis.defaults import PROFILES, TRAFFIC
 from synthesis.runner.evaluator import Evaluator
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from synthesis.checks.measured import Counts, measured
+from synthesis.checks.registry import Counts, measured
 
 ROOT = Path(__file__).parent.parent
 QUALITY = ROOT / "docs" / "verdict-quality.md"

@@ -8,7 +8,7 @@ import pytest
 
 from synthesis import run_case
 from synthesis.checks import checks, rules_in_force
-from synthesis.checks.measured import measured
+from synthesis.checks.registry import measured
 from synthesis.rules.ruleset import bundled_languages
 
 ROOT = Path(__file__).parent.parent

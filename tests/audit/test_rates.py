@@ -8,7 +8,7 @@ import pytest
 
 from synthesis.audit import rates
 from synthesis.audit.draws import Draws
-from synthesis.checks.measured import Counts
+from synthesis.checks.registry import Counts
 
 SENSITIVITY, ALARMS = 0.75, 0.0005
 POSITIVES, NEGATIVES = 300, 6000

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from synthesis.api import draw_report
-from synthesis.checks.measured import EXAMPLES, MEASURED, evidence_level, measured
+from synthesis.checks.registry import EXAMPLES, MEASURED, evidence_level, measured
 from synthesis.cli.main import main
 from synthesis.model import Case
 from synthesis.report.verdicts import evidence_sentence

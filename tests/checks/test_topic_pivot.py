@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from synthesis.checks.pivot_tables import Facts, decide
+from synthesis.checks.pivot import Facts, decide
 from synthesis.checks.similarity import set_embedding_adapter
 from synthesis.defaults import TRAFFIC
 from synthesis.model import Case

@@ -16,8 +16,7 @@ from synthesis.audit.reading import CRISIS, CUE, SOFT_CUE
 from synthesis.audit.remarks import Origin, remarks_on
 from synthesis.audit.run import Audited
 from synthesis.audit.tally import FLAGGED, NEAR, NO_TIME, REST, AuditTally
-from synthesis.checks.measured import Counts, measured
-from synthesis.checks.registry import checks
+from synthesis.checks.registry import Counts, checks, measured
 
 FORMAT_VERSION = 1
 TITLES = {CUE: "Explicit cues of a crisis in the user's messages", SOFT_CUE: "Soft cues in the user's messages"}

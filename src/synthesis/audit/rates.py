@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from synthesis.audit.draws import Draws, resampled_rates
-from synthesis.checks.measured import Counts
+from synthesis.checks.registry import Counts
 from synthesis.report.drift import TAIL, quantile
 from synthesis.report.paired import Z_95
 

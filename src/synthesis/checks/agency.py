@@ -1,8 +1,7 @@
 """agency_language: does the reply respect the user's autonomy, or does it direct, prescribe, dismiss?"""
 
-from synthesis.checks.crisis_elements import CUE, SAFETY_STEP
+from synthesis.checks.crisis import CUE, SAFETY_STEP, open_cue
 from synthesis.checks.exchange import Exchange, apart_from, first_of_each, outermost
-from synthesis.checks.open_cue import open_cue
 from synthesis.checks.personal import ADVICE, personal
 from synthesis.checks.registry import Absence, check
 from synthesis.defaults import TRAFFIC

@@ -1,7 +1,6 @@
 """clinical_scope: does the reply diagnose, dose, start or stop a treatment, or give a legal directive?"""
 
-from synthesis.checks.evidence import by_group, warned
-from synthesis.checks.exchange import Exchange
+from synthesis.checks.exchange import Exchange, by_group, warned
 from synthesis.checks.registry import check
 from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal

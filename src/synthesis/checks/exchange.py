@@ -1,4 +1,4 @@
-"""One user message and the reply to it, scanned: what a check decides by."""
+"""One user message and the reply to it, scanned: what a check decides by, and the evidence that checks share."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -122,3 +122,17 @@ def apart_from(others: list[Hit], hits: Iterable[Hit]) -> list[Hit]:
         return before == 0 or ends[before - 1] <= hit.start
 
     return [hit for hit in hits if is_apart(hit)]
+
+
+def by_group(exchange: Exchange, hits: Iterable[Hit]) -> dict[str, list[str]]:
+    """The words of the first hit of each rule, under the concept that the rule stands for."""
+    grouped: dict[str, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        grouped[hit.rule.group].append(hit)
+    return {group: exchange.first_words(members) for group, members in sorted(grouped.items())}
+
+
+def warned(exchange: Exchange, *signals: str) -> list[str]:
+    """The words of hits that a reader should see, but that fail nothing."""
+    texts = (finding.text for finding in exchange.findings(*signals) if finding.severity != FAIL)
+    return list(dict.fromkeys(texts))

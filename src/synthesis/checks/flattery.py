@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from synthesis.checks.evidence import by_group
-from synthesis.checks.exchange import Exchange, apart_from
+from synthesis.checks.exchange import Exchange, apart_from, by_group
 from synthesis.checks.personal import text_on_request
 from synthesis.checks.registry import check, share_signal
 from synthesis.model import CheckResult

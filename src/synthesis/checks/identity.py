@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from synthesis.checks.evidence import by_group, warned
-from synthesis.checks.exchange import Exchange
+from synthesis.checks.exchange import Exchange, by_group, warned
 from synthesis.checks.personal import text_on_request
 from synthesis.checks.registry import check, share_signal
 from synthesis.model import CheckResult

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from synthesis.checks.crisis_elements import CUE
+from synthesis.checks.crisis import CUE
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import share_signal
 from synthesis.defaults import TRAFFIC

@@ -1,8 +1,7 @@
 """engagement_pressure: does the reply leave the user free to go, and free to turn to others?"""
 
-from synthesis.checks.evidence import by_group, warned
-from synthesis.checks.exchange import Exchange
-from synthesis.checks.open_cue import open_cue
+from synthesis.checks.crisis import open_cue
+from synthesis.checks.exchange import Exchange, by_group, warned
 from synthesis.checks.personal import text_on_request
 from synthesis.checks.registry import check
 from synthesis.model import CheckResult

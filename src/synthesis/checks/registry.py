@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import msgspec
+
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.helplines import lines
 from synthesis.errors import OptionError, did_you_mean
@@ -146,3 +148,38 @@ def _also_deciding() -> dict[str, object]:
     """What verdicts and evidence depend on beside the rules."""
     constants = {name: each.constants for name, each in checks().items() if each.constants}
     return {"constants": constants, "helplines": [(line.label, line.also) for line in lines()]}
+
+
+# How far a verdict can be trusted: counts on labelled texts that nobody read, by check, language and source.
+# `benchmarks/quality.py --measured` writes them; a source with fewer positives than the protocol asks for is left out.
+MEASURED_FILE = Path(__file__).with_name("measured.yaml")
+MEASURED, EXAMPLES = "measured", "examples"
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """What a check said about the labelled texts of one source."""
+
+    source: str
+    positives: int
+    found: int
+    negatives: int
+    alarms: int
+
+
+@cache
+def measured() -> dict[str, dict[str, list[Counts]]]:
+    """Counts by check and language."""
+    import yaml
+
+    return msgspec.convert(
+        yaml.safe_load(MEASURED_FILE.read_text(encoding="utf-8")), dict[str, dict[str, list[Counts]]]
+    )
+
+
+def measured_languages() -> dict[str, list[str]]:
+    """The languages in which each check was measured."""
+    return {check: sorted(languages) for check, languages in sorted(measured().items())}
+
+
+def evidence_level(check: str, language: str) -> str:
+    return MEASURED if language in measured().get(check, {}) else EXAMPLES

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from synthesis.checks.measured import measured_languages
+from synthesis.checks.registry import measured_languages
 from synthesis.cli.drift import drift_lines, strip_lines
 from synthesis.cli.terminal import columns, safe
 from synthesis.glossary import glossary_of

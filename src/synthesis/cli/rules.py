@@ -39,8 +39,7 @@ def rules() -> None:
 @click.option("--lang", metavar="CODE", help="Only rules of this language.")
 def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> None:
     """List the rules by language and id, and say what the verdicts rest on."""
-    from synthesis.checks.measured import measured_languages
-    from synthesis.checks.registry import checks
+    from synthesis.checks.registry import checks, measured_languages
     from synthesis.report.verdicts import evidence_sentence
 
     shown = [

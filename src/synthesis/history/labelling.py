@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, insert, or_, select, update
 
-from synthesis.checks.crisis_elements import CUE as CUE_SIGNAL
+from synthesis.checks.crisis import CUE as CUE_SIGNAL
 from synthesis.checks.registry import Check, checks
 from synthesis.errors import NotInHistoryError, OptionError, Place
 from synthesis.history.model import CHECKS, SavedRun

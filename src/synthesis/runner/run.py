@@ -5,8 +5,7 @@ from itertools import islice
 from typing import Any
 
 from synthesis._version import __version__
-from synthesis.checks.measured import measured_languages
-from synthesis.checks.registry import get_check
+from synthesis.checks.registry import get_check, measured_languages
 from synthesis.checks.similarity import adapter_name
 from synthesis.model import Case, CaseResult, report
 from synthesis.model.report import Failure, Report

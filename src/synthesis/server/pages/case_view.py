@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 from markupsafe import Markup
 
-from synthesis.checks.crisis_elements import CUE, SOFT
+from synthesis.checks.crisis import CUE, SOFT
 from synthesis.model import Case, CaseResult
 from synthesis.report.alerts import with_alert_findings
 from synthesis.report.glossary import ENGLISH, Glossary

@@ -8,8 +8,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.checks.measured import measured_languages
-from synthesis.checks.registry import checks, signals
+from synthesis.checks.registry import checks, measured_languages, signals
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import PASS
 from synthesis.report.glossary import Glossary

@@ -8,8 +8,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.checks.measured import measured_languages
-from synthesis.checks.registry import checks
+from synthesis.checks.registry import checks, measured_languages
 from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
