@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import unicodedata
+import weakref
 import zlib
 from pathlib import Path
 
@@ -58,6 +59,23 @@ def test_the_same_pack_elsewhere_and_with_other_checks_is_not_prepared_again(kep
     assert prepared(kept) == before
     (own,) = [rule for rule in rules.rules if rule.id == "agency.negative.chin-up"]
     assert str(tmp_path / "there") in own.file
+
+
+def test_rule_sets_with_the_same_packs_share_what_was_prepared(kept: Path, tmp_path: Path) -> None:
+    one, other = load_rules(signals()), load_rules(signals(), disabled=["agency.negative.cheer-up"])
+    assert other.patterns("en") is one.patterns("en")
+    assert other.program("en") is one.program("en")
+    assert len(one.rules) == len(other.rules) + 1
+    more = load_rules(signals(), [own_pack(tmp_path / "here")])
+    assert set(more.patterns("en")) > set(one.patterns("en"))
+
+
+def test_what_no_rule_set_uses_is_not_kept_in_memory(kept: Path) -> None:
+    rules = load_rules(signals())
+    pack = weakref.ref(rules.packs["en"])
+    prepared = weakref.ref(rules._patterns._prepared("en"))
+    del rules
+    assert (pack(), prepared()) == (None, None)
 
 
 def test_another_rule_is_prepared(kept: Path, tmp_path: Path) -> None:

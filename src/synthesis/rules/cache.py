@@ -17,6 +17,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -33,6 +34,7 @@ _patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
 _programs = msgspec.msgpack.Decoder(Program)
 _bytes = msgspec.msgpack.Decoder(bytes)
 _encode = msgspec.msgpack.Encoder().encode
+_loaded: WeakValueDictionary[tuple[str, Path], Pack] = WeakValueDictionary()  # packs that are in use in this process
 T = TypeVar("T")
 
 
@@ -41,8 +43,12 @@ def cached_pack(folder: Path, below: str, signals: Iterable[str], load: Callable
     key = _key(folder, below)
     # Its rules are allowed by the signals that there are; its patterns do not know them.
     allowed = hashlib.sha256(f"{sorted(signals)}".encode()).hexdigest()[:8]
-    pack = _cached(f"{key}.{allowed}.pack", _packs, lambda: _in_folder(load(), None))
-    return _in_folder(pack, folder), key
+    name = f"{key}.{allowed}.pack"
+    pack = _loaded.get((name, folder))
+    if pack is None:
+        pack = _in_folder(_cached(name, _packs, lambda: _in_folder(load(), None)), folder)
+        _loaded[name, folder] = pack
+    return pack, key
 
 
 def _in_folder(pack: Pack, folder: Path | None) -> Pack:

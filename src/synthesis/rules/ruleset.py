@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -132,9 +133,8 @@ class PatternStore:
 
     def __init__(self, signals: Mapping[str, Signal]) -> None:
         self._signals = signals
-        self._layers: dict[str, list[tuple[Pack, str, Path]]] = defaultdict(list)
-        self._ready: dict[str, dict[str, PreparedPattern]] = {}
-        self._programs: dict[str, Program] = {}
+        self._layers: dict[str, list[Layer]] = defaultdict(list)
+        self._ready: dict[str, PreparedPacks] = {}
 
     def add(self, pack: Pack, key: str, folder: Path) -> None:
         self._layers[pack.language].append((pack, key, folder))
@@ -145,33 +145,51 @@ class PatternStore:
 
     def of(self, language: str) -> Mapping[str, PreparedPattern]:
         """Every pattern of a language by its source; one that a lower pack has too keeps that pack's word lists."""
-        if language not in self._ready:
-            ready: dict[str, PreparedPattern] = {}
-            for pack, key, folder in self._layers[language]:
-                new = cached_patterns(key, partial(self._prepared, pack, folder, frozenset(ready)))
-                ready = new | ready
-            self._ready[language] = ready
-        return self._ready[language]
+        return self._prepared(language).patterns
 
     def program(self, language: str) -> Program:
         """All rules of a language for the compiled reader, those too that a set of rules leaves out."""
-        if language not in self._programs:
-            keys = "".join(key for _, key, _ in self._layers[language])
-            key = hashlib.sha256(keys.encode()).hexdigest()[:32]
-            self._programs[language] = cached_program(key, partial(self._program, language))
-        return self._programs[language]
+        return self._prepared(language).program
 
-    def _program(self, language: str) -> Program:
+    def _prepared(self, language: str) -> "PreparedPacks":
+        if language not in self._ready:
+            layers = self._layers[language]
+            keys = (language, *(key for _, key, _ in layers))
+            self._ready[language] = _shared.setdefault(keys, PreparedPacks(layers, self._signals))
+        return self._ready[language]
+
+
+class PreparedPacks:
+    """The packs of one language, made ready; rule sets with the same packs share them, as they weigh 25 MB each."""
+
+    def __init__(self, layers: Sequence["Layer"], signals: Mapping[str, Signal]) -> None:
+        self._layers = layers
+        self._signals = signals
+
+    @cached_property
+    def patterns(self) -> Mapping[str, PreparedPattern]:
+        ready: dict[str, PreparedPattern] = {}
+        for pack, key, folder in self._layers:
+            new = cached_patterns(key, partial(self._prepared, pack, folder, frozenset(ready)))
+            ready = new | ready
+        return ready
+
+    @cached_property
+    def program(self) -> Program:
+        keys = "".join(key for _, key, _ in self._layers)
+        return cached_program(hashlib.sha256(keys.encode()).hexdigest()[:32], self._program)
+
+    def _program(self) -> Program:
         pack: Pack | None = None
         lists_of: dict[str, WordLists] = {}
-        for layer, _, _ in self._layers[language]:
+        for layer, _, _ in self._layers:
             pack = _on_top(pack, layer)
             lists = WordLists(layer.lists)
             lists_of = dict.fromkeys(layer.patterns(), lists) | lists_of
         assert pack is not None
-        spaced = language_of(language).spaced
-        matcher = Matcher(pack.rules, pack.guards, self.of(language), spaced=spaced)
-        return program(language_of(language), matcher, lists_of)
+        language = language_of(pack.language)
+        matcher = Matcher(pack.rules, pack.guards, self.patterns, spaced=language.spaced)
+        return program(language, matcher, lists_of)
 
     def _prepared(self, pack: Pack, folder: Path, known: frozenset[str]) -> dict[str, PreparedPattern]:
         language, lists = language_of(pack.language), WordLists(pack.lists)
@@ -185,6 +203,10 @@ class PatternStore:
         except PatternError:
             load_pack(folder, self._signals)  # a trusted pack with a bad pattern after all: says where it is
             raise
+
+
+Layer = tuple[Pack, str, Path]  # a pack, the key of what its patterns depend on, and its folder
+_shared: WeakValueDictionary[tuple[str, ...], PreparedPacks] = WeakValueDictionary()
 
 
 def load_rules(

@@ -100,7 +100,7 @@ class DetectionWords(msgspec.Struct, frozen=True):
     parts: tuple[str, ...] = ()
 
 
-class Pack(msgspec.Struct, frozen=True):
+class Pack(msgspec.Struct, frozen=True, weakref=True):
     """The rules of one language from one folder, with what they share."""
 
     explaining: ClassVar[tuple[str, ...]] = ("name", "version", "licence", "sources", "absent")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from itertools import islice
 from typing import NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 from synthesis.cancellation import checkpoint
 from synthesis.rules.cache import cached_tables
@@ -107,7 +108,6 @@ class NativeReader:
         self._rules = rules
         self._library = library
         self._python = PythonReader(rules)
-        self._matchers: dict[str, Handle] = {}
         self._selections: dict[Key, _Selection] = {}
         self._refused: set[str] = set()  # languages whose program could not be loaded
         self.declined = 0  # texts that were left to Python, so far
@@ -253,10 +253,7 @@ class NativeReader:
         if key not in self._selections:
             language = key[0]
             program = self._rules.program(language)
-            if language not in self._matchers:
-                content = flat(program.numbers)
-                self._matchers[language] = self._library.make("matcher", self._characters, *content)
-            matcher = self._matchers[language]
+            matcher = _matcher(self._library, program)
             wanted = {rule.id: rule for rule in self._rules.wanted(*key)}
             numbers = [number for number, rule_id in enumerate(program.rules) if rule_id in wanted]
             handle = self._library.make("select", matcher, *numbers_of(numbers), keep=(matcher,))
@@ -274,6 +271,20 @@ class NativeReader:
 def _characters(library: Library) -> Handle:
     """What is known about characters; one for all readers."""
     return library.make("characters", *flat(cached_tables()))
+
+
+# By the library and the id of the program, which lives as long as the matcher does.
+_matchers: WeakValueDictionary[tuple[Library, int], Handle] = WeakValueDictionary()
+
+
+def _matcher(library: Library, program: Program) -> Handle:
+    """One for all readers that run the same program: it weighs more than the program."""
+    key = (library, id(program))
+    found = _matchers.get(key)
+    if found is None:
+        found = library.make("matcher", _characters(library), *flat(program.numbers), keep=(program,))
+        _matchers[key] = found
+    return found
 
 
 def _cosine(shared: int, left: int, right: int, told: int) -> float | None:
