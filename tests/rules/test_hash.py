@@ -52,7 +52,6 @@ PLACES: list[tuple[msgspec.Struct, Callable[[Any], str]]] = [
     (PACK, hash_of),
     (SIGNAL, lambda signal: hash_of(signal=signal)),
 ]
-FIELDS = [(struct, hashed, field) for struct, hashed in PLACES for field in struct.__struct_fields__]
 
 
 def with_changed(struct: msgspec.Struct, field: str) -> msgspec.Struct:
@@ -80,14 +79,13 @@ def changed(value: Any) -> Any:
             return None
 
 
-@pytest.mark.parametrize(
-    ("struct", "hashed", "field"), FIELDS, ids=[f"{type(struct).__name__}.{field}" for struct, _, field in FIELDS]
-)
+@pytest.mark.parametrize(("struct", "hashed"), PLACES)
 def test_every_field_but_the_explaining_ones_changes_the_hash(
-    struct: msgspec.Struct, hashed: Callable[[Any], str], field: str
+    struct: msgspec.Struct, hashed: Callable[[Any], str]
 ) -> None:
-    is_changed = hashed(with_changed(struct, field)) != hashed(struct)
-    assert is_changed == (field not in EXPLAINING[type(struct)])
+    fields = struct.__struct_fields__
+    unchanged = {field for field in fields if hashed(with_changed(struct, field)) == hashed(struct)}
+    assert unchanged == EXPLAINING[type(struct)]
 
 
 def test_what_checks_decide_by_beside_the_rules_changes_the_hash() -> None:
