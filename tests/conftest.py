@@ -32,7 +32,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _prepare(language: str) -> None:
-    load_rules(signals()).patterns(language)
+    load_rules(signals()).program(language)  # with the patterns that it is made from
 
 
 @pytest.fixture(scope="session")

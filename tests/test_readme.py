@@ -2,6 +2,7 @@
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ def tables(text: str) -> list[list[str]]:
     return [table.splitlines() for table in found]
 
 
+@cache
 def without_rules() -> set[tuple[str, str]]:
     """Checks that have no rule in a language."""
     covered = rules_in_force().covered

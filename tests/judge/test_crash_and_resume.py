@@ -120,7 +120,7 @@ def uninterrupted(tmp_path_factory):
     return results_of(root / "run")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_five_kills_at_seeded_moments_change_nothing(lab, tmp_path, uninterrupted, seed):
     killed_again_and_again(lab, tmp_path, 5, seed)
     assert results_of(tmp_path / "run") == uninterrupted

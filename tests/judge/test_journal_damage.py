@@ -30,19 +30,20 @@ def left_after_opening(folder):
     return opened
 
 
-def test_cut_at_every_byte_of_its_last_line_it_loses_at_most_that_line(finished, tmp_path):
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
+def test_cut_anywhere_in_its_last_line_it_loses_at_most_that_line(finished, tmp_path, every):
     server, folder = finished
     whole = results_of(folder)
     content = (folder / "journal.jsonl").read_bytes()
     last = content.rstrip(b"\n").rfind(b"\n") + 1
-    for end in range(last, len(content)):
+    for end in sorted({*range(last, len(content), every), len(content) - 2, len(content) - 1}):
         root = tmp_path / f"cut-{end}"
         shutil.copytree(folder, root / "run")
         (root / "run" / "journal.jsonl").write_bytes(content[:end])
         unfinished = end < len(content) - 1
         third = State.PENDING if unfinished else State.JUDGED
         assert left_after_opening(root / "run") == [State.JUDGED, State.JUDGED, third]
-        if end % 50 and end < len(content) - 2:  # a whole run for some, the opening for all
+        if (end - last) % 50 and end < len(content) - 2:  # a whole run for some, the opening for all
             shutil.rmtree(root)
             continue
         calls = len(server.calls)

@@ -11,20 +11,16 @@ from synthesis.model import Case
 
 @cache
 def cases_by_language() -> dict[str, tuple[Case, ...]]:
-    """All of them by the language of their reply, in file order."""
-    validator = CaseValidator(checks())
+    """All of them by language, in file order: the one that the case or its file names, else that of the last reply."""
+    validator, detector = CaseValidator(checks()), rules_in_force().detector
     found: dict[str, list[Case]] = {}
     for path in sorted(bundled.CASES.parent.glob("evals*.jsonl")):
         named = path.suffixes[0].lstrip(".")
         for case in load_cases(path, validator):
-            found.setdefault(case.lang or _language_of_case(named, case), []).append(case)
+            language = case.lang or (named if len(named) == 2 else detector.detect(case.exchanges[-1][1]).language)
+            found.setdefault(language, []).append(case)
     return {language: tuple(cases) for language, cases in sorted(found.items())}
 
 
 def find_case(case_id: str) -> Case | None:
     return next((case for cases in cases_by_language().values() for case in cases if case.id == case_id), None)
-
-
-def _language_of_case(named: str, case: Case) -> str:
-    """The language in the file's name, else that of the last reply."""
-    return named if len(named) == 2 else rules_in_force().detector.detect(case.exchanges[-1][1]).language
