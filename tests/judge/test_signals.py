@@ -5,9 +5,7 @@ import subprocess
 import time
 
 import pytest
-from postgres import shared_server
-from run_processes import rows, wait_until
-from running import command, environment, read, sample_cases, synthesis, write_set
+from running import command, environment, read, sample_cases, synthesis, wait_until, write_set
 from server import JudgeServer, held, status
 
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
@@ -119,29 +117,3 @@ def test_a_negative_grace_is_refused(tmp_path):
     done = synthesis("judge", "run", "passages", "--grace", "-1", cwd=tmp_path)
     assert done.returncode == 1
     assert "--grace must be 0 seconds or more" in done.stderr
-
-
-@SIGNALS
-@pytest.mark.parametrize("signals", [1, 2])
-def test_a_shared_run_gives_its_leases_back(start, tmp_path, number, signals):
-    url = shared_server().new_database()
-    shared = ("--journal", url, "--lease", 3600, "--concurrency", 2)
-    with JudgeServer({f"sample-{n}": [held()] for n in range(1, 8)}) as server:
-        process = start(server, 8, *shared)
-        wait_until(lambda: len(server.calls) == 3, "three calls have not come")
-        process.send_signal(number)
-        told(process, "for 2 calls under way")
-        if signals == 2:
-            process.send_signal(number)
-            process.wait(timeout=60)
-        server.gate.set()
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == 130, err
-        assert len(server.calls) == 3
-        assert rows(url, "SELECT * FROM synthesis_judge.lease") == []
-        assert rows(url, "SELECT * FROM synthesis_judge.worker") == []
-        done = synthesis(*arguments(server, "set.json", *shared), cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        lost = 0 if signals == 1 else 2
-        assert len(server.calls) == 8 + lost
-    assert len(cost(tmp_path)["unaccountedCalls"]) == lost

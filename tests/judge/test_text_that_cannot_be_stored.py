@@ -1,12 +1,10 @@
 """A lone surrogate has no place in UTF-8: it becomes U+FFFD, and the verdict around it counts."""
 
 import pytest
-from postgres import shared_server
 from running import config_for, judge, read, sample_cases
 from server import JudgeServer, good_content, says
 
 from synthesis.judge.journal.file import read_ledger
-from synthesis.judge.journal.shared import SharedPlace
 
 ESCAPED = good_content("sample-0").replace("faithfulness of", r"half \ud800 a pair, \udc00\ud83d\ude00 of")
 RAW = good_content("sample-0").replace("faithfulness of", "half \ud800 of")
@@ -50,10 +48,3 @@ def test_an_unusable_reply_with_a_raw_surrogate_can_be_shown_to_the_judge(tmp_pa
     with JudgeServer({"sample-0": [says("never \ud800")]}) as server:
         assert judge(sample_cases(1), config_for(server, tmp_path)).complete
         assert server.bodies[1]["messages"][-2]["content"] == "never \ufffd"
-
-
-def test_the_shared_journal_stores_it_in_the_same_way(tmp_path):
-    place = SharedPlace(shared_server().new_database())
-    with JudgeServer({"sample-0": [says(ESCAPED)]}) as server:
-        result = judge(sample_cases(1), config_for(server, tmp_path, journal=place))
-    assert result.records[0][0]["flags"] == ["repaired"]

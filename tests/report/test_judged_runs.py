@@ -55,6 +55,17 @@ def test_the_page_shows_rates_distributions_stability_and_claims_and_escapes_eve
     assert page.index("q-1") < page.index(">q-0<")  # what did not pass comes first
 
 
+def test_the_page_draws_the_insights_as_one_table_a_row_each(cli: CommandLine, runs: tuple[Path, Path]) -> None:
+    assert cli("judge", "report", "new", "--root", "runs", "--format", "html").code == 0
+    page = (runs[1] / "report.html").read_text(encoding="utf-8")
+    analysis = json.loads((runs[1] / "low-faithfulness" / "low-faithfulness-iteration-2.json").read_text())
+    kinds = {"strength": "systemStrengths", "weakness": "systemWeaknesses", "recommendation": "recommendations"}
+    rows = [(kind, said) for kind, field in kinds.items() for said in analysis["insights"][field]]
+    assert {kind for kind, _ in rows} >= {"weakness", "recommendation"}
+    table = "".join(f'<tr><th scope="row">{kind}</th><td>{said}</td></tr>' for kind, said in rows)
+    assert f"<tbody>{table}</tbody>" in page
+
+
 def test_the_markdown_is_short_and_escaped(cli: CommandLine, runs: tuple[Path, Path]) -> None:
     out = cli.folder / "summary.md"
     assert cli("judge", "report", "new", "--root", "runs", "--format", "markdown", "--out", out).code == 0

@@ -9,7 +9,7 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.judge_interruption import run_interruptible
-from synthesis.cli.judge_options import evaluation_options, read_inputs, run_journal, run_root, stored_run
+from synthesis.cli.judge_options import evaluation_options, read_inputs, run_root, stored_run
 from synthesis.cli.judge_output import calibration_lines, estimate_lines, status_lines, summary_lines
 from synthesis.cli.judge_panel import panel
 from synthesis.cli.judge_progress import Reporter
@@ -88,26 +88,24 @@ def estimate(**options: Any) -> int:
 @judge.command()
 @click.argument("name")
 @run_root
-@run_journal
-def status(name: str, root: Path, journal: str | None) -> int:
+def status(name: str, root: Path) -> int:
     """What is done, pending, failed and stale in a run, read from its journal."""
-    _print(status_lines(stored_run(name, root, journal)[1]))
+    _print(status_lines(stored_run(name, root)[1]))
     return exits.OK
 
 
 @judge.command()
 @click.argument("name")
 @run_root
-@run_journal
 @click.option("--format", "form", type=click.Choice(["text", "html", "markdown"]), default="text", show_default=True)
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it. [default: the run's folder]"
 )
-def report(name: str, root: Path, journal: str | None, form: str, out: Path | None) -> int:
+def report(name: str, root: Path, form: str, out: Path | None) -> int:
     """The figures of a run, computed again from its journal: on the console, as a page, or as Markdown."""
     from synthesis.judge.results import derive
 
-    folder, ledger = stored_run(name, root, journal)
+    folder, ledger = stored_run(name, root)
     if form == "text":
         _print(summary_lines(ledger.present_run(), len(ledger.samples), derive(ledger), folder))
     else:
@@ -139,8 +137,7 @@ def show_prompt(name: str) -> int:
 @click.argument("name")
 @click.argument("labels", type=click.Path())
 @run_root
-@run_journal
-def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
+def calibrate(name: str, labels: str, root: Path) -> int:
     """Compare a run's verdicts with human LABELS: agreement, confusion, bias."""
     from synthesis.judge.calibration import calibrate as compare
     from synthesis.judge.calibration import load_labels
@@ -148,7 +145,7 @@ def calibrate(name: str, labels: str, root: Path, journal: str | None) -> int:
     from synthesis.judge.results import derive
 
     human = load_labels(labels)
-    folder, ledger = stored_run(name, root, journal)
+    folder, ledger = stored_run(name, root)
     for iteration in derive(ledger).iterations:
         found = compare(iteration.records, human, ledger.present_run().rubric)
         path = write_calibration(folder, iteration.number, found)

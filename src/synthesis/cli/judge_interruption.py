@@ -13,7 +13,7 @@ from synthesis.cli import exits
 
 T = TypeVar("T")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_LAST_STEPS = 1.5  # seconds after the second signal to record abandoned calls and give leases back
+_LAST_STEPS = 1.5  # seconds after the second signal to record abandoned calls
 
 
 def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
@@ -64,7 +64,7 @@ class _Handler:
         self._signals += 1
         self._loop.call_soon_threadsafe(self._task.cancel)
         if self._signals > 1:
-            # The journal is safe at every moment, so a database that does not answer or a long report may be left.
+            # The journal is safe at every moment, so a long report may be left.
             last = threading.Timer(_LAST_STEPS, os._exit, [exits.INTERRUPTED])
             last.daemon = True
             last.start()

@@ -26,12 +26,6 @@ run_root = click.option(
     show_default=True,
     help="Folder that holds the runs.",
 )
-run_journal = click.option(
-    "--journal",
-    envvar="SYNTHESIS_JOURNAL",
-    metavar="URL",
-    help="The journal is in PostgreSQL, shared by several processes (or set SYNTHESIS_JOURNAL).",
-)
 _OPTIONS = (
     click.argument("test_set", required=False),
     click.option("--answers", type=click.Path(path_type=Path), help="Answers by queryLogId, with --contexts."),
@@ -44,14 +38,6 @@ _OPTIONS = (
     click.option("--concurrency", type=click.IntRange(min=1), default=5, show_default=True),
     click.option("--output-dir", metavar="NAME", help="Name of the run's folder.  [default: the set's name]"),
     run_root,
-    run_journal,
-    click.option(
-        "--lease",
-        type=float,
-        default=120.0,
-        show_default=True,
-        help="With --journal: seconds until the samples of a silent process go to the others.",
-    ),
     click.option("--system-prompt-version", metavar="NAME|FILE", default="v1", show_default=True),
     click.option("--rubric", metavar="NAME|FILE", help="course, rag, relational or a file of your own."),
     click.option(
@@ -117,8 +103,6 @@ def read_inputs(
     judge_provider: str | None,
     output_dir: str | None,
     rubric: str | None,
-    journal: str | None,
-    lease: float,
     columns: str,
     max_line: int,
     ids: tuple[str, ...],
@@ -130,7 +114,6 @@ def read_inputs(
     """Read the test set and put the configuration together."""
     from synthesis.judge.clients.endpoint import parse_body, parse_header
     from synthesis.judge.config import EvaluationConfig
-    from synthesis.judge.journal import SharedPlace
     from synthesis.judge.rubric import load_rubric
     from synthesis.judge.testset import parse_mapping
 
@@ -140,7 +123,6 @@ def read_inputs(
         output_dir=name if output_dir is None else output_dir,
         judge_provider=judge_provider or "offline",
         rubric=load_rubric(rubric) if rubric is not None else None,
-        journal=SharedPlace(journal, lease) if journal else None,
         headers=dict(map(parse_header, headers)),
         extra_body=parse_body(extra_body) if extra_body is not None else {},
         **settings,
@@ -150,13 +132,13 @@ def read_inputs(
     return Inputs(cases, config, tuple(notes))
 
 
-def stored_run(name: str, root: Path, journal: str | None) -> "tuple[Path, Ledger]":
-    """The folder of a run and what its journal adds up to, wherever that is kept."""
-    from synthesis.judge.journal import SharedPlace, read_ledger, read_shared_ledger
+def stored_run(name: str, root: Path) -> "tuple[Path, Ledger]":
+    """The folder of a run and what its journal adds up to."""
+    from synthesis.judge.journal import read_ledger
     from synthesis.judge.result_files import run_folder
 
     folder = run_folder(root, name)
-    return folder, read_shared_ledger(SharedPlace(journal), name) if journal else read_ledger(folder)
+    return folder, read_ledger(folder)
 
 
 def _read_cases(

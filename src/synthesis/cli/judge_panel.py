@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.judge_options import run_journal, run_root, stored_run
+from synthesis.cli.judge_options import run_root, stored_run
 from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
 from synthesis.report.plain import count
@@ -24,7 +24,6 @@ FILE_NAME = "panel.json"
 @click.command()
 @click.argument("names", nargs=-1, metavar="RUN RUN...")
 @run_root
-@run_journal
 @click.option("--format", "form", type=click.Choice(["text", "markdown"]), default="text", show_default=True)
 @click.option(
     "--out",
@@ -32,14 +31,14 @@ FILE_NAME = "panel.json"
     metavar="PATH",
     help=f"Write everything as JSON; a folder gets {FILE_NAME}.",
 )
-def panel(names: tuple[str, ...], root: Path, journal: str | None, form: str, out: Path | None) -> int:
+def panel(names: tuple[str, ...], root: Path, form: str, out: Path | None) -> int:
     """Several judges on the same samples: median scores, agreement, and where they differ most.
 
     Name the runs of different judges on one test set. Exits with 3 if a judge has no verdict on a sample.
     """
     from synthesis.judge.panel import build_panel, panel_run
 
-    found = build_panel([panel_run(name, stored_run(name, root, journal)[1]) for name in names])
+    found = build_panel([panel_run(name, stored_run(name, root)[1]) for name in names])
     for line in _text(found) if form == "text" else _markdown(found):
         click.echo(safe(line))
     for warning in found.warnings:

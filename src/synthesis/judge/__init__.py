@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from synthesis.judge.clients import Judge, JudgeSettings, create_judge
     from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
     from synthesis.judge.estimate import Estimate, estimate_evaluation
-    from synthesis.judge.journal import SharedPlace, read_ledger
+    from synthesis.judge.journal import read_ledger
     from synthesis.judge.metrics import iteration_metrics
     from synthesis.judge.model import Rubric, TestCase, Verdict
     from synthesis.judge.offline import OfflineJudge
@@ -32,7 +32,6 @@ _HOMES = {
     "Progress": "config",
     "Results": "results",
     "Rubric": "model",
-    "SharedPlace": "journal",
     "TestCase": "model",
     "Verdict": "model",
     "calibrate": "calibration",
@@ -61,7 +60,6 @@ __all__ = [
     "Progress",
     "Results",
     "Rubric",
-    "SharedPlace",
     "TestCase",
     "Verdict",
     "calibrate",

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from synthesis.errors import JudgeError, shorten
-from synthesis.judge.calls import CallFailedError, Calls, CallWithdrawnError, PaidCall
+from synthesis.judge.calls import CallFailedError, Calls, PaidCall
 from synthesis.judge.model import TokenUsage, Verdict
 from synthesis.judge.records import storable
 from synthesis.judge.replies import UnusableReplyError
@@ -118,8 +118,6 @@ class Asker:
                     verdict = read(reply)
                 self._terms.sufficed(request)
                 return msgspec.structs.replace(verdict, token_usage=(reply.usage,))
-            except CallWithdrawnError:
-                continue  # it was not sent, so it is not an attempt
             except UnusableReplyError as error:
                 replies += 1
                 request = self._asked_again(request, reply, error, failures + replies)

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from synthesis.errors import JudgeError
-from synthesis.judge.journal.base import Journal, Work
+from synthesis.judge.journal.file import Journal
+from synthesis.judge.journal.ledger import Work
 from synthesis.judge.journal.lines import LostLine, ReplyLine, now
 from synthesis.judge.limits import Budget, NoFurtherCallError, Pacer
 from synthesis.judge.model import TokenUsage
@@ -42,10 +43,6 @@ class CallFailedError(JudgeError):
 
 class RunStopError(JudgeError):
     """No further call can succeed: the key is refused, the model unknown, the account empty."""
-
-
-class CallWithdrawnError(JudgeError):
-    """A call that was not sent, because other processes had used up the room under the cap meanwhile."""
 
 
 class CallContext:
@@ -147,26 +144,22 @@ class PaidCall:
         if self._number is not None:
             return
         try:
-            self._number = await self._recorded()
+            self._context.require_open()
+            self._number = self._context.journal.begin(self._calls.work, self._worst)
         except Exception as error:
             self.refusal = error
             raise
         self._context.under_way += 1
 
     async def __aenter__(self) -> "PaidCall":
-        while True:
-            self._reserved = await self._context.admit(self._worst)
-            if not self._at_once:
-                return self
+        self._reserved = await self._context.admit(self._worst)
+        if self._at_once:
             try:
                 await self.begin()
-            except CallWithdrawnError:  # it waits for room again; `admit` ends the loop when there is none left
-                self._context.dismiss(self._reserved)
             except BaseException:
                 self._context.dismiss(self._reserved)
                 raise
-            else:
-                return self
+        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
@@ -181,28 +174,13 @@ class PaidCall:
             self._context.budget.write_off(self._reserved)
         else:
             self._context.budget.settle(self._reserved, self._usage)
-        await self._note(self._number, error, lost)
+        self._note(self._number, error, lost)
 
-    async def _recorded(self) -> int:
-        """Storing takes time. If the run was stopped or the cap used up meanwhile, the call is withdrawn."""
-        self._context.require_open()
-        number = await self._context.journal.begin(self._calls.work, self._worst)
-        if self._context.closed:
-            await self._withdraw(number, "the run was stopped")
-            self._context.require_open()
-        if self._context.budget.is_overdrawn():
-            await self._withdraw(number, "there was no room under the cap")
-            raise CallWithdrawnError("there is no room under the cap")
-        return number
-
-    async def _withdraw(self, number: int, why: str) -> None:
-        await self._context.journal.note(ReplyLine(number, now(), (), f"not sent: {why}"))
-
-    async def _note(self, number: int, error: BaseException | None, lost: bool) -> None:
+    def _note(self, number: int, error: BaseException | None, lost: bool) -> None:
         if error is None:
             self._calls.last = number
         elif lost:
             reason = storable(str(error)) or "abandoned when the run was stopped"
-            await self._context.journal.note(LostLine(number, now(), reason))
+            self._context.journal.store(LostLine(number, now(), reason))
         else:
-            await self._context.journal.note(ReplyLine(number, now(), self._usage, storable(str(error))))
+            self._context.journal.store(ReplyLine(number, now(), self._usage, storable(str(error))))

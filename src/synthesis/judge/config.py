@@ -11,7 +11,6 @@ from synthesis.judge.asking import Patience
 from synthesis.judge.clients.endpoint import check_body, check_url
 from synthesis.judge.journal.lines import RunLine
 from synthesis.judge.journal.opening import OnChange
-from synthesis.judge.journal.shared.connection import SharedPlace
 from synthesis.judge.model import Rubric
 from synthesis.judge.records import Record
 from synthesis.judge.result_files import DEFAULT_ROOT
@@ -24,7 +23,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to judge a test set. Only `output_dir`, the name of the run's folder, has no default.
 
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
-    and counts everything this run has cost so far. `journal` None keeps the journal in the run's folder.
+    and counts everything this run has cost so far.
     `seed`, `reasoning_effort` and `extra_body` are sent along if given; like `temperature` they make another judge.
     `detail` "claims" asks a chat judge for the evidence of each claim. `grace` is for how many seconds a cancelled
     run waits for its calls under way, which are paid for.
@@ -32,7 +31,6 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     output_dir: str
     root: Path = DEFAULT_ROOT
-    journal: SharedPlace | None = None
     judge_provider: str = "offline"
     judge_model: str | None = None
     base_url: str | None = None

@@ -141,19 +141,6 @@ def spent_so_far(ledger: Ledger, run: RunLine) -> float:
     return spent
 
 
-def open_calls(ledger: Ledger, run: RunLine) -> dict[int, float]:
-    """Calls that may still be answered, with what they may cost."""
-    if run.price is None:
-        return {}
-    found = [
-        call.begun
-        for number in ledger.worked_iterations()
-        for call in ledger.iteration(number).unaccounted()
-        if call.lost is None
-    ]
-    return {begun.n: run.price.of(*begun.worst) for begun in found}
-
-
 def _usage(ledger: Ledger, work: IterationLedger) -> list[TokenUsage]:
     """In the order of the set; then what was paid for texts and samples that are no longer in it."""
     now = [(sample.hash, sample.fingerprint) for sample in ledger.samples]

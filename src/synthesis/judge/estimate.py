@@ -10,7 +10,6 @@ from synthesis.judge.journal.file import JOURNAL, read_ledger
 from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.journal.lines import Price, RunLine, SetLine, fingerprint
 from synthesis.judge.journal.opening import as_recorded
-from synthesis.judge.journal.shared.journal import find_shared_ledger
 from synthesis.judge.model import TestCase
 from synthesis.judge.records import is_asked_about
 from synthesis.judge.result_files import run_folder
@@ -77,10 +76,7 @@ async def estimate_evaluation(test_cases: Sequence[TestCase], config: Evaluation
 def _ledger(cases: Sequence[TestCase], config: EvaluationConfig, run: RunLine) -> Ledger:
     """The folder's ledger as the run would find it, or an empty one."""
     folder = run_folder(config.root, config.output_dir)
-    if config.journal is not None:
-        ledger = find_shared_ledger(config.journal, folder.name) or Ledger()
-    else:
-        ledger = read_ledger(folder) if (folder / JOURNAL).is_file() else Ledger()
+    ledger = read_ledger(folder) if (folder / JOURNAL).is_file() else Ledger()
     ledger.apply(as_recorded(ledger, run))
     ledger.apply(SetLine(run.at, tuple((case.query_log_id, fingerprint(case)) for case in cases)))
     return ledger

@@ -3,13 +3,10 @@
 import asyncio
 import math
 from collections import deque
-from collections.abc import Mapping
 
 from synthesis.errors import JudgeError
 from synthesis.judge.journal.lines import Price
 from synthesis.judge.model import TokenUsage
-
-_ROUNDING = 1e-12  # sums of the same amounts in another order
 
 
 class NoFurtherCallError(JudgeError):
@@ -19,11 +16,8 @@ class NoFurtherCallError(JudgeError):
 class Budget:
     """Room under a cap. Before a call its worst case is reserved; afterwards its real cost is booked."""
 
-    def __init__(
-        self, cap: float | None, price: Price | None, spent: float, elsewhere: Mapping[int, float] | None = None
-    ) -> None:
-        """`spent` counts unanswered calls at their worst case; `elsewhere` are those that may still be answered."""
-        self._elsewhere = dict(elsewhere or {})
+    def __init__(self, cap: float | None, price: Price | None, spent: float) -> None:
+        """`spent` counts unanswered calls at their worst case."""
         self._cap = math.inf if cap is None else cap
         self._price = price
         self.spent = spent
@@ -57,22 +51,6 @@ class Budget:
     def write_off(self, reserved: float) -> None:
         """A call of unknown cost counts as its worst case."""
         self._release(reserved, reserved)
-
-    def is_overdrawn(self) -> bool:
-        """More is spent and reserved than the cap allows; only other processes can bring that about."""
-        return self.spent + self._reserved > self._cap + _ROUNDING
-
-    def begun_elsewhere(self, call: int, worst: TokenUsage) -> None:
-        """Another process sends a call; until it is answered it counts at its worst case."""
-        self._elsewhere[call] = self._cost(worst)
-        self.spent += self._elsewhere[call]
-
-    def answered_elsewhere(self, call: int, usage: tuple[TokenUsage, ...]) -> None:
-        """Another process's call was answered, and this is what it cost."""
-        worst = self._elsewhere.pop(call, 0.0)
-        if all(used.input_tokens > 0 for used in usage):
-            self.spent += sum(self._cost(used) for used in usage) - worst
-        self._settled.set()
 
     def _release(self, reserved: float, spent: float) -> None:
         # `reserve` gives up only at exactly 0: a rounding rest would make it wait for a call that does not exist.

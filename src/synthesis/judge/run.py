@@ -6,11 +6,11 @@ from synthesis.errors import OptionError, TestSetError
 from synthesis.judge.calls import CallContext
 from synthesis.judge.clients import Judge, JudgeSettings, create_judge
 from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
-from synthesis.judge.cost import find_price, open_calls, spent_so_far
-from synthesis.judge.journal.base import Journal, Work
-from synthesis.judge.journal.ledger import Ledger, State
+from synthesis.judge.cost import find_price, spent_so_far
+from synthesis.judge.journal.file import Journal
+from synthesis.judge.journal.ledger import Ledger, State, Work
 from synthesis.judge.journal.lines import FORMAT, Identity, Price, RunLine, fingerprint, now
-from synthesis.judge.journal.opening import missing_lines, open_journal
+from synthesis.judge.journal.opening import missing_lines
 from synthesis.judge.limits import Budget, Pacer
 from synthesis.judge.model import Rubric, TestCase
 from synthesis.judge.result_files import run_folder, write_results
@@ -37,7 +37,7 @@ async def run_evaluation(
     try:
         price = price_of(judge, config)
         _check_cap(config, judge, price)
-        journal = open_journal(folder, config.journal)
+        journal = Journal(folder)
         try:
             return await _run(test_cases, config, rubric, judge, price, journal, observer)
         finally:
@@ -102,17 +102,16 @@ async def _run(
 ) -> EvaluationResult:
     run = open_line(config, judge, rubric, price)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
-    await journal.open(lambda ledger: missing_lines(ledger, run, samples, config.on_change, journal.shown))
     ledger = journal.ledger
-    budget = Budget(config.max_cost, price, spent_so_far(ledger, run), open_calls(ledger, run))
+    for line in missing_lines(ledger, run, samples, config.on_change, str(journal.path)):
+        journal.store(line)
+    await journal.commit()
+    budget = Budget(config.max_cost, price, spent_so_far(ledger, run))
     workers = Workers(judge, cases, rubric, CallContext(journal, budget, Pacer(config.concurrency)), config, observer)
     try:
         stopped = await workers.run(pending_work(ledger, config))
     finally:
-        try:
-            await journal.end()
-        finally:
-            results = write_results(journal.folder, ledger)
+        results = write_results(journal.folder, ledger)
     return EvaluationResult(
         journal.folder,
         ledger.present_run(),

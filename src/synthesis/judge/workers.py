@@ -1,18 +1,18 @@
 """The workers of a run: each takes the next sample as soon as it is free, and stores it before the next one."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from synthesis.errors import JudgeError, OutputError, SynthesisError, shorten
 from synthesis.judge.calls import CallContext, Calls, RunStopError
 from synthesis.judge.clients import Judge
 from synthesis.judge.config import EvaluationConfig, Progress
-from synthesis.judge.journal.base import LeaseLostError, Work
-from synthesis.judge.journal.ledger import usage_in
-from synthesis.judge.journal.lines import CallLine, ErrorLine, Line, ReplyLine, VerdictLine, now
+from synthesis.judge.journal.ledger import Work
+from synthesis.judge.journal.lines import ErrorLine, VerdictLine, now
 from synthesis.judge.journal.progress import JournalFlusher
 from synthesis.judge.limits import NoFurtherCallError
-from synthesis.judge.model import Rubric, TestCase, TokenUsage
+from synthesis.judge.model import Rubric, TestCase
 from synthesis.judge.records import make_record, verdict_without_judge
 
 INTERRUPTED = "interrupted"
@@ -41,16 +41,16 @@ class Workers:
         self._stored_before = 0
         self._flusher = JournalFlusher(context.journal, config.concurrency, self._report)
         self._total = config.iterations * len(cases)
-        self._samples = {sample.hash: sample for sample in context.journal.ledger.samples}
         self._done = 0
-        self._failed: set[tuple[int, str]] = set()
+        self._failed = 0
+        self._queue: deque[Work] = deque()
 
     async def run(self, work: Sequence[Work]) -> str | None:
         """Judge all of it; returns why it stopped early, if it did."""
         self._stored_before = self._done = self._total - len(work)
         self._report()
-        self._context.journal.enlist(work, self._on_foreign_lines)
-        # At least one, to wait for samples that other processes hold.
+        self._queue.extend(work)
+        # At least one: asyncio does not wait for an empty list.
         size = max(1, min(self._config.concurrency, len(work)))
         tasks = [asyncio.create_task(self._worker()) for _ in range(size)]
         try:
@@ -76,10 +76,8 @@ class Workers:
                 raise outcome
 
     async def _worker(self) -> None:
-        while self._stopped is None:
-            work = await self._context.journal.take()
-            if work is None or self._stopped is not None:
-                return
+        while self._queue and self._stopped is None:
+            work = self._queue.popleft()
             await self._judge_one(work, self._cases[work.sample.position])
 
     async def _judge_one(self, work: Work, case: TestCase) -> None:
@@ -91,8 +89,6 @@ class Workers:
         except NoFurtherCallError as error:
             self._stop(error.message)
             return
-        except LeaseLostError:
-            return
         except OutputError:
             raise  # the journal cannot be written, so no outcome could be stored
         except Exception as error:
@@ -103,9 +99,12 @@ class Workers:
             await self._store(work, line)
 
     async def _store(self, work: Work, line: VerdictLine | ErrorLine) -> None:
-        if await self._context.journal.finish(work, line):
-            self._count(line)
-            await self._flusher.add(work)
+        self._context.journal.store(line)
+        if isinstance(line, VerdictLine):
+            self._done += 1
+        else:
+            self._failed += 1
+        await self._flusher.add(work)
 
     def _error_line(self, work: Work, case: TestCase, error: Exception) -> ErrorLine:
         reason = error.message if isinstance(error, SynthesisError) else f"{type(error).__name__}: {error}"
@@ -123,34 +122,10 @@ class Workers:
             error.kind if isinstance(error, JudgeError) else None,
         )
 
-    def _count(self, line: VerdictLine | ErrorLine) -> None:
-        if isinstance(line, ErrorLine):
-            self._failed.add((line.i, line.h))
-            return
-        self._done += 1
-        self._failed.discard((line.i, line.h))
-
-    def _on_foreign_lines(self, lines: Sequence[Line]) -> None:
-        """Account for lines of other processes, which judge and pay as well."""
-        budget, shown = self._context.budget, []
-        for line in lines:
-            match line:
-                case CallLine():
-                    budget.begun_elsewhere(line.n, TokenUsage("", *line.worst))
-                case ReplyLine():
-                    budget.answered_elsewhere(line.n, line.usage)
-                case VerdictLine() | ErrorLine():
-                    if isinstance(line, VerdictLine) and line.n is not None:
-                        budget.answered_elsewhere(line.n, usage_in(line))
-                    self._count(line)
-                    shown.append(Work(line.i, self._samples[line.h]))
-        self._flusher.show(shown)
-
     def _stop(self, reason: str) -> None:
         """Begin no further sample and send no further call."""
         self._stopped = self._stopped or reason
         self._context.close()
-        self._context.journal.halt()
 
     def _report(self) -> None:
         if self._observer is not None:
@@ -158,7 +133,7 @@ class Workers:
                 Progress(
                     self._total,
                     self._done,
-                    len(self._failed),
+                    self._failed,
                     self._stored_before,
                     self._context.budget.known_spending(),
                     self._context.under_way,

@@ -1,10 +1,9 @@
-"""The file journal of one process: append-only, durable before the next step, under the folder's lock."""
+"""The journal file of a run folder: append-only, durable before the next step, under the folder's lock."""
 
 import asyncio
 import os
 import sys
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -17,10 +16,10 @@ from synthesis.judge.files import (
     refused_writes,
     write_all,
 )
-from synthesis.judge.journal.base import Journal, Listener, Opening, Work
-from synthesis.judge.journal.ledger import Ledger
-from synthesis.judge.journal.lines import Line, decode
+from synthesis.judge.journal.ledger import Ledger, Work
+from synthesis.judge.journal.lines import CallLine, Line, decode, now
 from synthesis.judge.journal.reading import JournalReader
+from synthesis.judge.model import TokenUsage
 
 if sys.platform == "win32":
     import msvcrt
@@ -58,64 +57,54 @@ class FolderLock:
 
 
 JOURNAL = "journal.jsonl"
-SHARED_COPY = "shared-journal.jsonl"  # a copy of the shared journal as this process last saw it
+_RESULTS = ("records", "metrics", "cost", "final-metrics")
+SHARED_COPY = "shared-journal.jsonl"  # version 0.1 left it where the journal was in PostgreSQL; the same lines
 
 
-class FileJournal(Journal):
-    """A run folder's journal, opened for writing under the folder's lock."""
+class Journal:
+    """A run folder's journal, opened for writing under the folder's lock.
+
+    `ledger` is what all lines add up to, `begun` counts this process's calls.
+    """
 
     def __init__(self, folder: Path) -> None:
-        refuse_foreign_folder(folder, JOURNAL)
+        _refuse_foreign_folder(folder)
         make_private_folder(folder)
-        self._path = folder / JOURNAL
-        super().__init__(folder, str(self._path))
+        self.folder = folder
+        self.path = folder / JOURNAL
+        self.begun = 0
         self._lock = FolderLock(folder)
-        self._queue: deque[Work] = deque()
         self._descriptor = -1
         try:
-            reader, self._size, unfinished = _read(self._path)
+            reader, self._size, unfinished = _read(self.path)
             self.ledger, self._chain = reader.ledger, reader.chain
             self._open(unfinished)
         except BaseException:
             self.close()
             raise
 
-    async def open(self, opening: Opening) -> None:
-        """Record judge, price and set where they differ from the last recorded ones."""
-        for line in opening(self.ledger):
-            await self.store(line)
-        await self.commit()
+    def begin(self, work: Work, worst: TokenUsage) -> int:
+        """Record that a call is about to be sent; returns its number."""
+        number, sample = self.ledger.next_call, work.sample
+        most = (worst.input_tokens, worst.output_tokens)
+        self.store(CallLine(number, work.iteration, sample.hash, sample.fingerprint, now(), most))
+        self.begun += 1
+        return number
 
-    def enlist(self, work: Sequence[Work], listener: Listener) -> None:  # noqa: ARG002
-        """The folder's lock keeps other processes out, so the listener is never called."""
-        self._queue.extend(work)
-
-    async def take(self) -> Work | None:
-        """The next in the order of the set."""
-        return self._queue.popleft() if self._queue else None
-
-    def halt(self) -> None:
-        """The rest stays for the next run."""
-        self._queue.clear()
-
-    async def store(self, line: Line, work: Work | None = None) -> Line:  # noqa: ARG002
-        """Hand one line to the operating system; never waits, so lines keep the order of the calls."""
+    def store(self, line: Line) -> None:
+        """Hand one line to the operating system: it survives the death of this process."""
         chain = self._chain.copy()
         content = chain.seal(line) + b"\n"
-        with refused_writes(self._path):
+        with refused_writes(self.path):
             self._append(content)
         self._chain = chain
         self.ledger.apply(line)
-        return line
 
     async def commit(self) -> None:
         """Return when all that was stored so far is on the disk."""
-        with refused_writes(self._path):
+        with refused_writes(self.path):
             # In a thread, because fsync blocks and replies of other calls arrive meanwhile.
             await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
-
-    async def end(self) -> None:
-        """There are no other processes to inform."""
 
     def close(self) -> None:
         """Close the file and release the folder."""
@@ -125,9 +114,9 @@ class FileJournal(Journal):
         self._lock.release()
 
     def _open(self, unfinished: bool) -> None:
-        with refused_writes(self._path):
+        with refused_writes(self.path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | BYTES_AS_THEY_ARE
-            self._descriptor = os.open(self._path, flags, OWNER_ONLY_FILE)
+            self._descriptor = os.open(self.path, flags, OWNER_ONLY_FILE)
             os.ftruncate(self._descriptor, self._size)
             if unfinished:
                 self._append(b"\n")
@@ -156,27 +145,28 @@ def read_ledger(folder: Path) -> Ledger:
     return ledger
 
 
-def refuse_foreign_folder(folder: Path, journal: str) -> None:
+def _refuse_foreign_folder(folder: Path) -> None:
     """A folder with results but without a journal was not written by this tool: nothing in it is overwritten."""
-    names = [JOURNAL, SHARED_COPY, "records", "metrics", "cost", "final-metrics"]
-    foreign = [name for name in names if (folder / name).exists()]
-    if foreign and journal not in foreign:
+    if (folder / JOURNAL).exists():
+        return
+    if (folder / SHARED_COPY).exists():
         raise RunFolderError(
-            f"holds '{foreign[0]}' but no {journal}: {_WHOSE.get(foreign[0], 'these results are not from this tool')}",
+            "this run had its journal in PostgreSQL, which this version does not use",
+            place=Place(str(folder)),
+            hint=f"Rename {SHARED_COPY} to {JOURNAL} to resume it here, or choose another folder with --output-dir.",
+        )
+    foreign = next((name for name in _RESULTS if (folder / name).exists()), None)
+    if foreign is not None:
+        raise RunFolderError(
+            f"holds '{foreign}' but no {JOURNAL}: these results are not from this tool",
             place=Place(str(folder)),
             hint="Choose another folder with --output-dir.",
         )
 
 
-_WHOSE = {
-    JOURNAL: "this run has its journal in the folder, not in a database",
-    SHARED_COPY: "this run has its journal in a database (--journal)",
-}
-
-
 def _read(path: Path) -> tuple[JournalReader, int, bool]:
     """What was read, the length of the complete lines, and whether only the last line break is missing."""
-    reader = JournalReader(str(path), is_file=True)
+    reader = JournalReader(str(path))
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -39,6 +39,13 @@ class Sample(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
+class Work(msgspec.Struct, frozen=True):
+    """One sample of one iteration."""
+
+    iteration: int
+    sample: Sample
+
+
 class Call:
     """One call to a judge: begun, and answered unless it was lost."""
 

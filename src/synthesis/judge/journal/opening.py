@@ -1,24 +1,15 @@
 """Opening a journal: which judge and samples it belongs to, and which runs it refuses."""
 
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from synthesis.errors import Place, RunFolderError
-from synthesis.judge.journal.base import Journal
-from synthesis.judge.journal.file import FileJournal
 from synthesis.judge.journal.ledger import Ledger, Sample, State
 from synthesis.judge.journal.lines import Identity, Line, RunLine, SetLine
-from synthesis.judge.journal.shared import SharedJournal, SharedPlace
 
 OnChange = Literal["keep", "rejudge", "error"]
 Samples = tuple[tuple[str, str], ...]
-
-
-def open_journal(folder: Path, shared: SharedPlace | None) -> Journal:
-    """The folder's own journal, or the one that several processes share."""
-    return FileJournal(folder) if shared is None else SharedJournal(folder, shared)
 
 
 def missing_lines(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Appended lines become durable and then visible: shared flushes, and the progress file for people and scripts."""
+"""Appended lines become durable and then visible: flushes in batches, and the progress file for people and scripts."""
 
 import asyncio
 import contextlib
@@ -11,8 +11,8 @@ import msgspec
 
 from synthesis.errors import OutputError
 from synthesis.judge.files import replace_file
-from synthesis.judge.journal.base import Journal, Work
-from synthesis.judge.journal.ledger import Ledger, Sample, State
+from synthesis.judge.journal.file import Journal
+from synthesis.judge.journal.ledger import Ledger, Sample, State, Work
 
 SHOWN_AT_ONCE = 500  # up to here the file follows every sample
 GROWTH = 50  # beyond that it is rewritten when it has grown by a fiftieth, so that bytes per sample stay flat
@@ -140,10 +140,10 @@ class JournalFlusher:
             self._in_flight = len(batch)
             await self._journal.commit()
             self._in_flight = 0
-            self.show(batch)
+            self._show(batch)
 
-    def show(self, batch: list[Work]) -> None:
-        """Samples that are stored, here or by another process, appear in the progress files."""
+    def _show(self, batch: list[Work]) -> None:
+        """Samples that are on the disk appear in the progress files."""
         for work in batch:
             self._view(work.iteration).update(work.sample)
         for iteration in sorted({work.iteration for work in batch}):

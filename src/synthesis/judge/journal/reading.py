@@ -25,11 +25,10 @@ _ROUNDING = 1e-9
 class JournalReader:
     """Checks stored lines in their order, and adds them up in `ledger`. `shown` names the journal in messages."""
 
-    def __init__(self, shown: str, *, is_file: bool = False) -> None:
+    def __init__(self, shown: str) -> None:
         self.ledger = Ledger()
         self.chain = ChecksumChain()
         self._shown = shown
-        self._is_file = is_file
 
     def read(self, raw: Raw, number: int) -> Line:
         """The next line; a damaged one is refused with its place, and nothing is changed."""
@@ -41,13 +40,13 @@ class JournalReader:
             check_line(line, self.ledger)
             self.ledger.apply(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, ChecksumError, DamagedLineError) as error:
-            raise self.damaged(raw, number, error) from None
+            raise self._damaged(raw, number, error) from None
         except KeyError as error:
-            raise self.damaged(raw, number, DamagedLineError(f"there is no open call {error}")) from None
+            raise self._damaged(raw, number, DamagedLineError(f"there is no open call {error}")) from None
         self.chain = chain
         return line
 
-    def damaged(self, raw: Raw, number: int, error: Exception) -> RunFolderError:
+    def _damaged(self, raw: Raw, number: int, error: Exception) -> RunFolderError:
         """The error for one damaged line."""
         is_foreign = self.ledger.run is None and not isinstance(error, ChecksumError)
         kind = "this is not a journal of this tool" if is_foreign else "the journal is damaged"
@@ -63,8 +62,6 @@ class JournalReader:
         return RunFolderError(message, place=Place(self._shown, number, excerpt=excerpt), hint=self._hint(number))
 
     def _hint(self, number: int) -> str:
-        if not self._is_file:
-            return "Nothing was changed. Restore the database from a copy, or choose another run with --output-dir."
         hint = "Nothing was changed. Restore the file from a copy, or choose another folder with --output-dir."
         if not self.chain.has_begun:
             return hint

@@ -3,6 +3,8 @@
 `averageFaithfulnessScore` of the file is the mean of the axis `faithfulness` here.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from synthesis.report.judged.run import JudgedRun, axis_title
@@ -54,9 +56,15 @@ class AxisFigures(msgspec.Struct, frozen=True):
 class Insights(msgspec.Struct, frozen=True, rename="camel"):
     """What the failure analysis concludes, in sentences."""
 
-    system_strength: str = ""
-    system_weakness: str = ""
-    recommendation: str = ""
+    system_strengths: tuple[str, ...] = ()
+    system_weaknesses: tuple[str, ...] = ()
+    recommendations: tuple[str, ...] = ()
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Each sentence with its kind."""
+        yield from (("strength", finding) for finding in self.system_strengths)
+        yield from (("weakness", finding) for finding in self.system_weaknesses)
+        yield from (("recommendation", finding) for finding in self.recommendations)
 
 
 class FrequentClaim(msgspec.Struct, frozen=True, rename="camel"):

@@ -129,16 +129,16 @@ def _alpha(found: Agreement) -> str:
 
 
 def _analysis(figures: RunFigures) -> str:
-    insights = figures.insights
-    said = (
-        ("Strengths", insights.system_strength),
-        ("Weaknesses", insights.system_weakness),
-        ("What to do", insights.recommendation),
+    rows = "".join(
+        f'<tr><th scope="row">{kind}</th><td>{shown(finding)}</td></tr>' for kind, finding in figures.insights.rows()
     )
-    lines = "".join(f"<li><b>{title}:</b> {shown(text)}</li>" for title, text in said if text)
+    if not rows:
+        return ""
+    heads = '<tr><th scope="col">Kind</th><th scope="col">Finding</th></tr>'
+    table = f'<table class="claims"><thead>{heads}</thead><tbody>{rows}</tbody></table>'
     kinds = "".join(_kinds(axis) for axis in figures.axes)
-    body = f"<ul>{lines}</ul>{kinds}{_empty(figures)}{_claims(figures)}"
-    return f'<section class="chart"><h2>Failure analysis</h2>{body}</section>\n' if lines else ""
+    body = f'<div class="scroll">{table}</div>{kinds}{_empty(figures)}{_claims(figures)}'
+    return f'<section class="chart"><h2>Failure analysis</h2>{body}</section>\n'
 
 
 def _kinds(axis: AxisFigures) -> str:
