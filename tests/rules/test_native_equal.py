@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
@@ -31,7 +32,14 @@ PLAIN = "abc you should I'm \"'()*_~#-.,:;!?\n\t 1) 2. a.m. e.g. Dr. i "
 
 @cache
 def both() -> BothReaders:
-    return BothReaders(RULES)
+    return BothReaders(rules_in_force())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _readers_go_with_their_module() -> Iterator[None]:
+    """What Python reads all languages with weighs more than 100 MB."""
+    yield
+    both.cache_clear()
 
 
 @pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])

@@ -13,7 +13,7 @@ Ahead = tuple[CharacterSet, ...]
 UNKNOWN: Ahead = ()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def ahead_of(node: Node, after: Ahead) -> Ahead:
     """What can be at the next places where a part begins that has `after` behind it."""
     match node:
@@ -62,7 +62,7 @@ def period(ahead: Ahead) -> int:
     return max(1, len(ahead))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def begins(node: Node) -> CharacterSet:
     """The characters that a match can begin with, if it is not empty."""
     match node:
@@ -81,6 +81,6 @@ def begins(node: Node) -> CharacterSet:
             return begins(part)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def shortest(node: Node) -> int:
     return width(node)[0]

@@ -28,7 +28,7 @@ def cost(pattern: Node) -> int:
     return min(_looks(node) + _steps(node), _ENOUGH)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _steps(node: Node) -> int:
     """The most steps inside a part that the text can begin, beyond those that show it."""
     match node:
@@ -63,7 +63,7 @@ def _steps_of_repeat(part: Node, high: int) -> int:
     return min(steps, _ENOUGH)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _looks(node: Node) -> int:
     """The steps that show that a part does not begin here."""
     match node:
@@ -86,7 +86,7 @@ def _looks_until_fixed(parts: Sequence[Node]) -> int:
     return looks
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _exits(node: Node, ahead: Ahead) -> int:
     """The most ways through a part that can have `ahead` behind them in one text."""
     match node:
@@ -100,7 +100,7 @@ def _exits(node: Node, ahead: Ahead) -> int:
             return _exits_of_repeat(part, low, high, ahead)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _exits_in(parts: tuple[Node, ...], ahead: Ahead) -> int:
     """Of a sequence; where its last part is optional, those that take it and those that do not may be fewer."""
     ways = _exits_one_by_one(parts, ahead)

@@ -28,7 +28,7 @@ def settled(node: Node, ahead: Ahead = UNKNOWN) -> Node:
             return node
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _can_settle(node: Node) -> bool:
     """Whether a tree repeats single characters anywhere; most do not."""
     match node:
