@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev run quick test test-all test-adapters test-browser test-engines test-native coverage campaign \
-  campaign-full lint docs docs-site clean
+  campaign-full golden golden-check lint docs docs-site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,12 @@ campaign: dev ## kills, damage, fuzzed input, slow text, hostile requests: at mo
 
 campaign-full: dev ## all of it, which takes hours
 	$(BIN)/python -m campaign --full
+
+golden: dev ## record what the product says, as hashes, in golden/hashes.json: some minutes
+	$(BIN)/python -m golden
+
+golden-check: dev ## name what the product says otherwise than recorded
+	$(BIN)/python -m golden --check
 
 docs: dev ## write the generated documents anew
 	$(BIN)/python docs/generate.py
