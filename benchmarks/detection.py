@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.checks import rules_in_force
-from synthesis.rules.language import UNDETERMINED, language_of
+from synthesis.rules.text import UNDETERMINED, language_of
 
 SENTENCES = Path(__file__).parents[1] / "tests" / "languages"
 SHORT = range(2, 9)  # words

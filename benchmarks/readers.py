@@ -23,9 +23,8 @@ from throughput import CORPORA
 
 from synthesis.checks import rules_in_force
 from synthesis.model import Case
-from synthesis.rules.native.library import library
-from synthesis.rules.native.reader import NativeReader
-from synthesis.rules.python_reader import PythonReader
+from synthesis.rules.matcher import PythonReader
+from synthesis.rules.native.reader import NativeReader, library
 from synthesis.rules.reading import Message, Reader
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.evaluator import Evaluator

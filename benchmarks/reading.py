@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from labelled import Judged
 
-from synthesis.rules.language import UNDETERMINED
+from synthesis.rules.text import UNDETERMINED
 
 SHOWN = 600  # characters of a text
 

@@ -13,17 +13,15 @@ from campaign.forked import in_child
 from campaign.random_rules import random_pattern
 from campaign.spelling import spelled
 from campaign.tally import Attempt, Broken, Budget, Kind, Setting
+from synthesis.rules.analysis import cost
 from synthesis.rules.cache import cached_tables
-from synthesis.rules.cost import cost
-from synthesis.rules.language import LANGUAGES
 from synthesis.rules.matcher import Matcher
-from synthesis.rules.native.library import DONE, HEAD, Library, NativeReaderError, encoded, flat, library, numbers_of
-from synthesis.rules.native.program import program
-from synthesis.rules.native.sections import NUMBER
+from synthesis.rules.native.program import NUMBER, program
+from synthesis.rules.native.reader import DONE, HEAD, Library, NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.pattern import prepare as prepare_pattern
 from synthesis.rules.schema import GuardRule, Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
-from synthesis.rules.text import Text
+from synthesis.rules.text import LANGUAGES, Text
 
 LIMIT = 30
 DEAREST = 20_000  # steps: a pattern that takes long in Python only shortens the campaign

@@ -11,13 +11,12 @@ from campaign.spelling import repeated, spelled
 from campaign.tally import Attempt, Broken, Budget, Kind, Setting
 from synthesis.checks.registry import signals
 from synthesis.errors import RuleError
-from synthesis.rules.cost import cost
-from synthesis.rules.language import language_of
+from synthesis.rules.analysis import cost
 from synthesis.rules.loader import load_pack
 from synthesis.rules.matcher import Matcher
 from synthesis.rules.pattern import prepare as prepare_pattern
 from synthesis.rules.syntax import WordLists, parse
-from synthesis.rules.text import Text
+from synthesis.rules.text import Text, language_of
 
 SIZES = (2_000, 20_000)
 SECONDS_A_STEP = 100e-9  # of processor time; measured 18 to 70 ns, and a matcher takes no more steps than its cost

@@ -2,7 +2,7 @@
 
 import random
 
-from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat
+from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, Repeat
 
 FILLER = "a"
 

@@ -21,9 +21,9 @@ import synthesis
 from synthesis.checks import checks, rules_in_force, signals
 from synthesis.cli.main import main as command_line
 from synthesis.rules.authoring import concepts, why_absent
-from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
+from synthesis.rules.text import language_of
 
 REFERENCE = Path(__file__).parent / "reference"
 

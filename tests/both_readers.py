@@ -8,16 +8,14 @@ from itertools import pairwise
 import pytest
 
 from synthesis.rules.detection import Detected, Detector
-from synthesis.rules.language import Language, language_of
-from synthesis.rules.matcher import Matcher
-from synthesis.rules.native.library import library
+from synthesis.rules.matcher import Matcher, PythonReader
 from synthesis.rules.native.program import Program, program
-from synthesis.rules.native.reader import NativeReader, NativeRules
+from synthesis.rules.native.reader import NativeReader, NativeRules, library
 from synthesis.rules.pattern import prepare
-from synthesis.rules.python_reader import PythonReader
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.schema import GuardRule, Rule
 from synthesis.rules.syntax import WordLists
+from synthesis.rules.text import Language, language_of
 
 needs_library = pytest.mark.skipif(
     library() is None and shutil.which("cargo") is None,

@@ -1,6 +1,6 @@
 //! The functions that Python calls through ctypes. No panic leaves them, and every number that comes in is checked.
 //!
-//! Handles are pointers that Python gets here, gives back unchanged, and frees once: `rules/native/library.py` keeps
+//! Handles are pointers that Python gets here, gives back unchanged, and frees once: `rules/native/reader.py` keeps
 //! each in one object that lives as long as anything refers to it.
 
 #![allow(unsafe_code)]

@@ -1,4 +1,4 @@
-//! How alike two texts are by their words; `rules/cosine.py` says what is counted, and turns it into a number.
+//! How alike two texts are by their words; `rules/reading.py` says what is counted, and turns it into a number.
 
 use crate::characters::Characters;
 use crate::text::{Declined, Language, Text};

@@ -1,4 +1,4 @@
-//! All rules of one language over one text; the same hits as `rules/matcher.py` and `rules/conditions.py` find.
+//! All rules of one language over one text; the same hits as `rules/matcher.py` and `rules/matcher.py` find.
 
 use crate::characters::Characters;
 use crate::input::{Problem, Sections};

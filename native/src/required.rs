@@ -1,4 +1,4 @@
-//! Which patterns a piece of text can match, told from the words in it; the same answer as `rules/index.py` gives.
+//! Which patterns a piece of text can match, told from the words in it; the same answer as `rules/matcher.py` gives.
 
 use crate::characters::Characters;
 use crate::code::check_characters;

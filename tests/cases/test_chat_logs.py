@@ -11,7 +11,8 @@ from helpers import THREE, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesis.cases.logs import LogOptions, is_log, parse_map, read_rows
+from synthesis.cases.logs.formats import is_log, read_rows
+from synthesis.cases.logs.options import LogOptions, parse_map
 from synthesis.cases.schema import CaseValidator
 from synthesis.errors import InputError, OptionError, Problem
 from synthesis.model import Case, Turn

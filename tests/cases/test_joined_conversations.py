@@ -8,7 +8,9 @@ from conversation_samples import BAD, GOOD, SAID, exchanges
 from helpers import CommandLine, write_jsonl
 from log_files import WRITERS
 
-from synthesis.cases.logs import LogOptions, joining, parse_map, read_rows
+from synthesis.cases.logs import joining
+from synthesis.cases.logs.formats import read_rows
+from synthesis.cases.logs.options import LogOptions, parse_map
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks import checks
 from synthesis.errors import InputError, OptionError, Problem

@@ -11,8 +11,10 @@ from helpers import CommandLine, write_jsonl
 from log_files import WRITERS, write_csv, write_parquet
 
 from synthesis import evaluate_table
-from synthesis.cases.logs import LogOptions, parse_map, read_rows, sorting
+from synthesis.cases.logs import sorting
 from synthesis.cases.logs.columns import with_message_columns
+from synthesis.cases.logs.formats import read_rows
+from synthesis.cases.logs.options import LogOptions, parse_map
 from synthesis.cases.messages import side_of
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks import checks

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from synthesis import check_pivot, run_case, set_embedding_adapter
 from synthesis.errors import SimilarityError
-from synthesis.rules.cosine import token_cosine
+from synthesis.rules.reading import token_cosine
 
 texts = st.text(max_size=60) | st.lists(st.sampled_from(["sad", "so", "am", "I"]), max_size=12).map(" ".join)
 USER = "My husband asked for a divorce and I am devastated."

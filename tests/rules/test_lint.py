@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from synthesis.checks import signals
-from synthesis.rules.lint import LONGEST_PATTERN, costs, greatest_costs, lint
+from synthesis.rules.authoring import LONGEST_PATTERN, costs, greatest_costs, lint
 from synthesis.rules.ruleset import RuleSet, load_rules
 
 LONG = f"zonk ({'|'.join(f'word{n}' for n in range(40))})"

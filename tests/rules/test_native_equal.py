@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from campaign.spelling import spelled
 from synthesis import bundled
 from synthesis.checks import rules_in_force
-from synthesis.rules.cost import MOST_STEPS, cost
+from synthesis.rules.analysis import MOST_STEPS, cost
 from synthesis.rules.detection import Detected
 from synthesis.rules.reading import Message
 from synthesis.rules.ruleset import bundled_languages

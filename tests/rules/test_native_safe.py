@@ -8,11 +8,9 @@ import pytest
 from both_readers import BothReaders, OwnRules, message, needs_library, rule
 
 from synthesis.rules.cache import cached_tables
-from synthesis.rules.native import library as native
-from synthesis.rules.native.code import MATCH
-from synthesis.rules.native.library import DONE, NativeReaderError, encoded, flat, library, numbers_of
-from synthesis.rules.native.program import Program
-from synthesis.rules.native.sections import NUMBER
+from synthesis.rules.native import reader as native
+from synthesis.rules.native.program import MATCH, NUMBER, Program
+from synthesis.rules.native.reader import DONE, NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.schema import GuardRule, SentenceRule
 
 pytestmark = needs_library

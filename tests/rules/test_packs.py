@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from synthesis.checks import signals
-from synthesis.rules.authoring import example_failures
-from synthesis.rules.lint import costs, lint
+from synthesis.rules.authoring import costs, example_failures, lint
 from synthesis.rules.ruleset import load_rules
 
 SIGNALS = signals()

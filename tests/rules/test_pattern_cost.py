@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from synthesis.checks import signals
 from synthesis.errors import RuleError
-from synthesis.rules.cost import MOST_STEPS, cost
-from synthesis.rules.factoring import factored
-from synthesis.rules.language import LANGUAGES
+from synthesis.rules.analysis import MOST_STEPS, cost, factored, settled
 from synthesis.rules.pattern import BOUNDARY, Pattern, checked, prepare
 from synthesis.rules.ruleset import load_rules
-from synthesis.rules.settling import settled
-from synthesis.rules.syntax import PatternError, WordLists, parse
-from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat
+from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, PatternError, Repeat, WordLists, parse
+from synthesis.rules.text import LANGUAGES
 
 NO_LISTS = WordLists()
 NESTED = "x(?:" + "|".join("a" * n + mark for n in range(1, 14) for mark in ("", "!")) + "){0,13}y"

@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.rules.index import WordPrefilter
-from synthesis.rules.language import LANGUAGES
-from synthesis.rules.matcher import Matcher
+from synthesis.rules.matcher import Matcher, WordPrefilter
 from synthesis.rules.pattern import checked, prepare
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists
-from synthesis.rules.text import Text
+from synthesis.rules.text import LANGUAGES, Text
 
 EN = LANGUAGES["en"]
 LISTS = WordLists({"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]})

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from synthesis.checks import rules_in_force
 from synthesis.rules.detection import Detected
-from synthesis.rules.language import primary
 from synthesis.rules.reading import Message, Reading, read_without_rules
+from synthesis.rules.text import primary
 
 RULES = rules_in_force()
 PHRASES = [

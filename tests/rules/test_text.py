@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.rules.language import LANGUAGES
-from synthesis.rules.text import Text
+from synthesis.rules.text import LANGUAGES, Text
 
 EN = LANGUAGES["en"]
 JA = LANGUAGES["ja"]

@@ -8,7 +8,7 @@ from helpers import CommandLine, row, write_jsonl
 
 from synthesis.bundled import CASE_SCHEMA
 from synthesis.checks import rules_in_force
-from synthesis.rules.python_reader import PythonReader
+from synthesis.rules.matcher import PythonReader
 from synthesis.runner.files import RunOutcome, evaluate_files
 from synthesis.runner.spec import InputFile, RunSpec
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synthesis.rules.python_reader import PythonReader
+from synthesis.rules.matcher import PythonReader
 from synthesis.rules.ruleset import RuleSet
 
 TIMEOUT = 0.5

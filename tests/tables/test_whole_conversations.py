@@ -10,8 +10,9 @@ from conversation_samples import exchanges
 from helpers import CommandLine
 from table_samples import read_verdicts
 
-from synthesis.cases.logs import LogOptions, borders, parquet, parse_map
+from synthesis.cases.logs import borders, parquet
 from synthesis.cases.logs.borders import BorderFinder, whole_conversations
+from synthesis.cases.logs.options import LogOptions, parse_map
 from synthesis.cases.logs.parquet import RowRange, row_ranges
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks import checks

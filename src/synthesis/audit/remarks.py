@@ -7,7 +7,7 @@ import msgspec
 from synthesis.audit.options import LANGUAGE, WEEK, AuditOptions
 from synthesis.audit.tally import NO_TIME, NO_VALUE, AuditTally
 from synthesis.cases.logs.options import TIME
-from synthesis.rules.language import UNDETERMINED
+from synthesis.rules.text import UNDETERMINED
 
 MIXED = 0.02  # of the conversations; below that another language is a chance
 _LEFT_OUT = "figures by week, the period and notices every three hours are left out"

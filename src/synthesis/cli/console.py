@@ -17,8 +17,8 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.plain import count, headline, pass_rate
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.report.verdicts import SHORT_DISCLAIMER, evidence_sentence
-from synthesis.rules.language import language_of
 from synthesis.rules.ruleset import RuleSet
+from synthesis.rules.text import language_of
 
 SHOWN_FAILURES = 5
 SHOWN_REMARKS = 4

@@ -70,7 +70,7 @@ class Commands(click.Group):
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """The version, and who reads texts here: a missing compiler shows nowhere else."""
     if wanted and not ctx.resilient_parsing:
-        from synthesis.rules.native.library import why_not
+        from synthesis.rules.native.reader import why_not
 
         reason = why_not()
         click.echo(f"synthesis, version {__version__}")

@@ -126,9 +126,8 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
     from datetime import date
 
     from synthesis.checks.helplines import expired_lines
-    from synthesis.rules.authoring import missing_concepts
-    from synthesis.rules.lint import costs, greatest_costs
-    from synthesis.rules.lint import lint as remarks_on
+    from synthesis.rules.authoring import costs, greatest_costs, missing_concepts
+    from synthesis.rules.authoring import lint as remarks_on
 
     loaded = _load((*folders, path) if path else folders)
     expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]

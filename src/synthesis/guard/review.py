@@ -16,8 +16,8 @@ from synthesis.report.alerts import CUE, AlertNotice, notice_of
 from synthesis.report.feedback import LEAD, feedback, in_language
 from synthesis.report.glossary import ENGLISH
 from synthesis.report.remarks import Remark, remarks_on
-from synthesis.rules.language import UNDETERMINED
 from synthesis.rules.ruleset import RuleSet
+from synthesis.rules.text import UNDETERMINED
 from synthesis.runner.alerts import is_called_for
 from synthesis.runner.evaluator import Evaluator
 

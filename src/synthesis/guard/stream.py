@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
 
 from synthesis.guard.review import Review, Reviewer, Said
-from synthesis.rules.language import UNDETERMINED
 from synthesis.rules.reading import read_without_rules
+from synthesis.rules.text import UNDETERMINED
 
 REASSURANCE = "unverifiable_reassurance"
 NOTHING_YET = "…"  # in place of a reply: an empty one would leave the user's last message without an exchange

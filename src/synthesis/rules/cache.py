@@ -22,8 +22,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from synthesis.rules.loader import MANIFEST, pack_files
-from synthesis.rules.native.characters import VERSION, character_tables
-from synthesis.rules.native.program import Program
+from synthesis.rules.native.program import VERSION, Program, character_tables
 from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
 

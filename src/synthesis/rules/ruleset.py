@@ -13,17 +13,15 @@ from synthesis import bundled
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.rules.cache import cached_pack, cached_patterns, cached_program
 from synthesis.rules.detection import Detector, neighbours
-from synthesis.rules.language import UNDETERMINED, Language, language_of
 from synthesis.rules.loader import language_folders, load_pack
-from synthesis.rules.matcher import Matcher
-from synthesis.rules.native.library import library
+from synthesis.rules.matcher import Matcher, PythonReader
 from synthesis.rules.native.program import Program, program
-from synthesis.rules.native.reader import NativeReader
+from synthesis.rules.native.reader import NativeReader, library
 from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
-from synthesis.rules.python_reader import PythonReader
 from synthesis.rules.reading import Message, Reader, Reading
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
+from synthesis.rules.text import UNDETERMINED, Language, language_of
 
 COMMON = 250  # words of a pack's list for detection, which begins with the most common ones: poor keys for patterns
 

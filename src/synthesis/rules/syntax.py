@@ -1,22 +1,135 @@
-"""The pattern language: the part of regular expressions that is sure to take linear time, and nothing else.
-
-    word phrase     letters and spaces match themselves, in any case and with any kind of apostrophe
-    a|b  (?:a|b)    one of several
-    x?  x{0,3}      optional, repeated; always with an upper bound
-    .{0,30}         a gap inside one sentence
-    [aeiou]  \\w \\d  one character of a kind
-    <name>          one of the words of a list in the pack
-    \\b              a word boundary; both ends of every pattern are bounded without it
-
-Every repetition has an upper bound, so the steps that a search takes at one place have one too; `cost` computes it.
-"""
+"""The pattern language: the part of regular expressions that runs in linear time, its tree and its character sets."""
 
 import re
-from collections.abc import Mapping, Sequence
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NoReturn
 
 from synthesis.rules.text import normalise_pattern
-from synthesis.rules.tree import Char, Choice, Concat, Edge, Node, Repeat, width
+
+CharacterSet = int
+ANY: CharacterSet = -1
+WIDEST_RANGE = 256  # a wider one counts as any character: its bits would only take time
+_numbers: dict[str, int] = {}  # the bit of each character met so far
+
+
+def set_of(characters: str) -> CharacterSet:
+    found = 0
+    for character in characters:
+        found |= 1 << _numbers.setdefault(character, len(_numbers))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def characters_of(source: str) -> CharacterSet:
+    """The characters that a class matches, or more where that is not known: `.`, `\\w`, a space or [a-z]."""
+    if source == ".":
+        return ~set_of("\n।")
+    if source == r"\w":
+        return ~set_of(string.whitespace + string.punctuation.replace("_", "") + "।。、！？，")
+    if not source.startswith("["):
+        return set_of(source)
+    body = source[1:-1]
+    return ~_listed(body[1:].replace("\\n", "\n"), known=True) if body.startswith("^") else _listed(body, known=False)
+
+
+def _listed(body: str, *, known: bool) -> CharacterSet:
+    """The characters and ranges of a class; a range that is too wide counts as all, or as none where all are taken."""
+    found = at = 0
+    while at < len(body):
+        if body[at + 1 : at + 2] == "-" and at + 2 < len(body):
+            first, last = ord(body[at]), ord(body[at + 2])
+            if last - first < WIDEST_RANGE:
+                found |= set_of("".join(map(chr, range(first, last + 1))))
+            elif not known:
+                return ANY
+            at += 3
+        else:
+            found |= set_of(body[at])
+            at += 1
+    return found
+
+
+def blocks(sets: Iterable[CharacterSet]) -> list[CharacterSet]:
+    """The parts into which sets divide all characters: those of one part are in the same sets."""
+    found = [ANY]
+    rest = ANY
+    for each in set(sets) - {ANY}:
+        if each & rest == each:  # meets no other so far: splits the rest alone
+            found[0] = rest = rest & ~each
+            found.append(each)
+        else:
+            found = [part for block in found for part in (block & ~each, block & each)]
+            rest = found[0]
+    return [block for block in found if block]
+
+
+# The tree of a pattern.
+
+
+@dataclass(frozen=True, eq=False)
+class Char:
+    """Characters that match themselves, or one of a class (`literal` is None); a gap is any but a sentence end."""
+
+    literal: str | None
+    source: str = ""
+    members: str = ""
+
+    @property
+    def is_gap(self) -> bool:
+        return self.source == "."
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """A word boundary."""
+
+
+@dataclass(frozen=True, eq=False)
+class Concat:
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One of several."""
+
+    options: tuple["Node", ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    part: "Node"
+    low: int
+    high: int
+    settled: bool = False  # can end at one place only, so that a search need not come back to it
+
+
+Node = Char | Edge | Concat | Choice | Repeat
+
+
+def width(node: Node) -> tuple[int, int]:
+    """The least and the greatest number of characters that a tree can match."""
+    match node:
+        case Char(literal):
+            return (len(literal), len(literal)) if literal else (1, 1)
+        case Edge():
+            return 0, 0
+        case Concat(parts):
+            widths = [width(part) for part in parts]
+            return sum(low for low, _ in widths), sum(high for _, high in widths)
+        case Choice(options):
+            widths = [width(option) for option in options]
+            return min(low for low, _ in widths), max(high for _, high in widths)
+        case Repeat(part, low, high):
+            least, most = width(part)
+            return least * low, most * high
+
+
+# The pattern language: the part of regular expressions that is sure to take linear time, and nothing else.
+
 
 MOST_REPEATS = 200  # a longer gap joins words that have little to do with each other
 MOST_NESTED = 20  # groups and lists within each other; no reader follows as many

@@ -14,9 +14,9 @@ from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, NO_RULES, NOT_APPLICABLE, PASS, merged_findings
 from synthesis.rules.detection import Detected
-from synthesis.rules.language import UNDETERMINED, primary
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
+from synthesis.rules.text import UNDETERMINED, primary
 from synthesis.runner.alerts import calls_for, further_messages
 
 EXCHANGE = 2  # messages

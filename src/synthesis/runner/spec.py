@@ -24,8 +24,8 @@ from synthesis.model.result import ERROR as ENDED_IN_ERROR
 from synthesis.model.result import FAIL
 from synthesis.model.timeline import WITHOUT_DRIFT
 from synthesis.report.parts import results_suffix
-from synthesis.rules.language import primary
 from synthesis.rules.ruleset import bundled_languages
+from synthesis.rules.text import primary
 
 # A field that changes where or how a run happens, but no verdict in a table; or whose effect is hashed by itself.
 NO_EFFECT = "no effect on the verdicts in a table"

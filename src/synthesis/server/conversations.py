@@ -7,7 +7,7 @@ import msgspec
 from synthesis.cases.messages import is_unicode
 from synthesis.model import Case
 from synthesis.model.case import Turn
-from synthesis.rules.language import primary
+from synthesis.rules.text import primary
 from synthesis.server.bodies import decode_as
 from synthesis.server.errors import ApiError
 from synthesis.server.state import known_checks

@@ -10,16 +10,14 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from synthesis.model import Case
-from synthesis.rules.cost import cost
-from synthesis.rules.index import prefilter_for
-from synthesis.rules.language import UNDETERMINED, language_of
-from synthesis.rules.matcher import Matcher
+from synthesis.rules.analysis import cost
+from synthesis.rules.matcher import Matcher, prefilter_for
 from synthesis.rules.pattern import PreparedPattern, checked, prepare
 from synthesis.rules.reading import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists
-from synthesis.rules.text import Text
+from synthesis.rules.text import UNDETERMINED, Text, language_of
 from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, not_found
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.checks.registry import checks
-from synthesis.rules.language import language_of
+from synthesis.rules.text import language_of
 from synthesis.server.api.routing import api_router, described
 from synthesis.server.bodies import JsonResponse, decode_as, read_body
 from synthesis.server.rule_trial import OwnRule, Trial, try_rule

@@ -15,8 +15,8 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks
 from synthesis.report.texts import texts_of
 from synthesis.report.verdicts import evidence_sentence
-from synthesis.rules.language import Language, language_of
 from synthesis.rules.schema import Signal
+from synthesis.rules.text import Language, language_of
 from synthesis.server.bodies import decode_as
 from synthesis.server.bundled_cases import cases_by_language
 from synthesis.server.errors import ApiError, ErrorDetail

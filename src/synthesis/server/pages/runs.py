@@ -10,7 +10,7 @@ from synthesis.checks.registry import checks
 from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS
-from synthesis.rules.language import language_of
+from synthesis.rules.text import language_of
 from synthesis.server.errors import ApiError
 from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.layout import page, read_form

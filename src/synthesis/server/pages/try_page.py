@@ -16,7 +16,7 @@ from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.html.page import LIMITS
 from synthesis.report.plain import count
 from synthesis.report.verdicts import evidence_sentence
-from synthesis.rules.language import language_of
+from synthesis.rules.text import language_of
 from synthesis.server.bundled_cases import find_case
 from synthesis.server.conversations import language_code
 from synthesis.server.errors import ApiError
