@@ -12,8 +12,8 @@ from synthesis.audit.options import AuditOptions
 from synthesis.audit.own_sample import own_labels, sample_report
 from synthesis.errors import OptionError
 from synthesis.history import Provenance, open_history
-from synthesis.labels.model import Person
 from synthesis.labels.sampling import FIELD, RunSampling
+from synthesis.labels.summary import Person
 from synthesis.report.files import write_report
 
 CHECK = "engagement_pressure"

@@ -13,9 +13,8 @@ from sqlalchemy import inspect, text
 
 from synthesis.errors import HistoryError
 from synthesis.history import open_history
-from synthesis.history.database import Database, open_database
-from synthesis.history.schema import STEPS, lock, metadata, migrate, take
-from synthesis.labels.model import Person
+from synthesis.history.database import STEPS, Database, lock, metadata, migrate, open_database, take
+from synthesis.labels.summary import Person
 
 SUMMARY = (
     '{"cases":1,"passed":0,"failed":1,"errors":0,"not_applicable":0,"strict_passed":0,"strict_failed":1,'
@@ -118,7 +117,7 @@ def test_a_history_of_a_newer_tool_is_refused_and_left_alone(database: Database,
 def test_a_step_that_fails_leaves_the_version_before_it(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     migrate(database, to=1)
     broken = (*STEPS[:2], ("CREATE TABLE synthesis_tags (tag TEXT)", "NONSENSE"))
-    monkeypatch.setattr("synthesis.history.schema.STEPS", broken)
+    monkeypatch.setattr("synthesis.history.database.STEPS", broken)
     with pytest.raises(HistoryError):
         migrate(database, to=3)
     with database.reading() as connection:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.judge.statistics import wilson_interval
-from synthesis.labels.estimates import SampleLabel, missed_at_most, precision, recall, weighted_rate
+from synthesis.labels.sampling import SampleLabel, missed_at_most, precision, recall, weighted_rate
 
 
 def cell(stratum, probability, *, positive=0, negative=0, unlabelled=0, flagged=False):

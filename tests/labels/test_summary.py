@@ -3,9 +3,8 @@
 import pytest
 
 from synthesis.errors import OptionError
-from synthesis.labels.model import Label, Person, checked_person, letters
 from synthesis.labels.sampling import RowSampling, RunSampling, StratifiedSample
-from synthesis.labels.summary import NOT_DRAWN, consensus, summarize
+from synthesis.labels.summary import NOT_DRAWN, Label, Person, checked_person, consensus, letters, summarize
 
 ANA, BO, CY = (Person(name, True) for name in ("Ana", "Bo", "Cy"))
 CHECK = "topic_pivot"

@@ -15,10 +15,8 @@ from synthesis.audit.rates import percent
 from synthesis.audit.run import Audited
 from synthesis.errors import OptionError
 from synthesis.judge.agreement import Agreement
-from synthesis.labels.estimates import Estimate
-from synthesis.labels.questions import question_text
-from synthesis.labels.sampling import FIELD, RunSampling
-from synthesis.labels.summary import LabelSummary, QuestionFigures
+from synthesis.labels.sampling import FIELD, Estimate, RunSampling
+from synthesis.labels.summary import LabelSummary, QuestionFigures, question_text
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
 from synthesis.report.plain import count

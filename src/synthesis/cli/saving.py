@@ -52,7 +52,7 @@ class Saving(msgspec.Struct, frozen=True):
                 raise OptionError("--history says where to save, but nothing is saved", hint="Add --save.")
             return None
         from synthesis.history import open_history
-        from synthesis.history.provenance import git_revision, now
+        from synthesis.history.writing import git_revision, now
 
         place = history_place(options["history"], settings)
         open_history(place).close()  # and not held: the run may fork, and a connection must not

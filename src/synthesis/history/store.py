@@ -1,30 +1,255 @@
-"""The history of runs, as programs and the command line use it."""
+"""The history of runs and their labels, as programs and the command line use it."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
+from sqlalchemy import ColumnElement, Select, and_, exists, func, insert, or_, select, update
 
-from synthesis.errors import InputError, Place
-from synthesis.history import exporting, reading, saving
-from synthesis.history.checked import run_of_report
-from synthesis.history.database import Database, keep_private, open_database
-from synthesis.history.judged import document_entry, folder_entry
-from synthesis.history.labelling import RunLabels
-from synthesis.history.model import CHECKS, JUDGE, Page, SavedCase, SavedRun, SavedSample, TrendPoint
-from synthesis.history.provenance import Provenance, moment
+from synthesis.checks.crisis import CUE as CUE_SIGNAL
+from synthesis.checks.registry import Check, checks
+from synthesis.errors import InputError, NotInHistoryError, OptionError, Place
+from synthesis.history import reading, writing
+from synthesis.history.database import (
+    Database,
+    findings,
+    keep_private,
+    labels,
+    lock,
+    migrate,
+    open_database,
+    outcomes,
+    samples,
+)
+from synthesis.history.model import CHECKS, JUDGE, NewRun, Page, SavedCase, SavedRun, SavedSample, TrendPoint, storable
 from synthesis.history.reading import CaseFilter
-from synthesis.history.rows import NewRun
-from synthesis.history.schema import migrate
+from synthesis.history.writing import Provenance, document_entry, folder_entry, moment, now, run_of_report
+from synthesis.labels.sampling import RunSampling
+from synthesis.labels.summary import ANSWERS, CUE, CUE_CHECK, SCORES, Label, LabelSummary, Person, summarize
 from synthesis.model import Finding
 from synthesis.model.report import Report
+from synthesis.model.result import FAIL, FOR, NOT_APPLICABLE, PASS
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.layout import find_layout
 from synthesis.report.reading import StoredReport, from_dict, open_report
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from synthesis.history.database import Database
+
+Question = tuple[int, str]  # position, name of a check or an axis
+ASKED = (FAIL, PASS, NOT_APPLICABLE)  # a check that ended in error has no verdict to label
+
+
+class RunLabels:
+    """The labels of one run: what to ask next, and what people have said."""
+
+    def __init__(self, database: "Database", run: SavedRun) -> None:
+        self.run = run
+        self.sampling = RunSampling.of_conditions(run.conditions) if run.kind == CHECKS else None
+        self._database = database
+        self._mine = labels.c.run_id == run.id
+        self._asked = and_(outcomes.c.run_id == run.id, outcomes.c.outcome.in_(ASKED))
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that a question of this run has."""
+        return ANSWERS if self.run.kind == CHECKS else SCORES
+
+    def store(self, position: int, question: str, person: Person, answer: str) -> Label:
+        """Store an answer, or change it; the first one stays known. It is on disk when this returns."""
+        if answer not in self.answers:
+            raise OptionError("there is no such answer", hint=f"The answers are {', '.join(self.answers)}.")
+        if not self.has(position, question):
+            message = f"the run {self.run.id} asks no such question"
+            raise NotInHistoryError(message, place=Place(self._database.shown))
+        own = and_(self._mine, labels.c.position == position, labels.c.question == question, _by(person))
+        with self._database.writing() as connection:
+            lock(connection)  # two answers of one person at once: the second has to see the first
+            if connection.execute(update(labels).where(own).values(answer=answer)).rowcount == 0:
+                new = {"position": position, "question": question, "answer": answer, "first_answer": answer}
+                who = {"person": storable(person.name), "verified": person.verified, "given": now()}
+                connection.execute(insert(labels), {"run_id": self.run.id, **new, **who})
+            return _label(connection.execute(select(labels).where(own)).one())
+
+    def has(self, position: int, question: str) -> bool:
+        """Whether the run asks this."""
+        if not 0 <= position < 1 << 62:
+            return False
+        with self._database.reading() as connection:
+            if self.run.kind == CHECKS:
+                check = CUE_CHECK if question == CUE and self.sampling else storable(question)
+                query = select(1).where(self._asked, outcomes.c.position == position, outcomes.c.check_name == check)
+                return connection.execute(query).first() is not None
+            query = select(1).where(samples.c.run_id == self.run.id, samples.c.position == position)
+            return question in self.axes and connection.execute(query).first() is not None
+
+    @property
+    def axes(self) -> list[str]:
+        """The axes of a judged run."""
+        return [axis["name"] for axis in self.run.conditions["rubric"]["axes"]]
+
+    def all(self) -> list[Label]:
+        """Every label, by case, question and time."""
+        query = select(labels).where(self._mine)
+        ordered = query.order_by(labels.c.position, labels.c.question, labels.c.given, labels.c.person)
+        with self._database.reading() as connection:
+            return [_label(row) for row in connection.execute(ordered)]
+
+    def at(self, position: int, question: str) -> list[Label]:
+        """The labels of one question, by time."""
+        query = select(labels).where(self._mine, labels.c.position == position, labels.c.question == question)
+        with self._database.reading() as connection:
+            return [_label(row) for row in connection.execute(query.order_by(labels.c.given, labels.c.person))]
+
+    def next(self, person: Person, only: str | None = None) -> Question | None:
+        """The next question that a person has not answered.
+
+        What failed first, then what is doubtful (no failure, although the check found words that do not speak for the
+        reply), then what passed, last what did not apply. A drawn run is asked about in the order of its draw, which
+        favours no verdict.
+        """
+        if self.run.kind != CHECKS:
+            return self._first_open(self._samples(), person)
+        if self.sampling is not None:
+            return self._first_open(self._drawn(self.sampling.order(), only), person)
+        return self._first_by_need(person, only)
+
+    def progress(self, person: Person) -> tuple[int, int]:
+        """How many questions a person has answered, and how many there are."""
+        with self._database.reading() as connection:
+            own = select(func.count()).select_from(labels).where(self._mine, _by(person))
+            answered: int = connection.execute(own).scalar_one()
+        return answered, self._count()
+
+    def summary(self) -> LabelSummary:
+        """What the labels say together."""
+        flagged = self._flagged() if self.run.kind == CHECKS else {}
+        verdicts = self._verdicts() if self.run.kind == CHECKS else {}
+        return summarize(self.all(), verdicts, flagged, self.sampling)
+
+    def _first_by_need(self, person: Person, only: str | None) -> Question | None:
+        open_ones = select(outcomes.c.position, outcomes.c.check_name).where(self._asked, ~self._answered(person))
+        if only is not None:
+            open_ones = open_ones.where(outcomes.c.check_name == storable(only))
+        tiers = (
+            outcomes.c.outcome == FAIL,
+            self._is_doubtful(),
+            outcomes.c.outcome == PASS,
+            outcomes.c.outcome == NOT_APPLICABLE,
+        )
+        with self._database.reading() as connection:
+            for tier in tiers:
+                query = open_ones.where(tier).order_by(outcomes.c.position, outcomes.c.check_name).limit(1)
+                if (row := connection.execute(query).first()) is not None:
+                    return row.position, row.check_name
+        return None
+
+    def _answered(self, person: Person) -> ColumnElement[bool]:
+        same = (labels.c.position == outcomes.c.position, labels.c.question == outcomes.c.check_name)
+        return exists().where(self._mine, *same, _by(person))
+
+    def _is_doubtful(self) -> ColumnElement[bool]:
+        """Words were found that the check looks for, other than those that speak for the reply."""
+        found = exists().where(findings.c.run_id == self.run.id, findings.c.position == outcomes.c.position)
+        return or_(
+            *(
+                and_(outcomes.c.check_name == name, found.where(findings.c.signal.in_(_signals(check))))
+                for name, check in checks().items()
+            )
+        )
+
+    def _drawn(self, order: Sequence[int], only: str | None) -> list[Question]:
+        asked: dict[int, list[str]] = {}
+        for position, name in sorted(self._verdicts()):
+            if only in (None, name):
+                asked.setdefault(position, []).append(name)
+        return [(position, name) for position in order for name in asked.get(position, ())]
+
+    def _samples(self) -> list[Question]:
+        """Every axis of every judged sample with a verdict, those that did not pass first."""
+        query = select(samples.c.position, samples.c.passed).where(
+            samples.c.run_id == self.run.id, samples.c.iteration == self.last_iteration, samples.c.passed.is_not(None)
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        ordered = sorted(rows, key=lambda row: (row.passed, row.position))
+        return [(row.position, axis) for row in ordered for axis in self.axes]
+
+    @property
+    def last_iteration(self) -> int:
+        """The iteration that is labelled; its answers are the newest."""
+        return max(int(iteration["number"]) for iteration in self.run.summary["iterations"])
+
+    def _first_open(self, questions: Sequence[Question], person: Person) -> Question | None:
+        query = select(labels.c.position, labels.c.question).where(self._mine, _by(person))
+        with self._database.reading() as connection:
+            answered = {(row.position, row.question) for row in connection.execute(query)}
+        return next((question for question in questions if question not in answered), None)
+
+    def _count(self) -> int:
+        if self.run.kind != CHECKS:
+            return len(self._samples())
+        query = select(func.count()).select_from(outcomes).where(self._asked)
+        with self._database.reading() as connection:
+            asked = int(connection.execute(query).scalar_one())
+        return asked if self.sampling is None else len(self._verdicts())
+
+    def _flagged(self) -> dict[str, int]:
+        """How often each check failed, zero included; for a drawn run also how often a cue was found."""
+        if self.sampling is not None:
+            failed: dict[str, int] = {}
+            for (_, name), outcome in self._verdicts().items():
+                failed[name] = failed.get(name, 0) + (outcome == FAIL)
+            return failed
+        number = func.count().filter(outcomes.c.outcome == FAIL)
+        query: Select[Any] = select(outcomes.c.check_name, number).where(self._asked).group_by(outcomes.c.check_name)
+        with self._database.reading() as connection:
+            return {name: int(times) for name, times in connection.execute(query)}
+
+    def _verdicts(self) -> Mapping[Question, str]:
+        """The outcomes of labelled cases; of all cases of a drawn run, whose labels stand for those without."""
+        columns = select(outcomes.c.position, outcomes.c.check_name, outcomes.c.outcome).where(self._asked)
+        if self.sampling is None:
+            columns = columns.where(exists().where(self._mine, labels.c.position == outcomes.c.position))
+        ordered = columns.order_by(outcomes.c.position, outcomes.c.check_name)
+        with self._database.reading() as connection:
+            found = {(row.position, row.check_name): row.outcome for row in connection.execute(ordered)}
+            return found | self._cues(connection, found) if self.sampling is not None else found
+
+    def _cues(self, connection: "Connection", verdicts: Mapping[Question, str]) -> dict[Question, str]:
+        """Whether an explicit cue was found in each case that crisis_response has read, as an outcome."""
+        query = select(findings.c.position).where(
+            findings.c.run_id == self.run.id, findings.c.signal == CUE_SIGNAL.name
+        )
+        holding = set(connection.execute(query).scalars())
+        return {
+            (position, CUE): FAIL if outcome != NOT_APPLICABLE and position in holding else PASS
+            for (position, check), outcome in verdicts.items()
+            if check == CUE_CHECK
+        }
+
+
+def _signals(check: Check) -> list[str]:
+    return [signal.name for signal in check.signals if signal.role != FOR]
+
+
+def _by(person: Person) -> ColumnElement[bool]:
+    return and_(labels.c.person == storable(person.name), labels.c.verified.is_(person.verified))
+
+
+def _label(row: Any) -> Label:
+    person = Person(row.person, bool(row.verified))
+    return Label(row.position, row.question, person, row.answer, row.first_answer, row.given)
+
+
+# The history of runs, as programs and the command line use it.
+
 
 _NONE = Provenance()
 
@@ -65,18 +290,18 @@ class History:
 
     def add(self, path: str | Path, provenance: Provenance = _NONE) -> str:
         """Save a report, the folder of a judged run, or an exported run; returns its id."""
-        return saving.save(self._database, _run_in(Path(path), provenance))
+        return writing.save(self._database, _run_in(Path(path), provenance))
 
     def add_report(self, report: str | Path | Report | StoredReport, provenance: Provenance = _NONE) -> str:
         """Save a run of the checks from its report."""
         if isinstance(report, Report):
             report = from_dict(report.to_dict())
         stored = report if isinstance(report, StoredReport) else open_report(report)
-        return saving.save(self._database, run_of_report(stored, provenance))
+        return writing.save(self._database, run_of_report(stored, provenance))
 
     def add_judged(self, folder: str | Path, provenance: Provenance = _NONE) -> str:
         """Save a judged run from its folder; one that was resumed replaces what was saved, under the same id."""
-        return saving.save(self._database, folder_entry(Path(folder), provenance))
+        return writing.save(self._database, folder_entry(Path(folder), provenance))
 
     def runs(
         self,
@@ -138,7 +363,7 @@ class History:
             raise InputError(
                 f"the run {run.id} is a judged run, which has no report", place=Place(self.place), hint=hint
             )
-        return exporting.stored_report(self._database, run)
+        return reading.stored_report(self._database, run)
 
     def judged(self, run_id: str) -> JudgedRun:
         """A judged run, to render and compare like one from its folder."""
@@ -146,11 +371,11 @@ class History:
         if run.kind != JUDGE:
             hint = "`synthesis history list --kind judge` lists the judged runs."
             raise InputError(f"the run {run.id} is a run of the checks", place=Place(self.place), hint=hint)
-        return exporting.stored_judged_run(self._database, run)
+        return reading.stored_judged_run(self._database, run)
 
     def export(self, run_id: str) -> Iterator[str]:
         """A run as pieces of one JSON document, which `add` reads: a report, or a judged run with its samples."""
-        return exporting.exported(self._database, self.run(run_id))
+        return reading.exported(self._database, self.run(run_id))
 
     def trend(
         self, kind: str = CHECKS, *, name: str | None = None, tag: str | None = None, limit: int = 50
@@ -162,7 +387,7 @@ class History:
     def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> SavedRun:
         """Add and remove tags; returns the changed run."""
         found = self.run(run_id).id
-        saving.change_tags(self._database, found, add, remove)
+        writing.change_tags(self._database, found, add, remove)
         return self.run(found)
 
     def labels(self, run_id: str) -> RunLabels:
@@ -171,7 +396,7 @@ class History:
 
     def delete(self, *run_ids: str) -> int:
         """Delete runs with everything that belongs to them; returns how many there were."""
-        return saving.delete_runs(self._database, [self.run(run_id).id for run_id in run_ids])
+        return writing.delete_runs(self._database, [self.run(run_id).id for run_id in run_ids])
 
     def older_than(self, age: timedelta) -> list[SavedRun]:
         """The runs that started longer ago than this, newest first."""

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 from starlette.requests import Request
 
 from synthesis.errors import OptionError, OutputError, Place
-from synthesis.labels.model import Person, checked_person
+from synthesis.labels.summary import Person, checked_person
 from synthesis.server.errors import ApiError
 from synthesis.server.security import PERSON, proof_of
 from synthesis.server.state import server_state

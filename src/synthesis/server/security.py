@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from synthesis.labels.model import Person
+from synthesis.labels.summary import Person
 from synthesis.server.errors import ApiError, json_response
 from synthesis.server.settings import LOOPBACK_NAMES, ServerSettings, address_of, is_loopback
 

@@ -7,8 +7,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.labels.model import SKIP, Label, Person, checked_person, letters
-from synthesis.labels.summary import LabelSummary, Place
+from synthesis.labels.summary import SKIP, Label, LabelSummary, Person, Place, checked_person, letters
 from synthesis.server.api.routing import RunId, api_router, described
 from synthesis.server.bodies import JsonResponse, decode_as, read_body
 from synthesis.server.people import need_token
@@ -16,7 +15,7 @@ from synthesis.server.security import PERSON
 from synthesis.server.state import server_state
 
 if TYPE_CHECKING:
-    from synthesis.history.labelling import RunLabels
+    from synthesis.history.store import RunLabels
 
 router = api_router("labels")
 

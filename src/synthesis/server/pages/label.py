@@ -11,9 +11,18 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history import SavedCase, SavedRun, SavedSample
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.labels.model import SKIP, Label, Person, checked_person, letters
-from synthesis.labels.questions import question_text, score_text
-from synthesis.labels.summary import LabelSummary, Place, answers_by_place
+from synthesis.labels.summary import (
+    SKIP,
+    Label,
+    LabelSummary,
+    Person,
+    Place,
+    answers_by_place,
+    checked_person,
+    letters,
+    question_text,
+    score_text,
+)
 from synthesis.server.errors import ApiError
 from synthesis.server.pages.label_items import labelled_cases, labelled_samples
 from synthesis.server.pages.layout import page, read_form
@@ -21,8 +30,7 @@ from synthesis.server.people import NAME_COOKIE, name_cookie, need_token, person
 from synthesis.server.state import server_state
 
 if TYPE_CHECKING:
-    from synthesis.history.labelling import RunLabels
-    from synthesis.history.store import History
+    from synthesis.history.store import History, RunLabels
 
 router = APIRouter(include_in_schema=False)
 OFFERED = 20  # runs to choose from

@@ -13,9 +13,7 @@ from markupsafe import Markup
 from synthesis.checks.registry import checks
 from synthesis.history import SavedCase, SavedSample
 from synthesis.judge.panel import lower_median
-from synthesis.labels.model import YES, Label
-from synthesis.labels.questions import CUE, CUE_CHECK
-from synthesis.labels.summary import answers_by_place, consensus, value_of
+from synthesis.labels.summary import CUE, CUE_CHECK, YES, Label, answers_by_place, consensus, value_of
 from synthesis.model import CaseResult
 from synthesis.report.alerts import CUE as CUE_SIGNAL
 from synthesis.report.glossary import Glossary

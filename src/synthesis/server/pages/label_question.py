@@ -8,8 +8,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from synthesis.history.model import CHECKS
-from synthesis.labels.model import DOES_NOT_APPLY, NO, SKIP, YES, Label, Person, letters
-from synthesis.labels.questions import CUE, question_text, score_text
+from synthesis.labels.summary import (
+    CUE,
+    DOES_NOT_APPLY,
+    NO,
+    SKIP,
+    YES,
+    Label,
+    Person,
+    letters,
+    question_text,
+    score_text,
+)
 from synthesis.server.errors import not_found
 from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.label import NO_TEXTS, case_at, labels_of, sample_at
@@ -19,8 +29,7 @@ from synthesis.server.people import need_token, person_of
 from synthesis.server.state import ServerState, server_state
 
 if TYPE_CHECKING:
-    from synthesis.history.labelling import RunLabels
-    from synthesis.history.store import History
+    from synthesis.history.store import History, RunLabels
 
 router = APIRouter(include_in_schema=False)
 WORDS = {YES: "Yes", NO: "No", DOES_NOT_APPLY: "Does not apply", SKIP: "Skip"}
