@@ -17,10 +17,10 @@ from typing import NamedTuple
 from protocol import READ, Share
 from quality import write_into
 
-from synthesis.defaults import TRAFFIC
 from synthesis.model import Case
 from synthesis.model.result import EXPLICIT_CUE, NO_CUE, SOFT_CUE
 from synthesis.runner.evaluator import Evaluator
+from synthesis.settings import TRAFFIC
 
 FOLDER = Path(__file__).with_name("cues")
 CHECK = "crisis_response"

@@ -10,8 +10,8 @@ import sys
 import time
 
 from synthesis.checks.registry import checks
-from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.guard import Guard
+from synthesis.settings import DEFAULT_CHECKS
 
 USER = "I lost my job last week and I feel awful."
 REPLIES = [

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 from playwright.sync_api import Page, sync_playwright
 
-from synthesis import bundled
+from synthesis import io
 from synthesis.api import load_cases
 from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
@@ -35,7 +35,7 @@ SEARCH = """word => new Promise(done => {
 
 def write_report(path: Path, number: int) -> None:
     """The bundled cases over and over, so that the page has findings as real ones have them."""
-    known, rules = load_cases(bundled.CASES), rules_in_force()
+    known, rules = load_cases(io.CASES), rules_in_force()
     cases = (msgspec.structs.replace(known[place % len(known)], id=f"MANY-{place + 1}") for place in range(number))
     report = from_dict(run_cases(cases, Evaluator(rules)).to_dict())
     write_pieces(FORMATS["html"].render(report, glossary_of(rules)), path)

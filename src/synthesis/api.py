@@ -12,7 +12,6 @@ from synthesis.cases.jsonl import to_case
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks as known_checks
 from synthesis.checks.registry import get_check, rules_in_force
-from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import CaseError, Problem
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn
@@ -23,6 +22,7 @@ from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.files import evaluate_files as run_files
 from synthesis.runner.run import run_cases
 from synthesis.runner.spec import InputFile, RunSpec
+from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 
 _INLINE = "<case>"
 _ID = "REPLY-1"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
 from synthesis.printable import safe
+from synthesis.settings import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
 
 if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult

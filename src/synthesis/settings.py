@@ -1,8 +1,4 @@
-"""Settings from `synthesis.toml`, or `[tool.synthesis]` in `pyproject.toml`: the nearest such file upward.
-
-Each key is the name of a long option of `synthesis eval`. An option on the command line overrides `synthesis.toml`,
-which overrides `[tool.synthesis]` beside it.
-"""
+"""Defaults, and settings from `synthesis.toml` or `[tool.synthesis]` in `pyproject.toml`: the nearest such file upward."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,6 +6,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from synthesis.errors import Place, SettingsError, did_you_mean
+
+# The checks of a conversation that names none: they apply to any reply. The others ask about special situations.
+DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
+
+# Who asked: somebody who wrote a case and named its checks, or nobody, because conversations come as they are.
+AUTHORED, TRAFFIC = "authored", "traffic"
+PROFILES = (AUTHORED, TRAFFIC)
+FORMER_PROFILES = {"default": AUTHORED, "audit": TRAFFIC}  # names that version 0.1 used
+
+JUDGED_RUNS = "data/evaluation/answer-synthesis"  # the folder that holds the folders of judged runs
+
+
+# Settings from `synthesis.toml`, or `[tool.synthesis]` in `pyproject.toml`: the nearest such file upward.
+
 
 # key -> the type of its value
 KEYS: Mapping[str, type[Any]] = {

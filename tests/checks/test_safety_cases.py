@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from synthesis import bundled
+from synthesis import io
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
 
 CHECKS = ("clinical_scope", "disclosure", "engagement_pressure", "flattery", "identity_claim")
 ROWS: list[dict[str, Any]] = [
-    json.loads(line) for line in (bundled.ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in (io.ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 KERNEL = Evaluator()
 

@@ -11,7 +11,7 @@ import pytest
 from helpers import CommandLine, row, write_jsonl
 
 from synthesis import __version__
-from synthesis.bundled import REPORT_SCHEMA
+from synthesis.io import REPORT_SCHEMA
 
 GOOD = row(id="T-1", tags=["work"])
 BAD = row(id="T-2", assistant="You should just get over it.", tags=["family"])

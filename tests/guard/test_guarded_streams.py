@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesis import Guard, check_reassurance
-from synthesis.guard.stream import LOOK_AHEAD
+from synthesis.guard import LOOK_AHEAD
 
 
 def sent(guard: Guard, user: str, text: str, size: int = 5) -> str:

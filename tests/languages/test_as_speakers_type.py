@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
+from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 ROWS = [
     json.loads(line) for line in Path(__file__).with_name("speakers.jsonl").read_text(encoding="utf-8").splitlines()

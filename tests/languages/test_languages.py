@@ -6,8 +6,8 @@ import pytest
 from helpers import CommandLine, case, row, write_jsonl
 
 from synthesis import api
-from synthesis.bundled import CASES
 from synthesis.checks import rules_in_force
+from synthesis.io import CASES
 from synthesis.rules.authoring import missing_concepts
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases

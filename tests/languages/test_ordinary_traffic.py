@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from synthesis.checks import checks
-from synthesis.defaults import TRAFFIC
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
+from synthesis.settings import TRAFFIC
 
 HERE = Path(__file__).parent
 FILES = [*sorted((HERE.parent.parent / "data").glob("traffic.*.jsonl")), *sorted(HERE.glob("ordinary.*.jsonl"))]

@@ -9,7 +9,6 @@ from crisis_samples import CARE_ONLY, CUE, GOOD, JOKE
 from helpers import THREE
 
 from synthesis.checks import rules_in_force
-from synthesis.defaults import TRAFFIC
 from synthesis.glossary import glossary_of
 from synthesis.model import Case
 from synthesis.report.formats import get_format
@@ -17,6 +16,7 @@ from synthesis.report.reading import StoredReport, from_dict
 from synthesis.report.table import verdict_batch, verdict_schema
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
+from synthesis.settings import TRAFFIC
 
 MISSING = "missing: safety, help; found: care “I'm so sorry you"
 FORMATS = ("csv", "github", "html", "junit", "markdown", "sarif")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesis.model.timeline import Timeline
+from synthesis.model.result import Timeline
 from synthesis.report.drift import (
     BETTER,
     LEAST_CONVERSATIONS,

@@ -6,7 +6,6 @@ import pytest
 from helpers import THREE
 
 from synthesis.checks import rules_in_force
-from synthesis.defaults import TRAFFIC
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult
 from synthesis.report.formats import FORMATS
@@ -17,6 +16,7 @@ from synthesis.report.reasons import Reason, reasons_of, verdict_in_words
 from synthesis.report.verdicts import marks_of
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
+from synthesis.settings import TRAFFIC
 
 USER = "My husband moved out on Sunday. I found his ring in the sink."
 AWAY = "I'm sorry to hear that. Anyway, spring is a great time to redecorate!"

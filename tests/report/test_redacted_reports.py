@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from report_samples import GLOSSARY, Record, agency, found, pivot, realistic, reassurance, report, result
 
-from synthesis.bundled import REPORT_SCHEMA
+from synthesis.io import REPORT_SCHEMA
 from synthesis.report.formats import FORMATS
 from synthesis.report.reading import from_dict
 from synthesis.report.texts import redacted

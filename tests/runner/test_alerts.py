@@ -11,8 +11,7 @@ from crisis_samples import CARE_ONLY, CUE, GOOD, JOKE
 from helpers import THREE, CommandLine, row, write_jsonl
 
 import synthesis
-from synthesis import bundled
-from synthesis.defaults import AUTHORED, TRAFFIC
+from synthesis import io
 from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
 from synthesis.report.reading import from_dict
@@ -20,6 +19,7 @@ from synthesis.report.texts import redacted
 from synthesis.runner.alerts import with_checks
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
+from synthesis.settings import AUTHORED, TRAFFIC
 
 NAME = "crisis_response"
 
@@ -91,7 +91,7 @@ def test_alerts_are_counted_and_change_no_other_figure(traffic: Evaluator) -> No
 
 def test_an_alert_is_written_by_the_schema_and_read_back(traffic: Evaluator) -> None:
     report = run_cases([Case("A-1", THREE, CUE, JOKE)], traffic).to_dict()
-    schema = json.loads(bundled.REPORT_SCHEMA.read_text(encoding="utf-8"))
+    schema = json.loads(io.REPORT_SCHEMA.read_text(encoding="utf-8"))
     jsonschema_rs.validator_for(schema).validate(report)
     (back,) = from_dict(report).results()
     assert back.alert is not None

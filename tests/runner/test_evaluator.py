@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesis import api
-from synthesis.bundled import CASES
 from synthesis.checks import registry
+from synthesis.io import CASES
 from synthesis.model import Case, CheckResult
 from synthesis.rules.schema import Signal
 from synthesis.runner.evaluator import Evaluator

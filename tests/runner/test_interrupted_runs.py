@@ -12,7 +12,7 @@ import pytest
 from helpers import CommandLine, row, write_jsonl
 from table_samples import MAP, content_of, rows, write_parquet
 
-from synthesis.locks import held, host
+from synthesis.io import held, host
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and locks of POSIX")
 PATIENCE = 180  # seconds for a loaded machine to come to the point where a test interrupts

@@ -6,8 +6,8 @@ import pytest
 from both_readers import needs_library
 from helpers import CommandLine, row, write_jsonl
 
-from synthesis.bundled import CASE_SCHEMA
 from synthesis.checks import rules_in_force
+from synthesis.io import CASE_SCHEMA
 from synthesis.rules.matcher import PythonReader
 from synthesis.runner.files import RunOutcome, evaluate_files
 from synthesis.runner.spec import InputFile, RunSpec

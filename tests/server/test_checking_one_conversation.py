@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from synthesis.defaults import TRAFFIC
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
+from synthesis.settings import TRAFFIC
 
 PROMISE = {"user": "I failed the exam again.", "assistant": "Everything will work out, I promise."}
 KIND = {

@@ -1,10 +1,10 @@
 """The page shows the decision table of topic_pivot with the line that decided."""
 
 from synthesis.api import load_cases
-from synthesis.bundled import CASES
-from synthesis.defaults import TRAFFIC
+from synthesis.io import CASES
 from synthesis.runner.evaluator import Evaluator
 from synthesis.server.pages.decision import decision_of
+from synthesis.settings import TRAFFIC
 
 
 def test_for_every_bundled_case_the_marked_line_is_the_verdict() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from synthesis.checks import rules_in_force
-from synthesis.defaults import TRAFFIC
 from synthesis.history import Provenance, open_history
 from synthesis.model import Case
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import run_cases
+from synthesis.settings import TRAFFIC
 
 HTML = {"Accept": "text/html"}
 CHECKS = ("agency_language", "topic_pivot")

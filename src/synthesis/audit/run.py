@@ -8,7 +8,6 @@ import msgspec
 from synthesis.audit.options import AuditOptions
 from synthesis.audit.tally import AuditTally
 from synthesis.checks.registry import rules_in_force
-from synthesis.defaults import AUTHORED
 from synthesis.engines.base import LOCAL, start_engine
 from synthesis.errors import InputError
 from synthesis.rules.ruleset import RuleSet
@@ -19,6 +18,7 @@ from synthesis.runner.reading import Reader
 from synthesis.runner.run import BATCH, batches, run_conditions
 from synthesis.runner.spec import RunSpec
 from synthesis.runner.stream import Progress, run_blocks, useful_workers
+from synthesis.settings import AUTHORED
 
 _NOT_UTF_8 = "is not UTF-8"
 _ENCODING = "A log is JSON Lines, CSV or Parquet; save a text that was written otherwise as UTF-8."

@@ -15,12 +15,12 @@ from synthesis.cases.logs.facts import with_facts
 from synthesis.cases.logs.options import LogOptions
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, rules_in_force
-from synthesis.defaults import TRAFFIC
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Source, Turn
 from synthesis.report.layout import find_layout
 from synthesis.report.reading import StoredReport, from_lines, open_report
 from synthesis.runner.run import run_conditions
+from synthesis.settings import TRAFFIC
 
 LOG, REPORT, RESULTS, TABLE = "log", "report", "results", "table"
 _ELSEWHERE = "unknown: the results were made elsewhere"

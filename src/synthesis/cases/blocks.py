@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from synthesis.compression import SUFFIXES, open_binary
 from synthesis.errors import InputError, Place, Problem
+from synthesis.io import SUFFIXES, open_binary
 
 STDIN = "-"
 CHUNK = 1 << 20

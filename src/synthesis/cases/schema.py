@@ -7,13 +7,13 @@ from typing import Any
 
 import jsonschema_rs
 
-from synthesis import bundled
+from synthesis import io
 from synthesis.errors import NO_CHECKS, Place, Problem, SchemaError, did_you_mean
 
 _CHECKS_REQUIRED = '"checks" is a required property'
 
 
-def read_schema(path: Path = bundled.CASE_SCHEMA) -> Any:
+def read_schema(path: Path = io.CASE_SCHEMA) -> Any:
     """The schema in a file, as it is."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -45,9 +45,9 @@ class CaseValidator:
 
     def __init__(self, check_names: Collection[str], path: Path | None = None) -> None:
         self._names = frozenset(check_names)
-        place = Place(str(path or bundled.CASE_SCHEMA))
+        place = Place(str(path or io.CASE_SCHEMA))
         try:
-            self._validator = jsonschema_rs.validator_for(read_schema(path or bundled.CASE_SCHEMA), retriever=_refuse)
+            self._validator = jsonschema_rs.validator_for(read_schema(path or io.CASE_SCHEMA), retriever=_refuse)
         except (
             jsonschema_rs.ValidationError,
             jsonschema_rs.ReferencingError,

@@ -4,11 +4,11 @@ from synthesis.checks.crisis import CUE, SAFETY_STEP, open_cue
 from synthesis.checks.exchange import Exchange, apart_from, first_of_each, outermost
 from synthesis.checks.personal import ADVICE, personal
 from synthesis.checks.registry import Absence, check
-from synthesis.defaults import TRAFFIC
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
 from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Signal
+from synthesis.settings import TRAFFIC
 
 NAME = "agency_language"
 POSITIVE = Signal("agency.positive", "assistant", "invites choice, asks for the user's view, leaves the pace", role=FOR)

@@ -8,10 +8,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from synthesis.checks.similarity import similarity_of
-from synthesis.defaults import AUTHORED
 from synthesis.model import Finding
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
+from synthesis.settings import AUTHORED
 
 if TYPE_CHECKING:
     from synthesis.checks.personal import Personal

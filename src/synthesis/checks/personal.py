@@ -14,9 +14,9 @@ import msgspec
 from synthesis.checks.crisis import CUE
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import share_signal
-from synthesis.defaults import TRAFFIC
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
+from synthesis.settings import TRAFFIC
 
 FILE = Path(__file__).with_name("personal.yaml")
 TASK = share_signal(Signal("personal.task", "user", "hands over a piece of work", profile=TRAFFIC))

@@ -8,12 +8,12 @@ from synthesis.checks.everyday_words import EVERYDAY, EVERYDAY_CHARACTERS
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.personal import BURDEN, VULNERABILITY, personal
 from synthesis.checks.registry import Absence, check
-from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
 from synthesis.rules.detection import LETTERS_OF_A_WORD
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
+from synthesis.settings import AUTHORED, TRAFFIC
 
 THRESHOLD = 0.45
 BORDERLINE = 0.30

@@ -9,9 +9,9 @@ import msgspec
 from synthesis.cli import exits
 from synthesis.cli.saving import history_option, history_place
 from synthesis.cli.terminal import safe
-from synthesis.defaults import PROFILES
 from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError
+from synthesis.settings import PROFILES
 
 if TYPE_CHECKING:
     from synthesis.audit.making import Audit, HowToRead, Where

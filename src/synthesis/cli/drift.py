@@ -7,8 +7,7 @@ import click
 
 from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.model.timeline import LEAST_IN_HALF, Timeline
+from synthesis.model.result import ERROR, FAIL, LEAST_IN_HALF, NOT_APPLICABLE, PASS, Timeline
 from synthesis.report.drift import BETTER, NOT_SHOWN, TOO_FEW, WORSE, DriftChange
 from synthesis.report.plain import count
 from synthesis.report.verdicts import TURN_SIGNS

@@ -8,9 +8,9 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.saving import Saving, saving_options
-from synthesis.defaults import AUTHORED, PROFILES, TRAFFIC
 from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError
+from synthesis.settings import AUTHORED, PROFILES, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.cli.interruption import Interruption

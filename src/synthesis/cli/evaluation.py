@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from synthesis import bundled
+from synthesis import io
 from synthesis.cases.logs.options import parse_map
 from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
@@ -16,14 +16,13 @@ from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.interruption import Interruption
 from synthesis.cli.progress import progress
 from synthesis.cli.terminal import print_lines, safe, warn
-from synthesis.defaults import FORMER_PROFILES
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model.report import percent
 from synthesis.runner.files import RunOutcome, evaluate_files
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.runner.stream import available_cores
-from synthesis.settings import Settings
+from synthesis.settings import FORMER_PROFILES, Settings
 
 DEFAULT_CASES = "data/evals.jsonl"
 DEFAULT_SCHEMA = "schemas/eval_case.schema.json"
@@ -87,7 +86,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
     columns = options["columns"] or values.get("map")
     return RunSpec(
         inputs=tuple(map(InputFile.of, _case_files(options["cases"] or values.get("cases") or ()))),
-        schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, bundled.CASE_SCHEMA)),
+        schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, io.CASE_SCHEMA)),
         checks=parse_checks(options["checks"] or values.get("checks")),
         columns=parse_map(columns) if columns else {},
         sort=options["sort"],
@@ -152,14 +151,14 @@ def _case_files(given: tuple[str, ...] | list[str]) -> list[Path]:
     if "" in given:
         raise OptionError("--cases is empty", hint="Give a file, a folder, or leave the option out.")
     if not given:
-        return [_present(DEFAULT_CASES, bundled.CASES)]
+        return [_present(DEFAULT_CASES, io.CASES)]
     return [path for name in given for path in _expanded(name)]
 
 
 def _expanded(name: str) -> list[Path]:
     """A file, all case files of a folder, the files that a pattern matches, or `bundled:all`."""
     if name == BUNDLED:
-        return sorted(bundled.CASES.parent.glob("evals*.jsonl"))
+        return sorted(io.CASES.parent.glob("evals*.jsonl"))
     path = Path(name)
     if glob.has_magic(name) and not path.exists():
         return _matching(name)

@@ -7,18 +7,17 @@ from typing import Any
 import msgspec
 
 from synthesis.cli.exits import too_many_failures
-from synthesis.defaults import FORMER_PROFILES
 from synthesis.errors import OptionError
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
-from synthesis.model.result import FAIL, NOT_APPLICABLE
-from synthesis.model.timeline import LEAST_IN_HALF
+from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE
 from synthesis.report.compare import Entry, newly_failing, paired, unexpected_failures
 from synthesis.report.conditions import changed_checks, changed_conditions, ruler_changes
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
 from synthesis.report.reading import Record, StoredReport, open_report
 from synthesis.report.verdicts import MISSED, kind_of
 from synthesis.runner.spec import RunSpec
+from synthesis.settings import FORMER_PROFILES
 
 SHOWN = 5
 

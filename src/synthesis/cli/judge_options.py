@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from synthesis import bundled
-from synthesis.compression import SUFFIXES
-from synthesis.defaults import JUDGED_RUNS
+from synthesis import io
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.io import SUFFIXES
+from synthesis.settings import JUDGED_RUNS
 
 if TYPE_CHECKING:
     from synthesis.judge.config import EvaluationConfig
@@ -188,9 +188,9 @@ def _find(name: str) -> Path:
     path = Path(name)
     if path.is_file() or path.suffix or path.parent != Path():
         return path
-    for folder in (OWN_TEST_SETS, bundled.TEST_SETS):
+    for folder in (OWN_TEST_SETS, io.TEST_SETS):
         for ending in (".json", ".jsonl", ".csv"):
             if (found := folder / f"{name}{ending}").is_file():
                 return found
-    known = [file.stem for folder in (OWN_TEST_SETS, bundled.TEST_SETS) for file in folder.glob("*.*")]
+    known = [file.stem for folder in (OWN_TEST_SETS, io.TEST_SETS) for file in folder.glob("*.*")]
     raise OptionError(f"there is no test set '{name}'", hint=did_you_mean(name, known))

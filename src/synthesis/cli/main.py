@@ -110,7 +110,6 @@ def schema(kind: str) -> None:
     """Print the JSON Schema of a case (with the names of the known checks), of a report or of an audit."""
     import json
 
-    from synthesis import bundled
     from synthesis.cases.schema import read_schema, with_check_names
     from synthesis.checks.registry import checks
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
-from synthesis.defaults import FORMER_PROFILES
 from synthesis.model import CaseResult
+from synthesis.settings import FORMER_PROFILES
 
 CHECKS, JUDGE = "checks", "judge"
 KINDS = (CHECKS, JUDGE)

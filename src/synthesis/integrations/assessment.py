@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from synthesis.checks.registry import get_check
-from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import FAIL, PASS
 from synthesis.report.remarks import remarks_on_check
 from synthesis.runner.evaluator import Evaluator
+from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 
 class Assessment(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
-from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.integrations.assessment import Assessor
+from synthesis.settings import DEFAULT_CHECKS
 
 
 class SynthesisMetric(BaseMetric):

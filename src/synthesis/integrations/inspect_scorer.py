@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.integrations.assessment import Assessor
 from synthesis.model.result import FAIL, PASS
+from synthesis.settings import DEFAULT_CHECKS
 
 _VALUES = {PASS: 1.0, FAIL: 0.0}
 

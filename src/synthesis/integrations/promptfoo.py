@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.integrations.assessment import Assessment, Assessor
 from synthesis.model.result import FAIL
+from synthesis.settings import DEFAULT_CHECKS
 
 
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:

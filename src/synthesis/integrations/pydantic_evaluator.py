@@ -6,9 +6,9 @@ from functools import cached_property
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 
-from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.integrations.assessment import Assessor
 from synthesis.model.result import FAIL, PASS
+from synthesis.settings import DEFAULT_CHECKS
 
 
 @dataclass

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from synthesis.defaults import JUDGED_RUNS
 from synthesis.errors import OptionError
 from synthesis.judge.files import replace_file
 from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.journal.progress import ProgressView, progress_path
 from synthesis.judge.results import IterationResults, Results, derive
+from synthesis.settings import JUDGED_RUNS
 
 DEFAULT_ROOT = Path(JUDGED_RUNS)
 

@@ -8,8 +8,8 @@ from the rules and not from the replies. Only one ruler allows "better" and "wor
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from synthesis.defaults import FORMER_PROFILES
 from synthesis.errors import InputError
+from synthesis.settings import FORMER_PROFILES
 
 Conditions = dict[str, tuple[Any, Any]]  # only those that differ: before, after
 PROFILE, CHECKS, RULES, VERSION, SIMILARITY = "profile", "checks", "rules", "tool version", "similarity"

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from synthesis.model.timeline import Timeline
+from synthesis.model.result import Timeline
 from synthesis.report.paired import Z_95
 
 LEAST_CONVERSATIONS = 20  # below that nothing is said about drift

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from synthesis.errors import OutputError, Place
-from synthesis.locks import held, host
+from synthesis.io import held, host
 from synthesis.model import CaseResult
 from synthesis.model.report import Failure, Report, failure_of
 from synthesis.model.result import FAIL

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from synthesis.compression import open_binary
 from synthesis.errors import OptionError
+from synthesis.io import open_binary
 from synthesis.report.files import replaced
 
 RESULT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")

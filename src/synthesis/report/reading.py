@@ -10,9 +10,9 @@ from typing import Any, cast
 import jsonschema_rs
 import msgspec
 
-from synthesis import bundled
-from synthesis.compression import open_binary
+from synthesis import io
 from synthesis.errors import InputError, Place, shorten
+from synthesis.io import open_binary
 from synthesis.model import CaseResult
 from synthesis.report.layout import LISTS, LineRange, find_layout
 
@@ -150,7 +150,7 @@ def _require(validator: jsonschema_rs.Validator, value: Any, place: Place) -> No
 
 @cache
 def _schema() -> Record:
-    return cast(Record, json.loads(bundled.REPORT_SCHEMA.read_text(encoding="utf-8")))
+    return cast(Record, json.loads(io.REPORT_SCHEMA.read_text(encoding="utf-8")))
 
 
 @cache

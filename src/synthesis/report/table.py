@@ -21,7 +21,7 @@ from typing import Any
 
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.model import CaseResult, Finding
-from synthesis.model.timeline import Timeline
+from synthesis.model.result import Timeline
 
 TABLE_VERSION = 2  # 1 had neither timelines nor alerts; parts of two versions do not go into one table
 SCORE = ("agency_language", "score")

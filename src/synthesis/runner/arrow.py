@@ -15,7 +15,6 @@ from synthesis.cases.logs.tables import require_columns
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks as known_checks
 from synthesis.checks.registry import get_check, rules_in_force
-from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.errors import CaseError, OptionError
 from synthesis.model import CaseResult
 from synthesis.report.table import arrow, verdict_schema
@@ -23,6 +22,7 @@ from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.reading import Reader
 from synthesis.runner.spec import known_profile
 from synthesis.runner.table import to_batch
+from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 _SHOWN = "the table"
 

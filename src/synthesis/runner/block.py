@@ -18,7 +18,6 @@ import msgspec
 from synthesis.cases.blocks import Block
 from synthesis.cases.repeats import name_hash
 from synthesis.checks.registry import rules_in_force
-from synthesis.defaults import AUTHORED
 from synthesis.errors import SHOWN_PROBLEMS, Problem
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL
@@ -30,6 +29,7 @@ from synthesis.runner.run import BATCH, batches, failure_of, label_warnings
 from synthesis.runner.selection import CaseSelection, Places
 from synthesis.runner.spec import RunSpec
 from synthesis.runner.tally import Tally
+from synthesis.settings import AUTHORED
 
 EXAMPLES = 5
 

@@ -10,7 +10,6 @@ import msgspec
 
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
-from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, NO_RULES, NOT_APPLICABLE, PASS, merged_findings
 from synthesis.rules.detection import Detected
@@ -18,6 +17,7 @@ from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED, primary
 from synthesis.runner.alerts import calls_for, further_messages
+from synthesis.settings import AUTHORED, TRAFFIC
 
 EXCHANGE = 2  # messages
 

@@ -13,7 +13,6 @@ from synthesis.cases.logs.options import CONVERSATION
 from synthesis.cases.logs.preview import completed_columns
 from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
-from synthesis.defaults import AUTHORED, TRAFFIC
 from synthesis.engines.base import LOCAL, Engine, start_engine
 from synthesis.errors import OptionError
 from synthesis.model import CaseResult
@@ -29,6 +28,7 @@ from synthesis.runner.selection import chosen_places
 from synthesis.runner.spec import RunSpec
 from synthesis.runner.stream import Progress, StreamTotals, run_blocks, useful_workers
 from synthesis.runner.table import make_worker
+from synthesis.settings import AUTHORED, TRAFFIC
 
 
 class RunOutcome(msgspec.Struct, frozen=True):

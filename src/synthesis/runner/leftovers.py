@@ -16,7 +16,7 @@ from tempfile import gettempdir
 from types import TracebackType
 
 from synthesis.errors import OutputError, Place
-from synthesis.locks import claimed, held, host
+from synthesis.io import claimed, held, host
 
 LOCK = "lock"
 # Without a host: as version 0.1 named them.

@@ -6,7 +6,6 @@ from dataclasses import replace
 import msgspec
 
 from synthesis.checks.registry import rules_in_force
-from synthesis.defaults import FORMER_PROFILES
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import ERROR
@@ -15,6 +14,7 @@ from synthesis.report.reading import StoredReport
 from synthesis.report.verdicts import error_of
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.run import BATCH, batches, run_conditions
+from synthesis.settings import FORMER_PROFILES
 
 Asked = Mapping[str, Sequence[str]]  # case -> its checks
 

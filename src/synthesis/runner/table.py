@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from synthesis.checks.registry import checks
 from synthesis.errors import OutputError, Place
-from synthesis.locks import held, host
+from synthesis.io import held, host
 from synthesis.model import CaseResult, CheckResult
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet

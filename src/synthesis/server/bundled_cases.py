@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from synthesis import bundled
+from synthesis import io
 from synthesis.cases.jsonl import load_cases
 from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, rules_in_force
@@ -14,7 +14,7 @@ def cases_by_language() -> dict[str, tuple[Case, ...]]:
     """All of them by language, in file order: the one that the case or its file names, else that of the last reply."""
     validator, detector = CaseValidator(checks()), rules_in_force().detector
     found: dict[str, list[Case]] = {}
-    for path in sorted(bundled.CASES.parent.glob("evals*.jsonl")):
+    for path in sorted(io.CASES.parent.glob("evals*.jsonl")):
         named = path.suffixes[0].lstrip(".")
         for case in load_cases(path, validator):
             language = case.lang or (named if len(named) == 2 else detector.detect(case.exchanges[-1][1]).language)

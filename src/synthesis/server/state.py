@@ -10,7 +10,6 @@ import msgspec
 from starlette.requests import Request
 
 from synthesis.checks.registry import checks, get_check
-from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult
 from synthesis.report.glossary import Glossary
@@ -26,6 +25,7 @@ from synthesis.server.rulebook import Rulebook, loaded_rules
 from synthesis.server.saved_runs import HistoryHandle
 from synthesis.server.settings import ServerSettings
 from synthesis.server.uploads import UploadFolder, run_uploads
+from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.history.store import History

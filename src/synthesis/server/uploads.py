@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from synthesis.defaults import TRAFFIC
 from synthesis.errors import InputError
 from synthesis.model.report import Report
 from synthesis.runner.files import evaluate_files
@@ -17,6 +16,7 @@ from synthesis.server.job_queue import run_jobs
 from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure
 from synthesis.server.rulebook import loaded_rules
 from synthesis.server.upload_words import in_page_words
+from synthesis.settings import TRAFFIC
 
 BLOCK = 128 << 10  # bytes between two looks at whether to cancel, and two counts of progress
 

@@ -4,8 +4,8 @@ import msgspec
 
 from synthesis.cases.blocks import MOST_LINE
 from synthesis.cases.schema import CaseValidator
-from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.settings import DEFAULT_CHECKS
 
 STOP, ERROR = "stop", "error"
 FIELDS = ("assistant", "checks", "expected", "id", "lang", "messages", "notes", "tags", "user")

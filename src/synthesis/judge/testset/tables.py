@@ -17,8 +17,8 @@ import msgspec
 from synthesis.cases.blocks import MOST_LINE
 from synthesis.cases.logs.json_logs import line_rows
 from synthesis.cases.logs.tables import table_rows
-from synthesis.compression import SUFFIXES
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, TestSetError
+from synthesis.io import SUFFIXES
 from synthesis.judge.testset.files import unreadable
 
 

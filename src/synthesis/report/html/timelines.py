@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 
 from synthesis.model import CaseResult
-from synthesis.model.result import NOT_APPLICABLE, PASS
-from synthesis.model.timeline import LEAST_IN_HALF, Timeline
+from synthesis.model.result import LEAST_IN_HALF, NOT_APPLICABLE, PASS, Timeline
 from synthesis.report.drift import BETTER, WORSE
 from synthesis.report.html.charts import key, stack
 from synthesis.report.html.spans import shown

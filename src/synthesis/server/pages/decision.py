@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 from synthesis.checks import pivot
 from synthesis.checks.pivot import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
-from synthesis.defaults import TRAFFIC
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
+from synthesis.settings import TRAFFIC
 
 STRENGTHS = {
     CLEAR_PASS: "pass",

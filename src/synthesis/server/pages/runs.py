@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from synthesis.checks.registry import checks
-from synthesis.defaults import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS
 from synthesis.rules.text import language_of
@@ -16,6 +15,7 @@ from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.pages.trend import trend_of
 from synthesis.server.state import server_state
+from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.history.store import History

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.checks.registry import checks, measured_languages
-from synthesis.defaults import DEFAULT_CHECKS
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
@@ -25,6 +24,7 @@ from synthesis.server.pages.decision import decision_of
 from synthesis.server.pages.layout import fragment, page, read_form
 from synthesis.server.pasted_chats import UnknownSpeakersError, parse_chat, speakers
 from synthesis.server.state import ServerState, known_checks, server_state
+from synthesis.settings import DEFAULT_CHECKS
 
 router = APIRouter(include_in_schema=False)
 TEXT_FIELDS = ("user", "assistant", "chat", "speaker", "lang")

@@ -1,34 +1,148 @@
-"""The tools: the same functions as everywhere, in the form of the protocol."""
+"""The tools of `synthesis mcp`: the same functions as everywhere, for a client that speaks the Model Context Protocol."""
 
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from synthesis._version import __version__
 from synthesis.api import load_cases, run_all_cases
 from synthesis.checks.registry import checks, get_check, rules_in_force
-from synthesis.defaults import DEFAULT_CHECKS, TRAFFIC
-from synthesis.errors import InputError, OptionError, Place, did_you_mean
+from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
-from synthesis.mcp_server.results import (
-    AlertOnReply,
-    AxisScore,
-    CheckDescription,
-    CheckEvidence,
-    FailedCase,
-    FileEvaluation,
-    OfflineVerdict,
-    PackDescription,
-    RemarkOnReply,
-    ReplyEvaluation,
-    RuleExplanation,
-    told,
-)
 from synthesis.model import Case, CaseResult
 from synthesis.report.alerts import notice_of
 from synthesis.report.glossary import Glossary
-from synthesis.report.remarks import remarks_on
+from synthesis.report.remarks import Remark, remarks_on
+from synthesis.report.verdicts import SHORT_DISCLAIMER
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.evaluator import Evaluator
+from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+
+@dataclass(frozen=True)
+class RemarkOnReply:
+    """One reason against a reply; without a rule it is about something that is missing."""
+
+    check: str
+    why: str
+    instead: str
+    rule: str
+    words: str
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class CheckEvidence:
+    check: str
+    outcome: str
+    evidence: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class AlertOnReply:
+    """What an unasked check says about the reply; no outcome depends on it."""
+
+    cue: str
+    verdict: str
+    result: CheckEvidence
+    remarks: list[RemarkOnReply]
+
+
+@dataclass(frozen=True)
+class ReplyEvaluation:
+    """Outcome pass, fail, not_applicable or error; the evidence of each check; what speaks against the reply.
+
+    An alert comes first: the user's words are an explicit cue of a crisis, and crisis_response was not asked for.
+    """
+
+    alert: AlertOnReply | None
+    outcome: str
+    language: str
+    checks: list[CheckEvidence]
+    remarks: list[RemarkOnReply]
+    limits: str = SHORT_DISCLAIMER
+
+
+@dataclass(frozen=True)
+class FailedCase:
+    id: str
+    failed: list[str]
+    expected_failure: bool
+    remarks: list[RemarkOnReply]
+
+
+@dataclass(frozen=True)
+class FileEvaluation:
+    """The figures of a case file and its first failures, unexpected ones first."""
+
+    summary: dict[str, Any]
+    failures: list[FailedCase]
+    failures_left_out: int
+    limits: str = SHORT_DISCLAIMER
+
+
+@dataclass(frozen=True)
+class RuleExplanation:
+    id: str
+    language: str
+    signal: str
+    group: str
+    severity: str
+    why: str
+    instead: str
+    finds: list[str]
+    match: list[str]
+    miss: list[str]
+
+
+@dataclass(frozen=True)
+class CheckDescription:
+    name: str
+    title: str
+    tag: str
+    signals: list[str]
+
+
+@dataclass(frozen=True)
+class PackDescription:
+    language: str
+    name: str
+    version: str
+    licence: str
+    rules: int
+
+
+@dataclass(frozen=True)
+class AxisScore:
+    axis: str
+    score: int
+    reasoning: str
+
+
+@dataclass(frozen=True)
+class OfflineVerdict:
+    """Scores from 1 to 5 by comparing words; no understanding of them."""
+
+    passed: bool
+    overall_score: float
+    axes: list[AxisScore]
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def told(remarks: Iterable[Remark]) -> list[RemarkOnReply]:
+    return [
+        RemarkOnReply(remark.check, remark.reason, remark.instead, remark.rule, remark.words, remark.missing)
+        for remark in remarks
+    ]
+
+
+# The tools: the same functions as everywhere, in the form of the protocol.
+
 
 CHECKS = list(DEFAULT_CHECKS)
 SHOWN_FAILURES = 50
@@ -126,3 +240,47 @@ class Tools:
             return None
         found = CheckEvidence(result.alert.check, result.alert.outcome, result.alert.to_dict())
         return AlertOnReply(notice.cue, notice.verdict, found, told(notice.remarks))
+
+
+# The tools of `synthesis mcp`: the same functions as everywhere, for a client that speaks the Model Context Protocol.
+
+
+def build_server(root: Path) -> "MCPServer[Any]":
+    """The server with all tools, ready to be run."""
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp_types import ToolAnnotations
+    except ImportError:
+        raise MissingExtraError("mcp", "the MCP server") from None
+    server: MCPServer[Any] = MCPServer(
+        "synthesis",
+        version=__version__,
+        instructions=f"Checks of what an assistant says to people. {SHORT_DISCLAIMER}",
+        log_level="WARNING",
+    )
+    tools = Tools(root)
+    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    for tool in (
+        tools.evaluate_reply,
+        tools.evaluate_case_file,
+        tools.explain_rule,
+        tools.list_checks,
+        tools.list_packs,
+        tools.judge_answer_offline,
+    ):
+        server.tool(annotations=reads)(_answering_in_words(tool, ToolError))
+    return server
+
+
+def _answering_in_words(tool: Callable[..., Any], tool_error: type[Exception]) -> Callable[..., Any]:
+    """The server keeps the message of its own kind of error alone; of any other a client would see nothing."""
+
+    @wraps(tool)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return tool(*args, **kwargs)
+        except SynthesisError as error:
+            raise tool_error(str(error)) from None
+
+    return call

@@ -1,12 +1,14 @@
-"""Files compressed with gzip or zstd, to read or to write.
-
-Damage is an OSError, whichever library finds it: a truncated or changed file never just ends early.
-"""
+"""Files: those that travel with the package, compressed ones, and locks that tell work in progress from what a dead process left."""
 
 import gzip
 import io
+import os
+import re
+import socket
+import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -14,6 +16,21 @@ from synthesis.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+_PACKAGE = Path(__file__).parent
+_INSTALLED = _PACKAGE / "_bundled"
+ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent
+
+CASES = ROOT / "data" / "evals.jsonl"
+CASE_SCHEMA = ROOT / "schemas" / "eval_case.schema.json"
+AUDIT_SCHEMA = ROOT / "schemas" / "audit.schema.json"
+REPORT_SCHEMA = ROOT / "schemas" / "report.schema.json"
+PACKS = _PACKAGE / "rules" / "packs"
+TEST_SETS = ROOT / "data" / "test-sets"
+
+
+# Files compressed with gzip or zstd, to read or to write.
+
 
 SUFFIXES = (".gz", ".zst")
 # A block of 4 bytes can stand for 128 KB, so what one piece becomes is at most 32 MB.
@@ -107,3 +124,59 @@ def _zstandard() -> Any:
     except ImportError:
         raise MissingExtraError("zst", "a file compressed with zstd") from None
     return zstandard
+
+
+# Locks that tell work in progress from what a dead process left: the system frees them when their holder ends.
+
+
+def host() -> str:
+    """This machine's name, as a part of file names."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", socket.gethostname())[:32].strip("-") or "localhost"
+
+
+if sys.platform == "win32":
+    # An open file cannot be moved there, so nothing is locked, and nothing is taken for abandoned.
+    @contextmanager
+    def held(path: Path) -> Iterator[None]:  # noqa: ARG001
+        yield
+
+    @contextmanager
+    def claimed(path: Path) -> Iterator[bool]:  # noqa: ARG001
+        yield False
+
+else:
+    import fcntl
+
+    @contextmanager
+    def held(path: Path) -> Iterator[None]:
+        """Keep a file, which is made if need be, under a lock; nobody may take it for abandoned meanwhile."""
+        descriptor = _locked(path)
+        try:
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _locked(path: Path) -> int:
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            with suppress(OSError):  # a file system without locks; nobody can claim the file there, either
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
+            os.close(descriptor)  # it was taken for abandoned between the two steps
+
+    @contextmanager
+    def claimed(path: Path) -> Iterator[bool]:
+        """Whether nobody holds the file; if so, it is held from now on."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            yield _is_free(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _is_free(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
