@@ -42,8 +42,8 @@ def write_log(path: Path, turns: int) -> None:
 
 def measure(log: Path) -> None:
     """In a process of its own: seconds of CPU and megabytes of one audit."""
+    from synthesis.audit.counting import AuditOptions
     from synthesis.audit.making import HowToRead, Where, audit
-    from synthesis.audit.options import AuditOptions
 
     began = time.process_time()
     audit([log], HowToRead(map={"time": "sent"}), AuditOptions(by=("app",), sample=200), Where(workers=1))

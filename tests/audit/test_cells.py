@@ -1,6 +1,6 @@
 """Small cells keep to themselves, and totals do not give them away."""
 
-from synthesis.audit.cells import hidden_cells, hidden_counts
+from synthesis.audit.document import hidden_cells, hidden_counts
 
 
 def test_a_small_cell_takes_the_next_smallest_with_it() -> None:

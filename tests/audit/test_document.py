@@ -9,10 +9,8 @@ import pytest
 from audit_samples import SECRET, row, rows, write
 
 from synthesis import io
-from synthesis.audit.making import HowToRead, Where, audit
-from synthesis.audit.options import AuditOptions
-from synthesis.audit.verifying import differences
-from synthesis.audit.writing import write_audit
+from synthesis.audit.counting import AuditOptions
+from synthesis.audit.making import HowToRead, Where, audit, differences, write_audit
 from synthesis.cli.main import call
 from synthesis.errors import OptionError
 

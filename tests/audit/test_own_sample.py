@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from audit_samples import rows, write
 
+from synthesis.audit import drawing
+from synthesis.audit.counting import AuditOptions
 from synthesis.audit.document import OTHER_LOGS, document_of
-from synthesis.audit.drawing import markdown
 from synthesis.audit.making import HowToRead, Where, audit
-from synthesis.audit.options import AuditOptions
-from synthesis.audit.own_sample import own_labels, sample_report
+from synthesis.audit.stored import own_labels, sample_report
 from synthesis.errors import OptionError
 from synthesis.history import Provenance, open_history
 from synthesis.labels.sampling import FIELD, RunSampling
@@ -44,14 +44,14 @@ def test_a_labelled_sample(tmp_path: Path) -> None:
     assert cue["question"].startswith("Does the user show a sign of suicide")
     assert cue["rate"] == "41.7 % (41.1 % to 43.3 %)"  # truly 36 of 86
     assert cue["precision"].startswith("100.0 %")
-    drawn = "".join(markdown.render(document_of(made.audited, AuditOptions(), {}, found)))
+    drawn = "".join(drawing.render(document_of(made.audited, AuditOptions(), {}, found)))
     assert "| crisis\\_cue | 80 | alpha 1.00 | 41.7 % (" in drawn
     assert OTHER_LOGS not in drawn
     other = audit(
         [write(tmp_path / "part.jsonl", rows()[9:])], HowToRead(), AuditOptions(), Where(workers=1), None, found
     )
     assert other.document["own_labels"]["warning"] == OTHER_LOGS
-    assert OTHER_LOGS in "".join(markdown.render(other.document))
+    assert OTHER_LOGS in "".join(drawing.render(other.document))
     assert figures["labels"] == 80
     assert figures["rate"].startswith("6.0 % (5.6 %")  # 5 of 86 are truly pressed
     assert figures["precision"].startswith("100.0 %")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from synthesis.audit.notices import NoticeCounts, NoticeReader
+from synthesis.audit.counting import NoticeCounts, NoticeReader
 from synthesis.cases.logs.facts import moment
 from synthesis.model import Case, Turn
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from audit_samples import BYE, HELD, row, rows, write
 
-from synthesis.audit.making import HowToRead, Where, audit
-from synthesis.audit.options import AuditOptions
-from synthesis.audit.writing import write_audit
+from synthesis.audit.counting import AuditOptions
+from synthesis.audit.making import HowToRead, Where, audit, write_audit
 
 pytestmark = pytest.mark.browser
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}

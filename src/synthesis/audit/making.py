@@ -1,23 +1,25 @@
-"""An audit from the paths that somebody names to the document. `verify` comes the same way."""
+"""An audit from the paths that are named to the written document; `verify` takes the same way."""
 
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from synthesis.audit import drawing
+from synthesis.audit.counting import Audited, AuditOptions, audit_files
 from synthesis.audit.document import document_of
-from synthesis.audit.options import AuditOptions
-from synthesis.audit.run import Audited, audit_files
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
 from synthesis.cases.blocks import CHUNK
 from synthesis.checks.registry import checks
 from synthesis.engines.base import LOCAL
-from synthesis.errors import InputError, OptionError, Place
+from synthesis.errors import InputError, OptionError, OutputError, Place
+from synthesis.model.report import Report
+from synthesis.report.files import replaced, write_report
 from synthesis.report.reading import StoredReport
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.runner.stream import Progress, available_cores
@@ -155,3 +157,95 @@ def _files(paths: Iterable[Path]) -> Iterable[dict[str, Any]]:
             while chunk := content.read(CHUNK):
                 digest.update(chunk)
         yield {"number": number, "bytes": file.stat().st_size, "sha256": digest.hexdigest()}
+
+
+# Whether an audit can be had again: the same files, rules, version and options give the same figures.
+
+
+MOST = 20  # differences that are named
+_HASHED_LOGS = ("input", "sha256")
+_OTHER_LOGS = "These are not the logs that the document was made of, or not all of them: every figure may differ."
+_NAMES = ("measure", "value", "check")
+_PLACES = (_HASHED_LOGS, ("rules", "hash"), ("tool", "version"), ("profile",))
+
+
+def load_audit(path: Path) -> dict[str, Any]:
+    """The document in a file; InputError says why it is not one."""
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", place=Place(str(path)), hint="Check the path.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"is not valid JSON: {error}", place=Place(str(path)), hint=_HINT) from None
+    if not isinstance(found, dict) or not {"format_version", "options", "checks", "crisis"} <= found.keys():
+        raise InputError("is not an audit", place=Place(str(path)), hint=_HINT)
+    return found
+
+
+def differences(stored: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+    """What differs, conditions first: other rules or another input explain every other difference."""
+    found = list(_differences(stored, made, ()))
+    leading = [each for each in found if each[0] in _PLACES]
+    rest = [each for each in found if each[0] not in _PLACES]
+    told = [f"{'.'.join(place)}: {before} in the document, {now} now" for place, before, now in (*leading, *rest)]
+    return [_OTHER_LOGS, *told] if any(place == _HASHED_LOGS for place, _, _ in found) else told
+
+
+def _differences(one: Any, other: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in sorted({*one, *other}):
+            yield from _differences(one.get(key), other.get(key), (*place, str(key)))
+    elif _is_list(one) and _is_list(other):
+        yield from _differences(_named(one), _named(other), place)
+    elif one != other:
+        yield place, _short(one), _short(other)
+
+
+def _named(items: Sequence[Any]) -> dict[str, Any]:
+    """The items by their own names, so that a difference says which one it is about; else by their numbers."""
+    names = [next((str(item[key]) for key in _NAMES if key in item), "") for item in items if isinstance(item, Mapping)]
+    is_named = len(set(names)) == len(items) and "" not in names
+    return dict(zip(names if is_named else map(str, range(len(items))), items, strict=True))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _short(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+_HINT = "Give the audit.json that `synthesis audit` wrote."
+
+
+# `audit.json`, `audit.html` and `audit.md` in a folder.
+
+
+JSON, HTML, MARKDOWN, SAMPLE = "audit.json", "audit.html", "audit.md", "sample.json"
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse a place that cannot become the folder, before hours of reading; OutputError says why."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        reason = "nothing may be written there" if there.is_dir() else "it is a file"
+        raise OutputError(
+            f"the documents need a folder: {reason}", place=Place(str(there)), hint="Choose another path with --out."
+        )
+
+
+def write_audit(document: Mapping[str, Any], folder: Path, sample: Report | None = None) -> list[Path]:
+    """Write the three, and the sample beside them; each is put in its place when it is whole."""
+    texts = {
+        JSON: msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n",
+        HTML: "".join(drawing.render(document)),
+        MARKDOWN: "".join(drawing.render(document)),
+    }
+    for name, text in texts.items():
+        with replaced(folder / name) as file:
+            file.write(text.encode())
+    if sample is not None:
+        write_report(sample, folder / SAMPLE)
+    return [folder / name for name in (*texts, *([SAMPLE] if sample else ()))]

@@ -14,8 +14,8 @@ from synthesis.errors import OptionError
 from synthesis.settings import PROFILES
 
 if TYPE_CHECKING:
+    from synthesis.audit.counting import AuditOptions
     from synthesis.audit.making import Audit, HowToRead, Where
-    from synthesis.audit.options import AuditOptions
 
 VERIFY, MAKE = "verify", "make"
 DEFAULT_OUT = "audit"
@@ -76,8 +76,8 @@ def make(**options: Any) -> int:
 
     Exit codes: 0 written, 1 could not run, 3 written, but a row could not be read, 130 interrupted.
     """
-    from synthesis.audit.own_sample import sample_report
-    from synthesis.audit.writing import require_folder, write_audit
+    from synthesis.audit.making import require_folder, write_audit
+    from synthesis.audit.stored import sample_report
 
     require_folder(Path(options["out"]))
     made = _made(options)
@@ -98,9 +98,8 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
 
     Exit codes: 0 the same, 1 could not run, 2 something differs.
     """
-    from synthesis.audit.making import HowToRead, Where, audit
-    from synthesis.audit.options import AuditOptions
-    from synthesis.audit.verifying import MOST, differences, load_audit
+    from synthesis.audit.counting import AuditOptions
+    from synthesis.audit.making import MOST, HowToRead, Where, audit, differences, load_audit
 
     stored = load_audit(Path(document))
     how, options = (_asked(stored, kind, document) for kind in (HowToRead, AuditOptions))
@@ -154,7 +153,7 @@ def _own_labels(options: dict[str, Any]) -> dict[str, Any] | None:
     """What people said about the sample that an earlier audit drew."""
     if options["labels"] is None:
         return None
-    from synthesis.audit.own_sample import own_labels
+    from synthesis.audit.stored import own_labels
     from synthesis.history import open_history
     from synthesis.settings import find_settings
 
@@ -163,7 +162,7 @@ def _own_labels(options: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _audit_options(options: dict[str, Any]) -> "AuditOptions":
-    from synthesis.audit.options import AuditOptions
+    from synthesis.audit.counting import AuditOptions
 
     names = ("all_cells", "with_ids", "with_excerpts", "notices", "sample", "seed")
     return AuditOptions(by=tuple(dict.fromkeys(options["by"])), **{name: options[name] for name in names})

@@ -1,1 +1,0 @@
-"""The document as something to read: a page that prints, and Markdown. Both draw the same sections."""
