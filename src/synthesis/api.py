@@ -7,15 +7,14 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.jsonl import load_cases as load_case_file
-from synthesis.cases.jsonl import to_case
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks as known_checks
 from synthesis.checks.registry import get_check, rules_in_force
 from synthesis.errors import CaseError, Problem
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn
 from synthesis.model.report import Report
+from synthesis.read.cases import CaseValidator, to_case
+from synthesis.read.cases import load_cases as load_case_file
 from synthesis.report.formats import get_format
 from synthesis.report.reading import from_dict, open_report
 from synthesis.runner.evaluator import Evaluator

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.messages import ROLES, text_of
 from synthesis.checks.registry import get_check, rules_in_force, signals_read
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn, case_outcome
 from synthesis.model.result import ERROR, FAIL, NO_RULES, merged_findings
+from synthesis.read.cases import ROLES, text_of
 from synthesis.report.alerts import CUE, AlertNotice, notice_of
 from synthesis.report.feedback import LEAD, feedback, in_language
 from synthesis.report.glossary import ENGLISH

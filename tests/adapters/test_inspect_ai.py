@@ -57,10 +57,10 @@ def test_each_check_is_a_value_and_what_does_not_apply_is_unscored(tmp_path: Pat
 def test_its_logs_are_read_as_cases(tmp_path: Path, log_format: str) -> None:
     from helpers import THREE
 
-    from synthesis.cases.logs.formats import read_rows
-    from synthesis.cases.logs.options import LogOptions
-    from synthesis.cases.schema import CaseValidator
     from synthesis.model import Case
+    from synthesis.read.cases import CaseValidator
+    from synthesis.read.formats import read_rows
+    from synthesis.read.rows import LogOptions
 
     evaluated(tmp_path, log_format)
     (path,) = tmp_path.glob(f"*.{log_format}")

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from synthesis.audit.counting import NoticeCounts, NoticeReader
-from synthesis.cases.logs.facts import moment
 from synthesis.model import Case, Turn
+from synthesis.read.rows import moment
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 HOUR = 3600.0

@@ -11,11 +11,11 @@ from helpers import THREE, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesis.cases.logs.formats import is_log, read_rows
-from synthesis.cases.logs.options import LogOptions, parse_map
-from synthesis.cases.schema import CaseValidator
 from synthesis.errors import InputError, OptionError, Problem
 from synthesis.model import Case, Turn
+from synthesis.read.cases import CaseValidator
+from synthesis.read.formats import is_log, read_rows
+from synthesis.read.rows import LogOptions, parse_map
 
 VALIDATOR = CaseValidator(THREE)
 TALK = [{"role": "user", "content": "I lost my job."}, {"role": "assistant", "content": "You should relax."}]

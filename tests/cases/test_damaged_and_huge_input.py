@@ -14,8 +14,8 @@ import pytest
 import zstandard
 from helpers import CommandLine, row, write_jsonl
 
-from synthesis.cases.blocks import Block, blocks
 from synthesis.errors import InputError
+from synthesis.read.lines import Block, blocks
 
 TALK = [{"role": "user", "content": "I lost my job."}, {"role": "assistant", "content": "You should relax."}]
 MB = 1 << 20

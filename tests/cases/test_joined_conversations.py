@@ -8,13 +8,13 @@ from conversation_samples import BAD, GOOD, SAID, exchanges
 from helpers import CommandLine, write_jsonl
 from log_files import WRITERS
 
-from synthesis.cases.logs import joining
-from synthesis.cases.logs.formats import read_rows
-from synthesis.cases.logs.options import LogOptions, parse_map
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks import checks
 from synthesis.errors import InputError, OptionError, Problem
 from synthesis.model import Case
+from synthesis.read import conversations
+from synthesis.read.cases import CaseValidator
+from synthesis.read.formats import read_rows
+from synthesis.read.rows import LogOptions, parse_map
 
 MAP = "conversation=chat"
 ROWS = [*exchanges("a", "pf"), *exchanges("b", "p"), *exchanges(None, "ff"), *exchanges("c", "ppf")]
@@ -94,7 +94,7 @@ def test_a_conversation_that_comes_back_later_stops_the_run(cli: CommandLine) ->
 
 
 def test_a_column_that_names_no_conversations_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "MOST_ROWS", 3)
+    monkeypatch.setattr(conversations, "MOST_ROWS", 3)
     assert len(list(read(write_jsonl(tmp_path / "log.jsonl", exchanges("a", "ppp"))))) == 1
     with pytest.raises(InputError, match="'a' has more than 3 rows") as caught:
         list(read(write_jsonl(tmp_path / "log.jsonl", exchanges("a", "pppp"))))

@@ -11,15 +11,13 @@ from helpers import CommandLine, write_jsonl
 from log_files import WRITERS, write_csv, write_parquet
 
 from synthesis import evaluate_table
-from synthesis.cases.logs import sorting
-from synthesis.cases.logs.columns import with_message_columns
-from synthesis.cases.logs.formats import read_rows
-from synthesis.cases.logs.options import LogOptions, parse_map
-from synthesis.cases.messages import side_of
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks import checks
 from synthesis.errors import OptionError, Problem
 from synthesis.model import Case
+from synthesis.read import formats
+from synthesis.read.cases import CaseValidator, side_of
+from synthesis.read.formats import read_rows
+from synthesis.read.rows import LogOptions, parse_map, with_message_columns
 
 MAP = "conversation=chat,role=who,text=words"
 
@@ -61,8 +59,8 @@ def test_messages_of_one_conversation_are_one_case(tmp_path: Path, suffix: str, 
 def test_sorting_keeps_order_however_many_runs_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, open_files: int
 ) -> None:
-    monkeypatch.setattr(sorting, "MOST_HELD", held)
-    monkeypatch.setattr(sorting, "MOST_RUNS", open_files)
+    monkeypatch.setattr(formats, "MOST_HELD", held)
+    monkeypatch.setattr(formats, "MOST_RUNS", open_files)
     rows = [messages(f"c{place % 3}", ("user", f"{place}"))[0] for place in range(30)]
     found = read(write_jsonl(tmp_path / "log.jsonl", [*rows[:7], "{", *rows[7:]]), sort=True)
     assert isinstance(found[0], Problem)
@@ -71,7 +69,7 @@ def test_sorting_keeps_order_however_many_runs_it_takes(
 
 
 def test_what_is_sorted_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorting, "MOST_HELD", 0)
+    monkeypatch.setattr(formats, "MOST_HELD", 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "there"))
     (tmp_path / "there").mkdir()
     rows = read_rows(

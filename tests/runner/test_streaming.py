@@ -16,8 +16,8 @@ from helpers import CommandLine, row, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.cases.blocks import Block, blocks
 from synthesis.errors import Problem
+from synthesis.read.lines import Block, blocks
 from synthesis.runner import reading, stream
 from synthesis.runner.files import evaluate_files
 from synthesis.runner.spec import InputFile, RunSpec

@@ -13,7 +13,7 @@ import pytest
 from helpers import CommandLine, Outcome, row, write_jsonl
 from table_samples import MAP, content_of, read_verdicts, rows, write_lake, write_parquet
 
-from synthesis.cases.logs import parquet
+from synthesis.read import parquet
 from synthesis.runner import reading, stream
 
 
@@ -222,9 +222,9 @@ def test_a_long_row_group_is_read_at_constant_memory(tmp_path: Path) -> None:
     code = """
 import re
 from pathlib import Path
-from synthesis.cases.logs.options import LogOptions
-from synthesis.cases.logs.parquet import read_range, row_ranges
-from synthesis.cases.schema import CaseValidator
+from synthesis.read.rows import LogOptions
+from synthesis.read.parquet import read_range, row_ranges
+from synthesis.read.cases import CaseValidator
 options = LogOptions(CaseValidator([]))
 found = list(row_ranges(Path("log.parquet"), "log", options, (), lambda _: None))
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])

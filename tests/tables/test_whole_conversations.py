@@ -10,13 +10,12 @@ from conversation_samples import exchanges
 from helpers import CommandLine
 from table_samples import read_verdicts
 
-from synthesis.cases.logs import borders, parquet
-from synthesis.cases.logs.borders import BorderFinder, whole_conversations
-from synthesis.cases.logs.options import LogOptions, parse_map
-from synthesis.cases.logs.parquet import RowRange, row_ranges
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks import checks
 from synthesis.errors import InputError, OptionError
+from synthesis.read import parquet
+from synthesis.read.cases import CaseValidator
+from synthesis.read.parquet import BorderFinder, RowRange, row_ranges, whole_conversations
+from synthesis.read.rows import LogOptions, parse_map
 from synthesis.runner.reading import Reader
 
 MAP = "conversation=chat"
@@ -88,9 +87,9 @@ def test_borders_of_a_column(values: list[Any], found: list[int]) -> None:
 def test_rows_too_many_for_one_conversation_are_noticed_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(borders, "MOST_ROWS", 8)
+    monkeypatch.setattr(parquet, "MOST_ROWS", 8)
     assert ranges(write(tmp_path / "log.parquet", group=3))
-    monkeypatch.setattr(borders, "MOST_ROWS", 7)
+    monkeypatch.setattr(parquet, "MOST_ROWS", 7)
     with pytest.raises(InputError, match="'c-1' has more than"):
         ranges(write(tmp_path / "log.parquet", group=3))
 

@@ -30,8 +30,8 @@ from synthesis.audit.counting import (
     AuditTally,
 )
 from synthesis.audit.rates import DRAWN, Accuracy, Corrected, Rate, accuracy_of, corrected, raw_rate
-from synthesis.cases.logs.options import TIME
 from synthesis.checks.registry import Counts, checks, measured
+from synthesis.read.rows import TIME
 from synthesis.rules.text import UNDETERMINED
 
 Name = TypeVar("Name")

@@ -14,11 +14,11 @@ from synthesis.audit import drawing
 from synthesis.audit.counting import Audited, AuditOptions, audit_files
 from synthesis.audit.document import document_of
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
-from synthesis.cases.blocks import CHUNK
 from synthesis.checks.registry import checks
 from synthesis.engines.base import LOCAL
 from synthesis.errors import InputError, OptionError, OutputError, Place
 from synthesis.model.report import Report
+from synthesis.read.lines import CHUNK
 from synthesis.report.files import replaced, write_report
 from synthesis.report.reading import StoredReport
 from synthesis.runner.spec import InputFile, RunSpec

@@ -10,9 +10,6 @@ import msgspec
 
 from synthesis.audit.counting import Audited, AuditOptions, AuditTally, outcome_only
 from synthesis.audit.rates import percent
-from synthesis.cases.logs.facts import with_facts
-from synthesis.cases.logs.options import LogOptions
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place
 from synthesis.judge.agreement import Agreement
@@ -20,6 +17,8 @@ from synthesis.labels.sampling import FIELD, Estimate, RunSampling
 from synthesis.labels.summary import LabelSummary, QuestionFigures, question_text
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Source, Turn
 from synthesis.model.report import Report
+from synthesis.read.cases import CaseValidator
+from synthesis.read.rows import LogOptions, with_facts
 from synthesis.report.layout import find_layout
 from synthesis.report.plain import count
 from synthesis.report.reading import StoredReport, from_lines, open_report

@@ -170,8 +170,8 @@ def _audit_options(options: dict[str, Any]) -> "AuditOptions":
 
 def _how(options: dict[str, Any]) -> "HowToRead":
     from synthesis.audit.making import HowToRead
-    from synthesis.cases.logs.options import parse_map
     from synthesis.cli.evaluation import parse_checks
+    from synthesis.read.rows import parse_map
 
     return HowToRead(
         checks=parse_checks(options["checks"]),

@@ -9,7 +9,6 @@ import click
 import msgspec
 
 from synthesis import io
-from synthesis.cases.logs.options import parse_map
 from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
@@ -19,6 +18,7 @@ from synthesis.cli.terminal import print_lines, safe, warn
 from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model.report import percent
+from synthesis.read.rows import parse_map
 from synthesis.runner.files import RunOutcome, evaluate_files
 from synthesis.runner.spec import InputFile, RunSpec
 from synthesis.runner.stream import available_cores

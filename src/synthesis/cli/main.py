@@ -110,8 +110,8 @@ def schema(kind: str) -> None:
     """Print the JSON Schema of a case (with the names of the known checks), of a report or of an audit."""
     import json
 
-    from synthesis.cases.schema import read_schema, with_check_names
     from synthesis.checks.registry import checks
+    from synthesis.read.cases import read_schema, with_check_names
 
     files = {"audit": bundled.AUDIT_SCHEMA, "case": bundled.CASE_SCHEMA, "report": bundled.REPORT_SCHEMA}
     content = read_schema(files[kind])

@@ -56,9 +56,8 @@ def convert(
 
 
 def _with_cases(stored: StoredReport, paths: tuple[str, ...]) -> StoredReport:
-    from synthesis.cases.jsonl import load_cases
-    from synthesis.cases.schema import CaseValidator
     from synthesis.checks.registry import checks
+    from synthesis.read.cases import CaseValidator, load_cases
     from synthesis.report.texts import with_texts
 
     validator = CaseValidator(checks())

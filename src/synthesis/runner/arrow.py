@@ -8,15 +8,14 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.logs.columns import with_message_columns
-from synthesis.cases.logs.options import ERROR, STOP, TEXT, LogOptions
-from synthesis.cases.logs.parquet import BATCH, needed_columns, require_kept
-from synthesis.cases.logs.tables import require_columns
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks as known_checks
 from synthesis.checks.registry import get_check, rules_in_force
 from synthesis.errors import CaseError, OptionError
 from synthesis.model import CaseResult
+from synthesis.read.cases import CaseValidator
+from synthesis.read.parquet import BATCH, needed_columns, require_kept
+from synthesis.read.rows import KEEP_AS_ERROR, STOP, TEXT, LogOptions, with_message_columns
+from synthesis.read.tables import require_columns
 from synthesis.report.table import arrow, verdict_schema
 from synthesis.runner.evaluator import Evaluator
 from synthesis.runner.reading import Reader
@@ -41,7 +40,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     lang: str | None = None
     checks: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
-    on_bad_row: str = ERROR
+    on_bad_row: str = KEEP_AS_ERROR
     language: str | None = None
     profile: str = TRAFFIC
     rules: tuple[str, ...] = ()
@@ -53,7 +52,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
         for name in self.checks:
             get_check(name)
         msgspec.structs.force_setattr(self, "profile", known_profile(self.profile))
-        if self.on_bad_row not in (STOP, ERROR):
+        if self.on_bad_row not in (STOP, KEEP_AS_ERROR):
             raise OptionError(f"on_bad_row must be 'stop' or 'error', not '{self.on_bad_row}'")
         if self.messages and (self.user or self.assistant):
             raise OptionError("'messages' is named together with 'user' or 'assistant'", hint="Choose one of the two.")

@@ -15,12 +15,12 @@ from typing import Protocol
 
 import msgspec
 
-from synthesis.cases.blocks import Block
-from synthesis.cases.repeats import name_hash
 from synthesis.checks.registry import rules_in_force
 from synthesis.errors import SHOWN_PROBLEMS, Problem
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR, FAIL
+from synthesis.read.conversations import name_hash
+from synthesis.read.lines import Block
 from synthesis.report.parts import PartWriter, results_suffix
 from synthesis.rules.ruleset import RuleSet
 from synthesis.runner.evaluator import Evaluator

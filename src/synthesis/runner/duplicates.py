@@ -5,9 +5,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
-from synthesis.cases.jsonl import duplicate
-from synthesis.cases.repeats import repeated_places
 from synthesis.errors import Problem
+from synthesis.read.cases import duplicate
+from synthesis.read.conversations import repeated_places
 
 
 class DuplicateIds:

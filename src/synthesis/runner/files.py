@@ -8,15 +8,14 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.logs.formats import is_log
-from synthesis.cases.logs.options import CONVERSATION
-from synthesis.cases.logs.preview import completed_columns
 from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
 from synthesis.engines.base import LOCAL, Engine, start_engine
 from synthesis.errors import OptionError
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
+from synthesis.read.formats import completed_columns, is_log
+from synthesis.read.rows import CONVERSATION
 from synthesis.report.parts import join_report, join_results
 from synthesis.report.table import TABLE_VERSION
 from synthesis.rules.ruleset import RuleSet

@@ -8,17 +8,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from synthesis.cases.blocks import CHUNK, Block, Seen, blocks, input_size
-from synthesis.cases.jsonl import parse_block
-from synthesis.cases.logs.borders import whole_conversations
-from synthesis.cases.logs.conversion import Converter
-from synthesis.cases.logs.formats import CASES, PARQUET, format_of, raw_rows, read_rows
-from synthesis.cases.logs.joining import cases_of
-from synthesis.cases.logs.options import CONVERSATION, ERROR, STOP, LogOptions
-from synthesis.cases.logs.parquet import RowRange, batch_rows, read_range, row_ranges
-from synthesis.cases.logs.returning import Returns
 from synthesis.errors import InputError, OptionError, Place, Problem
 from synthesis.model import Case, Source
+from synthesis.read.cases import parse_block
+from synthesis.read.conversations import Returns, cases_of
+from synthesis.read.formats import CASES, PARQUET, format_of, raw_rows, read_rows
+from synthesis.read.lines import CHUNK, Block, Seen, blocks, input_size
+from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
+from synthesis.read.rows import CONVERSATION, KEEP_AS_ERROR, STOP, Converter, LogOptions
 from synthesis.runner.spec import InputFile, RunSpec
 
 Unit = Block | RowRange
@@ -58,7 +55,7 @@ def _and_returns(
 
 
 def _keeps_errors(spec: RunSpec) -> bool:
-    return spec.on_bad_row == ERROR
+    return spec.on_bad_row == KEEP_AS_ERROR
 
 
 def _size_for_table(file: InputFile) -> int:
@@ -112,7 +109,7 @@ class Reader:
 
     def _block(self, block: Block) -> Reading:
         cases, problems = parse_block(block, self.options.validator)
-        if self._on_bad_row == ERROR:
+        if self._on_bad_row == KEEP_AS_ERROR:
             return Reading(_with_errors(cases, problems, self.options, block.file), [])
         return Reading(cases, problems)
 

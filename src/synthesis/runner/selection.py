@@ -7,9 +7,9 @@ from itertools import islice
 
 import msgspec
 
-from synthesis.cases.blocks import STDIN
 from synthesis.errors import OptionError, Problem
 from synthesis.model import Case
+from synthesis.read.lines import STDIN
 from synthesis.runner.reading import Reader, file_units
 from synthesis.runner.spec import RunSpec
 

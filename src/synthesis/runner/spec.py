@@ -12,15 +12,15 @@ from typing import Annotated, Any, get_type_hints
 import msgspec
 
 from synthesis import io
-from synthesis.cases.blocks import MOST_LINE
-from synthesis.cases.logs.options import ERROR, STOP, LogOptions
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, get_check
 from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR as ENDED_IN_ERROR
 from synthesis.model.result import FAIL, WITHOUT_DRIFT
+from synthesis.read.cases import CaseValidator
+from synthesis.read.lines import MOST_LINE
+from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions
 from synthesis.report.parts import results_suffix
 from synthesis.rules.ruleset import bundled_languages
 from synthesis.rules.text import primary
@@ -91,7 +91,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "profile", known_profile(self.profile))
         if self.engine not in ENGINES:
             raise OptionError(f"there is no engine '{self.engine}'", hint=did_you_mean(self.engine, ENGINES))
-        if self.on_bad_row not in (None, STOP, ERROR):
+        if self.on_bad_row not in (None, STOP, KEEP_AS_ERROR):
             message = f"on-bad-row must be 'stop' or 'error', not '{self.on_bad_row}'"
             raise OptionError(message, hint="Choose one of the two.")
         if self.fail_on < 0:

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from synthesis.cases.blocks import input_size
-from synthesis.cases.jsonl import no_cases
-from synthesis.cases.logs.formats import PARQUET, format_of
-from synthesis.cases.logs.options import CONVERSATION
-from synthesis.cases.logs.parquet import RowRange
 from synthesis.engines.base import Engine
 from synthesis.errors import SHOWN_PROBLEMS, CaseError, Problem
 from synthesis.model import CaseResult
+from synthesis.read.cases import no_cases
+from synthesis.read.formats import PARQUET, format_of
+from synthesis.read.lines import input_size
+from synthesis.read.parquet import RowRange
+from synthesis.read.rows import CONVERSATION
 from synthesis.runner.block import EXAMPLES, BlockResult, BlockTask, RunPlan, is_alike
 from synthesis.runner.duplicates import DuplicateIds
 from synthesis.runner.reading import Unit, file_units

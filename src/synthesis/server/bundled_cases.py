@@ -3,10 +3,9 @@
 from functools import cache
 
 from synthesis import io
-from synthesis.cases.jsonl import load_cases
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.model import Case
+from synthesis.read.cases import CaseValidator, load_cases
 
 
 @cache

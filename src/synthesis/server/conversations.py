@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from synthesis.cases.messages import is_unicode
 from synthesis.model import Case
 from synthesis.model.case import Turn
+from synthesis.read.cases import is_unicode
 from synthesis.rules.text import primary
 from synthesis.server.bodies import decode_as
 from synthesis.server.errors import ApiError

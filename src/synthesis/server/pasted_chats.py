@@ -5,13 +5,11 @@ from collections import Counter
 
 import msgspec
 
-from synthesis.cases.logs.conversion import Converter, LogRow
-from synthesis.cases.logs.options import LogOptions
-from synthesis.cases.messages import ROLES
-from synthesis.cases.schema import CaseValidator
 from synthesis.checks.registry import checks
 from synthesis.errors import InputError, Problem
 from synthesis.model.case import Turn
+from synthesis.read.cases import ROLES, CaseValidator
+from synthesis.read.rows import Converter, LogOptions, LogRow
 
 _SPEAKERS = {**ROLES, "you": "user", "me": "user", "client": "user", "customer": "user", "claude": "assistant"}
 _SPEAKER = re.compile(

@@ -6,12 +6,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from synthesis.cases.logs.columns import first_called, with_message_columns
-from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.formats import CASES, format_of
-from synthesis.cases.logs.preview import preview
-from synthesis.cases.messages import is_unicode
 from synthesis.errors import Problem
+from synthesis.read.cases import is_unicode
+from synthesis.read.formats import CASES, format_of, preview
+from synthesis.read.rows import LogRow, first_called, with_message_columns
 
 ROWS = 5
 MOST_CELL = 200  # characters that are shown of a cell

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.blocks import MOST_LINE
 from synthesis.errors import OptionError, Place, TestSetError
 from synthesis.judge.logs.databases import read_table, shown
 from synthesis.judge.logs.rows import LogHead, LogRow, parse_head, parse_row
@@ -17,6 +16,7 @@ from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import parse_placed_cases
 from synthesis.judge.testset.files import Problems, listing, named
 from synthesis.judge.testset.tables import READERS, Placed, Unreadable, read_rows
+from synthesis.read.lines import MOST_LINE
 
 ROW_HINT = "docs/testsets.md describes the shape of a log row; --map names columns with other names."
 

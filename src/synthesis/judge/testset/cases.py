@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cases.blocks import MOST_LINE
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import TestCase
 from synthesis.judge.testset.context import further_fields, parse_context
 from synthesis.judge.testset.fields import NAMES, Found, find
 from synthesis.judge.testset.files import Problems, as_text, kind_of, listing, named, read_array
 from synthesis.judge.testset.tables import Unreadable, read_rows
+from synthesis.read.lines import MOST_LINE
 
 CASE_HINT = "A case has queryLogId, question, answer and context; cases are counted from 1."
 JOIN_HINT = "Answers and contexts in two files are put together with `synthesis testset join`."

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import msgspec
 
-from synthesis.cases.blocks import MOST_LINE
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import TestCase
 from synthesis.judge.testset.cases import id_text, parse_placed_cases
 from synthesis.judge.testset.fields import Raw, find
 from synthesis.judge.testset.files import Problems, kind_of, listing, named, read_array
 from synthesis.judge.testset.tables import Unreadable, read_rows
+from synthesis.read.lines import MOST_LINE
 
 _log = logging.getLogger(__name__)
 

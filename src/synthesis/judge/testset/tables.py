@@ -14,12 +14,12 @@ from uuid import UUID
 
 import msgspec
 
-from synthesis.cases.blocks import MOST_LINE
-from synthesis.cases.logs.json_logs import line_rows
-from synthesis.cases.logs.tables import table_rows
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, TestSetError
 from synthesis.io import SUFFIXES
 from synthesis.judge.testset.files import unreadable
+from synthesis.read.json import line_rows
+from synthesis.read.lines import MOST_LINE
+from synthesis.read.tables import table_rows
 
 
 class Unreadable(msgspec.Struct, frozen=True):

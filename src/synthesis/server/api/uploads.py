@@ -11,8 +11,8 @@ from starlette.concurrency import iterate_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from synthesis.cases.logs.options import checked_columns, parse_map
 from synthesis.errors import InputError, OptionError
+from synthesis.read.rows import checked_columns, parse_map
 from synthesis.report.formats import get_format
 from synthesis.report.reading import open_report
 from synthesis.server.api.events import follow

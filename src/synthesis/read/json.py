@@ -1,4 +1,4 @@
-"""Logs in JSON: one conversation per line, a list of them, or a log of Inspect (.eval or .json)."""
+"""Logs in JSON: a conversation per line, a list of them, or a log of Inspect; a document of any size is read value by value."""
 
 import json
 import re
@@ -9,13 +9,107 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, TextIO
 
-from synthesis.cases.blocks import blocks
-from synthesis.cases.decoding import BYTE_ORDER_MARK, decode_line
-from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.json_stream import JsonStream, TooLongError
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
+from synthesis.read.lines import BYTE_ORDER_MARK, blocks, decode_line, require_few_values
+from synthesis.read.rows import LogRow
+
+CHUNK = 1 << 20
+_SPACE = re.compile(r"[ \t\r\n]*")
+_decode = json.JSONDecoder().raw_decode
+
+
+class TooLongError(ValueError):
+    """A value that is longer than allowed."""
+
+
+class JsonStream:
+    """The place in a document that was read so far; ValueError where it is not JSON."""
+
+    def __init__(self, file: TextIO, most: int) -> None:
+        self._file = file
+        self._most = most
+        self._text = ""
+        self._at = 0
+        self._is_whole = False  # nothing is left to be read
+
+    def peek(self) -> str:
+        """The next character that is not white space; empty at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text) or not self._more(CHUNK):
+                return self._text[self._at : self._at + 1]
+
+    def take(self, *wanted: str) -> str:
+        """The next character, which must be one of these."""
+        found = self.peek()
+        if found not in wanted:
+            raise ValueError(f"expected {' or '.join(wanted)}, found {found or 'the end of the file'}")
+        self._at += 1
+        return found
+
+    def value(self) -> Any:
+        """The next value, decoded."""
+        self.peek()
+        while True:
+            try:
+                value, end = _decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if not self._more(max(CHUNK, len(self._text))):
+                    raise ValueError(error.msg) from None
+            else:
+                # A number that ends with the text may have more digits in the next chunk.
+                if end < len(self._text) or not self._more(CHUNK):
+                    if end - self._at > self._most:
+                        raise TooLongError
+                    self._at = end
+                    return value
+
+    def elements(self) -> Iterator[Any]:
+        """The elements of the list that comes next."""
+        self.take("[")
+        if self.peek() == "]":
+            self.take("]")
+            return
+        yield self.value()
+        while self.take(",", "]") == ",":
+            yield self.value()
+
+    def keys(self) -> Iterator[str]:
+        """The keys of the object that comes next; the caller reads the value of each."""
+        self.take("{")
+        if self.peek() == "}":
+            self.take("}")
+            return
+        yield self._key()
+        while self.take(",", "}") == ",":
+            yield self._key()
+
+    def _key(self) -> str:
+        key = self.value()
+        if not isinstance(key, str):
+            raise ValueError("a key of an object is not a string")
+        self.take(":")
+        return key
+
+    def _more(self, size: int) -> bool:
+        """Read on; False at the end. Only a value that is allowed to be that long is ever held."""
+        if self._is_whole:
+            return False
+        rest = self._text[self._at :]
+        if len(rest) > self._most:
+            raise TooLongError
+        require_few_values(rest)
+        chunk = self._file.read(size)
+        self._is_whole = not chunk
+        self._text, self._at = rest + chunk, 0
+        return bool(chunk)
+
+
+# Logs in JSON: one conversation per line, a list of them, or a log of Inspect (.eval or .json).
+
 
 _SAMPLE = re.compile(r"samples/.*\.json", re.DOTALL)
 _ZSTD = 93  # the number of this compression in a zip archive

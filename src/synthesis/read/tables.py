@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from synthesis.cases.blocks import CHUNK
-from synthesis.cases.logs.columns import require_whole_messages
-from synthesis.cases.logs.conversion import LogRow
-from synthesis.cases.logs.options import TEXT, TIME, LogOptions
-from synthesis.cases.messages import is_unicode
 from synthesis.errors import InputError, OptionError, Place, Problem, did_you_mean
+from synthesis.read.cases import is_unicode
+from synthesis.read.lines import CHUNK
+from synthesis.read.rows import TEXT, TIME, LogOptions, LogRow, require_whole_messages
 
 _OF_MESSAGES = "with conversation=NAME,role=NAME,text=NAME where a row is one message"
 # One row, however it is cut into cells: each cell takes 70 bytes, whatever it holds.

@@ -1,19 +1,47 @@
-"""Rows that name the conversation they belong to (`--map conversation=NAME`) become one case for each conversation.
+"""Rows that name their conversation become one case each: neighbours joined, others sorted on disk, returning names reported."""
 
-Rows of one conversation are neighbours in their file, in the order in which things were said: a log is read as a
-stream, so that rows can be joined only while they pass.
-"""
-
+import hashlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from synthesis.cases.logs.columns import require_whole_messages
-from synthesis.cases.logs.conversion import Converter, LogRow
-from synthesis.cases.logs.options import CONVERSATION, TEXT, LogOptions
-from synthesis.errors import InputError, Place, Problem, shorten
+from synthesis.errors import RETURNS, SHOWN_PROBLEMS, InputError, Place, Problem, shorten
 from synthesis.model import Case, Source, Turn
+from synthesis.read.rows import CONVERSATION, TEXT, Converter, LogOptions, LogRow, require_whole_messages
+
+SHARES = 16
+
+
+def name_hash(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def repeated_places(hashes: "array[int]") -> list[tuple[int, int]]:
+    """The first place of each repeated hash with each later one, in the order of the later places."""
+    repeated = _repeated(hashes)
+    first: dict[int, int] = {}
+    pairs = []
+    for place, value in enumerate(hashes) if repeated else ():
+        if value in repeated and first.setdefault(value, place) != place:
+            pairs.append((first[value], place))
+    return pairs
+
+
+def _repeated(hashes: "array[int]") -> set[int]:
+    """The hashes that appear more than once; looked for in shares, so that no set of all of them is needed."""
+    repeated: set[int] = set()
+    for share in range(SHARES):
+        seen: set[int] = set()
+        for value in hashes:
+            if value % SHARES == share:
+                (repeated if value in seen else seen).add(value)
+    return repeated
+
+
+# Rows that name the conversation they belong to (`--map conversation=NAME`) become one case for each conversation.
+
 
 # A wrong column may join a whole file to one conversation, which would not fit into memory.
 MOST_ROWS = 10_000
@@ -151,3 +179,35 @@ def _as_one(cases: list[Case], name: str) -> Case:
 
 def _turns(case: Case) -> tuple[Turn, ...]:
     return case.messages or (Turn("user", case.user), Turn("assistant", case.assistant))
+
+
+# Conversations whose rows are not neighbours: a name that returns after rows of others.
+
+
+class Returns:
+    """Is told where conversations begin in one file, and remembers sixteen bytes of each."""
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+        self._lines = array("q")
+
+    def add(self, value: Any, line: int) -> None:
+        """A conversation begins here; a row without a name belongs to none."""
+        name = conversation_name(value)
+        if name is not None:
+            self._hashes.append(name_hash(name))
+            self._lines.append(line)
+
+    def problems(self, rows: Iterable[LogRow | Problem], column: str) -> Iterator[Problem]:
+        """A problem for each later beginning; `rows` are those of the file again, which know its name."""
+        pairs = repeated_places(self._hashes)
+        found = {self._lines[again]: self._lines[first] for first, again in pairs}
+        names = _names(rows, column, {*list(found)[:SHOWN_PROBLEMS]}) if found else {}
+        for line, first in found.items():
+            message = f"the conversation returns after rows of others: its first row is on line {first}"
+            yield Problem(line, RETURNS, message, names.get(line))
+
+
+def _names(rows: Iterable[LogRow | Problem], column: str, lines: set[int]) -> dict[int, str | None]:
+    wanted = (row for row in rows if isinstance(row, LogRow) and row.line in lines)
+    return {row.line: conversation_name(row.fields.get(column)) for row in wanted}

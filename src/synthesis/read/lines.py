@@ -1,14 +1,11 @@
-"""Case files of any size, as blocks of whole lines: from a file, a compressed file or standard input.
+"""Files of any size as blocks of whole lines, compressed or not, or standard input; and a line of JSON as a value."""
 
-A block of a plain file is named by its place, so that the worker reads it; a block of a stream holds the bytes.
-A line that is longer than allowed is never held in memory: it becomes a problem, and its bytes are skipped.
-"""
-
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -124,3 +121,38 @@ def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
         raise InputError("there is no such file", place=Place(str(path)), hint="Check the path.") from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
+
+
+# One line of JSON becomes a value, or the problem that says why it cannot.
+
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# An object of seven bytes takes a kilobyte once it is decoded and validated: a long line of them would fill the memory.
+MOST_NESTED = 200_000
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+
+def decode_line(
+    line: bytes, number: int, case_id: str | None = None, decode: Callable[[str], Any] = msgspec.json.decode
+) -> Any:
+    """What a line holds; a Problem if that cannot be told."""
+    try:
+        text = line.decode()
+        require_few_values(text)
+        return decode(text)
+    except UnicodeDecodeError as error:
+        return Problem(number, "not UTF-8", f"is not UTF-8 (byte {error.start + 1} of the line)", case_id)
+    except RecursionError:
+        return Problem(number, "invalid JSON", "is nested too deeply", case_id)
+    except ValueError as error:  # which the errors of msgspec and of json are, too
+        return Problem(number, "invalid JSON", f"is not valid JSON: {error}", case_id)
+
+
+def require_few_values(text: str) -> None:
+    """ValueError for a text with more lists and objects than a conversation has; brackets in strings do not count."""
+    if _brackets(text) > MOST_NESTED and _brackets(_STRING.sub("", text)) > MOST_NESTED:
+        raise ValueError(f"it holds more than {MOST_NESTED:,} lists and objects")
+
+
+def _brackets(text: str) -> int:
+    return text.count("[") + text.count("{")

@@ -1,1 +1,0 @@
-"""Chat logs and tables as cases."""

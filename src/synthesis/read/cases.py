@@ -1,0 +1,275 @@
+"""Case files: JSON Lines become valid cases here, or one error that holds everything that is wrong with them."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from synthesis import io
+from synthesis.errors import NO_CHECKS, CaseError, InputError, Place, Problem, SchemaError, did_you_mean
+from synthesis.model import Case
+from synthesis.read.lines import BYTE_ORDER_MARK, Block, blocks, decode_line
+
+ROLES = {
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "ai", "bot"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("tool", "function", "function_call", "function_response", "tool_call", "tool_response"), "tool"),
+    **dict.fromkeys(("observation", "ipython"), "tool"),
+}
+# What exports of help desks and messengers call the two sides. A line of a pasted chat that begins with one of these
+# words may well be prose ("Note: ..."), so only fields that hold a role are read by them.
+SENDERS = {
+    **ROLES,
+    **dict.fromkeys(("customer", "client", "visitor", "guest", "contact", "caller", "requester", "lead"), "user"),
+    **dict.fromkeys(("end_user", "enduser", "consumer", "member", "patient", "person"), "user"),
+    **dict.fromkeys(("inbound", "incoming", "in"), "user"),
+    **dict.fromkeys(("agent", "chatbot", "llm", "virtual_agent", "ai_agent", "virtual_assistant"), "assistant"),
+    **dict.fromkeys(("operator", "support", "admin", "teammate", "representative", "rep", "advisor"), "assistant"),
+    **dict.fromkeys(("staff", "outbound", "outgoing", "out"), "assistant"),
+    **dict.fromkeys(("event", "info", "internal", "log", "note", "notification", "trigger", "workflow"), "system"),
+}
+
+
+def side_of(role: Any) -> str | None:
+    """Who speaks under this name: `user`, `assistant`, `system` or `tool`; None where nobody is called so."""
+    name = "_".join(role.lower().replace("-", " ").split()) if isinstance(role, str) else ""
+    return SENDERS.get(name)
+
+
+def text_of(content: Any) -> str | None:
+    """The text of a message: itself, or its text parts joined; None where it is neither."""
+    if content is None:
+        return ""  # a message that only calls a tool
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    texts = [_part(part) for part in content]
+    return "\n\n".join(text for text in texts if text)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no halves of characters (lone surrogates), which cannot be written anywhere."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    return ""
+
+
+def with_joined_parts(messages: Any) -> Any:
+    """The messages of a case with content in parts turned into texts; all else as it is."""
+    if not isinstance(messages, list):
+        return messages
+    return [
+        {**message, "content": text_of(message["content"])}
+        if isinstance(message, dict) and isinstance(message.get("content"), list)
+        else message
+        for message in messages
+    ]
+
+
+# The JSON Schema that every case must satisfy: ours, or one that a user gives.
+
+
+_CHECKS_REQUIRED = '"checks" is a required property'
+
+
+def read_schema(path: Path = io.CASE_SCHEMA) -> Any:
+    """The schema in a file, as it is."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SchemaError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
+    except UnicodeDecodeError:
+        raise SchemaError("is not UTF-8", place=Place(str(path)), hint="Save the file as UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise SchemaError(
+            f"is not valid JSON: {error.msg}", place=Place(str(path), error.lineno, error.colno)
+        ) from None
+    except RecursionError:
+        raise SchemaError("is nested too deeply", place=Place(str(path))) from None
+
+
+def with_check_names(schema: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The schema as it is in force: with the names of the known checks."""
+    properties = dict(schema.get("properties", {}))
+    known = sorted(names)
+    if "checks" in properties:
+        properties["checks"] = {**properties["checks"], "items": {"type": "string", "enum": known}}
+    if "expected" in properties:
+        properties["expected"] = {**properties["expected"], "propertyNames": {"enum": known}}
+    return {**schema, "properties": properties}
+
+
+class CaseValidator:
+    """Says what is wrong with a case; knows one schema and the names of the checks there are."""
+
+    def __init__(self, check_names: Collection[str], path: Path | None = None) -> None:
+        self._names = frozenset(check_names)
+        place = Place(str(path or io.CASE_SCHEMA))
+        try:
+            self._validator = jsonschema_rs.validator_for(read_schema(path or io.CASE_SCHEMA), retriever=_refuse)
+        except (
+            jsonschema_rs.ValidationError,
+            jsonschema_rs.ReferencingError,
+            ValueError,
+            TypeError,
+        ) as error:
+            reason = str(error).partition("\n")[0]
+            raise SchemaError(f"is not a usable JSON Schema: {reason}", place=place) from None
+
+    def problems(self, case: Any, line: int) -> Iterator[Problem]:
+        """Everything that is wrong with one case."""
+        name = case.get("id") if isinstance(case, dict) else None
+        case_id = name if isinstance(name, str) else None
+        if not isinstance(case, dict):
+            yield Problem(line, "not an object", f"expected a JSON object, found {_kind(case)}")
+            return
+        try:
+            for error in self._validator.iter_errors(case):
+                where = "/".join(str(part) for part in error.instance_path)
+                field = f"{where}: " if where else ""
+                kind = NO_CHECKS if error.message == _CHECKS_REQUIRED else "schema violation"
+                yield Problem(line, kind, f"{field}{_plain(error.message)}", case_id)
+        except ValueError as error:  # what no JSON can hold, or nesting that the validator refuses
+            yield Problem(line, "schema violation", _refused(error), case_id)
+            return
+        for unknown in self._unknown_checks(case):
+            message = f"no check is called '{unknown}'. {did_you_mean(unknown, self._names)}"
+            yield Problem(line, "unknown check", message, case_id)
+
+    def _unknown_checks(self, case: dict[str, Any]) -> list[str]:
+        asked = case.get("checks")
+        labelled = case.get("expected")
+        names = [
+            *(asked if isinstance(asked, list) else ()),
+            *(labelled if isinstance(labelled, dict) else ()),
+        ]
+        return [name for name in dict.fromkeys(filter(lambda n: isinstance(n, str), names)) if name not in self._names]
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"it refers to {uri}, and remote references are refused")
+
+
+def _plain(message: str) -> str:
+    """A validator's message may quote the whole text of a case; a reader needs its beginning only."""
+    if message.startswith("False schema"):
+        return "is not allowed here ('messages' takes the place of 'user' and 'assistant')"
+    return message if len(message) <= 200 else f"{message[:120]} … {message[-60:]}"
+
+
+def _refused(error: ValueError) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "holds half a character (a lone surrogate)"
+    return "is nested too deeply" if "ecursion" in str(error) else f"cannot be validated: {error}"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list) else "a number"
+
+
+# Case files: JSON Lines become valid cases here, or one error that holds everything that is wrong with them.
+
+
+_OURS = {"source", "problem", "times", "facts"}  # fields of a case that no file can set
+_decode_ready = msgspec.json.Decoder(list[Case]).decode
+
+
+def load_cases(path: Path, validator: CaseValidator) -> list[Case]:
+    """All cases of a file in memory; CaseError with all problems in line order if there are any."""
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    for block in blocks(path, str(path)):
+        if isinstance(block, Problem):
+            problems.append(block)
+        else:
+            found, wrong = parse_block(block, validator)
+            cases += found
+            problems += wrong
+    problems += _duplicates(cases)
+    if problems:
+        raise CaseError(sorted(problems, key=lambda problem: problem.line), file=str(path))
+    if not cases:
+        raise no_cases(str(path))
+    return cases
+
+
+def no_cases(shown: str) -> InputError:
+    return InputError(
+        "holds no cases: every line is empty",
+        place=Place(shown),
+        hint="A case file has one JSON object per line; `synthesis schema case` prints its shape.",
+    )
+
+
+def parse_block(block: Block, validator: CaseValidator) -> tuple[list[Case], list[Problem]]:
+    """The valid cases of a block, and what is wrong with its other lines."""
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    content = block.read()
+    if block.ready:
+        return _decode_ready(content), problems
+    if block.first_line == 1:
+        content = content.removeprefix(BYTE_ORDER_MARK)
+    for number, line in enumerate(content.split(b"\n"), start=block.first_line):
+        if line and not line.isspace():
+            found = _parse_line(line, number, block.file, validator)
+            if isinstance(found, Case):
+                cases.append(found)
+            else:
+                problems += found
+    return cases, problems
+
+
+def _duplicates(cases: list[Case]) -> Iterator[Problem]:
+    first: dict[str, Case] = {}
+    for case in cases:
+        earlier = first.setdefault(case.id, case)
+        if earlier is not case and case.source and earlier.source:
+            yield duplicate(case.source.line, earlier.source.line, case.id)
+
+
+def duplicate(line: int, first_line: int, case_id: str) -> Problem:
+    return Problem(line, "duplicate id", f"the id appears twice: here and on line {first_line}", case_id)
+
+
+def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -> Case | Sequence[Problem]:
+    value = decode_line(line, number)
+    if isinstance(value, Problem):
+        return [value]
+    problems = list(validator.problems(value, number))
+    return problems or to_case(value, number, file)
+
+
+def to_case(value: dict[str, Any], line: int, file: str, own_id: str | None = None) -> Case | Sequence[Problem]:
+    """A validated object as a case; a schema of the user's own may let through what cannot be evaluated."""
+    known = {key: value[key] for key in Case.__struct_fields__ if key in value and key not in _OURS}
+    if "messages" in known:
+        known["messages"] = with_joined_parts(known["messages"])
+    try:
+        case = msgspec.convert({**known, "source": {"file": file, "line": line, "id": own_id}}, Case)
+    except msgspec.ValidationError as error:
+        return [Problem(line, "schema violation", str(error), str(value.get("id")))]
+    return case
