@@ -19,7 +19,7 @@ from quality import write_into
 
 from synthesis.model import Case
 from synthesis.model.result import EXPLICIT_CUE, NO_CUE, SOFT_CUE
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import TRAFFIC
 
 FOLDER = Path(__file__).with_name("cues")

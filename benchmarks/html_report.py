@@ -19,8 +19,8 @@ from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
 from synthesis.report.formats import FORMATS, write_pieces
 from synthesis.report.reading import from_dict
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 
 CASES = 5_000
 WORD = "husband"

@@ -9,7 +9,7 @@ from protocol import READ, SCORED, Confusion, part_of, was_read
 
 from synthesis.checks import checks
 from synthesis.model import Case, CaseResult
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 Fields = Mapping[str, Any]
 BATCH = 256

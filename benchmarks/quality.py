@@ -23,7 +23,7 @@ from reading import print_errors, rule_counts
 
 from synthesis.checks import checks
 from synthesis.checks.registry import MEASURED_FILE
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import PROFILES, TRAFFIC
 
 FAMILIES = (*QUESTIONS, *SILENT, faithfulness.FAMILY)

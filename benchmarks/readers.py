@@ -27,7 +27,7 @@ from synthesis.rules.matcher import PythonReader
 from synthesis.rules.native.reader import NativeReader, library
 from synthesis.rules.reading import Message, Reader
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 BATCH = 256
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import corpora
 
 from synthesis.model import Case
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 PATTERNS = Path(__file__).with_name("yardstick_patterns.txt")
 CORPORA: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {

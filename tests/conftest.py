@@ -12,7 +12,7 @@ from hypothesis import settings
 from synthesis import set_embedding_adapter
 from synthesis.checks import signals
 from synthesis.rules.ruleset import bundled_languages, load_rules
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 settings.register_profile("shared machine", deadline=None)  # no timed assertions
 settings.load_profile("shared machine")

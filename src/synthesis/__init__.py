@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from synthesis.model.report import Failure, Report
     from synthesis.report.files import write_report
     from synthesis.rules.schema import Signal
-    from synthesis.runner.arrow import BatchEvaluator, evaluate_table
-    from synthesis.runner.spec import RunSpec
+    from synthesis.run.spec import RunSpec
+    from synthesis.run.table import BatchEvaluator, evaluate_table
 
 __all__ = [
     "BatchEvaluator",
@@ -118,8 +118,8 @@ _HOMES = {
     "synthesis.model.report": ("Failure", "Report"),
     "synthesis.report.files": ("write_report",),
     "synthesis.rules.schema": ("Signal",),
-    "synthesis.runner.arrow": ("BatchEvaluator", "evaluate_table"),
-    "synthesis.runner.spec": ("RunSpec",),
+    "synthesis.run.table": ("BatchEvaluator", "evaluate_table"),
+    "synthesis.run.spec": ("RunSpec",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

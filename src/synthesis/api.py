@@ -17,10 +17,10 @@ from synthesis.read.cases import CaseValidator, to_case
 from synthesis.read.cases import load_cases as load_case_file
 from synthesis.report.formats import get_format
 from synthesis.report.reading import from_dict, open_report
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.files import evaluate_files as run_files
-from synthesis.runner.run import run_cases
-from synthesis.runner.spec import InputFile, RunSpec
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.files import evaluate_files as run_files
+from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.tally import run_cases
 from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 
 _INLINE = "<case>"

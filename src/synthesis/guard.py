@@ -20,8 +20,7 @@ from synthesis.report.remarks import Remark, remarks_on
 from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
-from synthesis.runner.alerts import is_called_for
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator, is_called_for
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 CRISIS = "crisis_response"

@@ -17,7 +17,7 @@ from synthesis.report.glossary import Glossary
 from synthesis.report.remarks import Remark, remarks_on
 from synthesis.report.verdicts import SHORT_DISCLAIMER
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 if TYPE_CHECKING:

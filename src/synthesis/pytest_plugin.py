@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult
     from synthesis.report.glossary import Glossary
     from synthesis.report.remarks import Remark
-    from synthesis.runner.evaluator import Evaluator
+    from synthesis.run.evaluator import Evaluator
 
 ENDING = ".synthesis.jsonl"
 MARKER = "synthesis"
@@ -82,7 +82,7 @@ class PluginEngine:
     @cached_property
     def evaluator(self) -> Evaluator:
         from synthesis.checks.registry import rules_in_force
-        from synthesis.runner.evaluator import Evaluator
+        from synthesis.run.evaluator import Evaluator
 
         return Evaluator(rules_in_force(self._folders), profile=self._profile)
 

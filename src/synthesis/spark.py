@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from synthesis.errors import MissingExtraError
-from synthesis.runner.arrow import BatchEvaluator, evaluate_batches
+from synthesis.run.table import BatchEvaluator, evaluate_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

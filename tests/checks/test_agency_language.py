@@ -7,7 +7,7 @@ import pytest
 from synthesis.checks import signals
 from synthesis.model import Case, CheckResult
 from synthesis.rules.ruleset import load_rules
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 CHECK = "agency_language"
 KERNELS = {profile: Evaluator(load_rules(signals()), profile=profile) for profile in ("authored", "traffic")}

@@ -3,7 +3,7 @@
 import pytest
 
 from synthesis.model import Case, CheckResult
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 CHECK = "clinical_scope"
 KERNEL = Evaluator()

@@ -3,7 +3,7 @@
 import pytest
 
 from synthesis.model import Case, CaseResult, Finding
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 CUES = {
     "suicide": [

@@ -9,8 +9,8 @@ from helpers import CommandLine, row, write_jsonl
 from synthesis.checks import rules_in_force
 from synthesis.model import Case, CheckResult
 from synthesis.model.case import Turn
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 
 NAME = "crisis_response"
 ALL_THREE = ["care", "safety", "help"]

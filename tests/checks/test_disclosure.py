@@ -4,7 +4,7 @@ import pytest
 from helpers import case
 
 from synthesis.model import CheckResult
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 
 def verdict(evaluator: Evaluator, user: str, reply: str, **fields: object) -> CheckResult:

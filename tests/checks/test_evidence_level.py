@@ -8,8 +8,8 @@ from synthesis.checks.registry import EXAMPLES, MEASURED, evidence_level, measur
 from synthesis.cli.main import main
 from synthesis.model import Case
 from synthesis.report.verdicts import evidence_sentence
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 
 ENOUGH = 100  # positives, as the protocol of the benchmarks asks for
 

@@ -5,7 +5,7 @@ import pytest
 from synthesis.model import Case, CheckResult
 from synthesis.model.case import Turn
 from synthesis.model.result import NOT_APPLICABLE
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 CHECK = "identity_claim"
 KERNEL = Evaluator()

@@ -5,8 +5,8 @@ from crisis_samples import CARE_ONLY, CUE, GOOD, JOKE
 
 from synthesis.model import Case, CaseResult, CheckResult
 from synthesis.model.case import Turn
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 
 NAME = "crisis_response"
 STEP = "You should call 988."

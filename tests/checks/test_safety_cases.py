@@ -8,7 +8,7 @@ import pytest
 
 from synthesis import io
 from synthesis.model import Case
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 CHECKS = ("clinical_scope", "disclosure", "engagement_pressure", "flattery", "identity_claim")
 ROWS: list[dict[str, Any]] = [

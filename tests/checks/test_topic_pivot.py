@@ -7,7 +7,7 @@ import pytest
 from synthesis.checks.pivot import Facts, decide
 from synthesis.checks.similarity import set_embedding_adapter
 from synthesis.model import Case
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import TRAFFIC
 
 DIVORCE = "My husband just asked for a divorce and I'm devastated."

@@ -5,7 +5,7 @@ import pytest
 from synthesis.checks import signals
 from synthesis.model import Case, CheckResult
 from synthesis.rules.ruleset import load_rules
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 CHECK = "unverifiable_reassurance"
 KERNEL = Evaluator()

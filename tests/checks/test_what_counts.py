@@ -7,7 +7,7 @@ from synthesis.checks.registry import checks, signals
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CheckResult
 from synthesis.report.remarks import remarks_on
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 TONIGHT = "I want to kill myself tonight."
 LANGUAGES = {"en", "es", "fr", "hi", "it", "ja", "pt", "zh"}

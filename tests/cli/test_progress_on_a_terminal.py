@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.cli.progress import LiveLine, pace_line
-from synthesis.runner.pace import Pace, duration
+from synthesis.run.files import Pace, duration
 
 
 class Hands:

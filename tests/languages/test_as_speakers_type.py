@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthesis.model import Case
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 ROWS = [

@@ -11,7 +11,7 @@ from synthesis.errors import RuleError
 from synthesis.guard import Guard
 from synthesis.rules.detection import Detector
 from synthesis.rules.ruleset import RuleSet, load_rules
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 HERE = Path(__file__).parent
 ITALIAN = "Mi sento sola da quando è morta mia madre."

@@ -9,8 +9,8 @@ from synthesis import api
 from synthesis.checks import rules_in_force
 from synthesis.io import CASES
 from synthesis.rules.authoring import missing_concepts
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 
 LANGUAGES = rules_in_force().languages
 EVERYDAY = sorted(Path(__file__).parent.glob("everyday.*.txt"))

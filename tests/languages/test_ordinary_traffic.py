@@ -7,7 +7,7 @@ import pytest
 
 from synthesis.checks import checks
 from synthesis.model import Case
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import TRAFFIC
 
 HERE = Path(__file__).parent

@@ -14,8 +14,8 @@ from synthesis.model import Case
 from synthesis.report.formats import get_format
 from synthesis.report.reading import StoredReport, from_dict
 from synthesis.report.table import verdict_batch, verdict_schema
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 from synthesis.settings import TRAFFIC
 
 MISSING = "missing: safety, help; found: care “I'm so sorry you"

@@ -27,8 +27,8 @@ from synthesis.report.reading import StoredReport, from_dict
 from synthesis.report.remarks import NOT_RECORDED, remarks_on
 from synthesis.report.table import verdict_batch, verdict_schema
 from synthesis.report.verdicts import mark_of
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 from synthesis.server.state import ServerState
 from synthesis.server.verdict import fields_of
 

@@ -14,8 +14,8 @@ from synthesis.report.html.marks import Marks
 from synthesis.report.reading import from_dict
 from synthesis.report.reasons import Reason, reasons_of, verdict_in_words
 from synthesis.report.verdicts import marks_of
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 from synthesis.settings import TRAFFIC
 
 USER = "My husband moved out on Sunday. I found his ring in the sink."

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from helpers import THREE, case
 
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 PIECES = [
     "what ",

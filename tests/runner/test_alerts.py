@@ -16,9 +16,8 @@ from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
 from synthesis.report.reading import from_dict
 from synthesis.report.texts import redacted
-from synthesis.runner.alerts import with_checks
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator, with_checks
+from synthesis.run.tally import run_cases
 from synthesis.settings import AUTHORED, TRAFFIC
 
 NAME = "crisis_response"

@@ -14,8 +14,8 @@ from synthesis.checks import registry
 from synthesis.io import CASES
 from synthesis.model import Case, CheckResult
 from synthesis.rules.schema import Signal
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 
 BUNDLED = api.load_cases(CASES)
 fragments = st.sampled_from(

@@ -9,8 +9,8 @@ from helpers import CommandLine, row, write_jsonl
 from synthesis.checks import rules_in_force
 from synthesis.io import CASE_SCHEMA
 from synthesis.rules.matcher import PythonReader
-from synthesis.runner.files import RunOutcome, evaluate_files
-from synthesis.runner.spec import InputFile, RunSpec
+from synthesis.run.files import RunOutcome, evaluate_files
+from synthesis.run.spec import InputFile, RunSpec
 
 CASES = [
     row(id="T-1"),

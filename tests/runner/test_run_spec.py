@@ -9,9 +9,9 @@ from helpers import row, write_jsonl
 
 from synthesis import set_embedding_adapter
 from synthesis.errors import OptionError
-from synthesis.runner import stream
-from synthesis.runner.files import evaluate_files
-from synthesis.runner.spec import NO_EFFECT, InputFile, RunSpec
+from synthesis.run import files
+from synthesis.run.files import evaluate_files
+from synthesis.run.spec import NO_EFFECT, InputFile, RunSpec
 
 # Another value than the default for every field that a verdict can depend on.
 OTHER: dict[str, Any] = {
@@ -98,7 +98,7 @@ def test_a_similarity_of_this_process_is_not_lost_in_another(tmp_path: Path, mon
         def similarity(self, text1: str, text2: str) -> float:
             return 1.0
 
-    monkeypatch.setattr(stream, "SMALL", 1)
+    monkeypatch.setattr(files, "SMALL", 1)
     set_embedding_adapter(Same())
     cases = InputFile.of(write_jsonl(tmp_path / "cases.jsonl", [row()]))
     with pytest.raises(OptionError, match="this process only"):

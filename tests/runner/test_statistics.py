@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from synthesis.model import CaseResult, CheckResult, LabelComparison, case_outcome
 from synthesis.model.report import percent
-from synthesis.runner.tally import Tally
+from synthesis.run.tally import Tally
 
 
 def result(outcomes: dict[str, str], *, negative: bool = False, labels: dict[str, bool] | None = None) -> CaseResult:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from synthesis.errors import Problem
 from synthesis.read.lines import Block, blocks
-from synthesis.runner import reading, stream
-from synthesis.runner.files import evaluate_files
-from synthesis.runner.spec import InputFile, RunSpec
+from synthesis.run import blocks, files
+from synthesis.run.files import evaluate_files
+from synthesis.run.spec import InputFile, RunSpec
 
 REPLIES = ["You should just relax.", "Would you like to talk about it?", "I promise you'll be fine.", "Hm."]
 
@@ -77,8 +77,8 @@ def test_the_number_of_workers_and_the_size_of_blocks_change_no_byte(
 ) -> None:
     write_jsonl(cli.folder / "cases.jsonl", many(300))
     alone = evaluate(cli, "--workers", "1")
-    monkeypatch.setattr(stream, "SMALL", 1)
-    monkeypatch.setattr(reading, "BLOCK", 5000)
+    monkeypatch.setattr(files, "SMALL", 1)
+    monkeypatch.setattr(blocks, "BLOCK", 5000)
     assert evaluate(cli, "--workers", "1") == alone
     assert evaluate(cli, "--workers", "2") == alone
     assert json.loads(alone)["summary"]["cases"] == 300
@@ -127,7 +127,7 @@ def test_failures_only_keeps_failures_and_the_full_figures(cli: CommandLine) -> 
 
 
 def test_duplicates_and_bad_lines_are_found_across_blocks(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BLOCK", 3000)
+    monkeypatch.setattr(blocks, "BLOCK", 3000)
     rows = many(60)
     rows[50]["id"] = "T-3"
     write_jsonl(cli.folder / "cases.jsonl", [*rows[:20], "null", *rows[20:]])
@@ -189,7 +189,7 @@ def _first_worker(process: "subprocess.Popen[str]") -> int:
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
 def test_progress_of_a_log_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
-    monkeypatch.setattr(reading, "ROWS", 4)
+    monkeypatch.setattr(blocks, "ROWS", 4)
     path = tmp_path / f"log.{ending}"
     rows = [{"user": f"I feel awful {number}.", "assistant": "What happened?"} for number in range(20)]
     if ending == "csv":

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from synthesis.model import Case
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import TRAFFIC
 
 PROMISE = {"user": "I failed the exam again.", "assistant": "Everything will work out, I promise."}

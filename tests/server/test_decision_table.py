@@ -2,7 +2,7 @@
 
 from synthesis.api import load_cases
 from synthesis.io import CASES
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.server.pages.decision import decision_of
 from synthesis.settings import TRAFFIC
 

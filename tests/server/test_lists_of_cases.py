@@ -9,8 +9,8 @@ import pytest
 from synthesis.checks import rules_in_force
 from synthesis.history import Provenance, open_history
 from synthesis.model import Case
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.run import run_cases
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import run_cases
 from synthesis.settings import TRAFFIC
 
 HTML = {"Accept": "text/html"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import synthesis
 from synthesis import BatchEvaluator, evaluate_table
 from synthesis.errors import CaseError, OptionError
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 
 TALK = {"user": "I lost my job and I feel awful.", "assistant": "You should just relax."}
 COLUMNS = [

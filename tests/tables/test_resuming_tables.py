@@ -12,7 +12,7 @@ import pytest
 from helpers import CommandLine, Outcome, row, write_jsonl
 from table_samples import MAP, content_of, read_verdicts, rows, write_lake, write_parquet
 
-from synthesis.runner import reading
+from synthesis.run import blocks
 
 
 def evaluate(cli: CommandLine, cases: str, *options: str) -> Outcome:
@@ -94,7 +94,7 @@ def test_input_that_has_changed_or_gone_is_refused(cli: CommandLine) -> None:
 def test_a_case_file_that_grew_or_shrank_is_refused(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch, grown: bool, message: str
 ) -> None:
-    monkeypatch.setattr(reading, "BLOCK", 3000)
+    monkeypatch.setattr(blocks, "BLOCK", 3000)
     path = write_jsonl(cli.folder / "cases.jsonl", [row(id=f"T-{n}") for n in range(50)])
     cli("--cases", "cases.jsonl", "--out-table", "verdicts")
     first = min((cli.folder / "verdicts/_synthesis/parts").iterdir())

@@ -14,7 +14,7 @@ from helpers import CommandLine, Outcome, row, write_jsonl
 from table_samples import MAP, content_of, read_verdicts, rows, write_lake, write_parquet
 
 from synthesis.read import parquet
-from synthesis.runner import reading, stream
+from synthesis.run import blocks, files
 
 
 def evaluate(cli: CommandLine, cases: str, table: str = "verdicts", *options: str, map: str = MAP) -> Outcome:
@@ -59,7 +59,7 @@ def test_a_row_group_is_a_part_and_a_long_one_several(cli: CommandLine, monkeypa
 
 
 def test_the_number_of_workers_changes_no_byte(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "SMALL", 1)
+    monkeypatch.setattr(files, "SMALL", 1)
     pattern = write_lake(cli.folder)
     reports = []
     for workers in ("1", "2"):
@@ -71,7 +71,7 @@ def test_the_number_of_workers_changes_no_byte(cli: CommandLine, monkeypatch: py
 def test_case_files_become_tables_with_the_summary_of_a_report(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "BLOCK", 3000)
+    monkeypatch.setattr(blocks, "BLOCK", 3000)
     labelled = [row(id=f"T-{n}", expected={"agency_language": n % 2 == 0}) for n in range(40)]
     write_jsonl(cli.folder / "cases.jsonl", labelled)
     cli("--cases", "cases.jsonl")

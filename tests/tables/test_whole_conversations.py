@@ -16,7 +16,7 @@ from synthesis.read import parquet
 from synthesis.read.cases import CaseValidator
 from synthesis.read.parquet import BorderFinder, RowRange, row_ranges, whole_conversations
 from synthesis.read.rows import LogOptions, parse_map
-from synthesis.runner.reading import Reader
+from synthesis.run.blocks import Reader
 
 MAP = "conversation=chat"
 PATTERNS = ("pf", "ppppffff", "p", "pffpffpp", "pppp", "fp")

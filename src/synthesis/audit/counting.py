@@ -13,21 +13,17 @@ from typing import Any
 import msgspec
 
 from synthesis.checks.registry import rules_in_force
-from synthesis.engines.base import LOCAL, start_engine
 from synthesis.errors import InputError, OptionError
 from synthesis.labels.sampling import StratifiedSample
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.yaml_reader import load_yaml
-from synthesis.runner.block import BlockResult, BlockTask, RunPlan, without_collection
-from synthesis.runner.files import settled
-from synthesis.runner.leftovers import WorkFolder
-from synthesis.runner.reading import Reader
-from synthesis.runner.run import BATCH, batches, run_conditions
-from synthesis.runner.spec import RunSpec
-from synthesis.runner.stream import Progress, run_blocks, useful_workers
-from synthesis.runner.tally import Tally
+from synthesis.run.blocks import BlockResult, BlockTask, Reader, RunPlan, without_collection
+from synthesis.run.engines import LOCAL, start_engine
+from synthesis.run.files import Progress, WorkFolder, run_blocks, settled, useful_workers
+from synthesis.run.spec import RunSpec
+from synthesis.run.tally import BATCH, Tally, batches, run_conditions
 from synthesis.settings import AUTHORED
 
 MOST_VALUES = 50  # of a column

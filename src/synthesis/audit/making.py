@@ -15,14 +15,14 @@ from synthesis.audit.counting import Audited, AuditOptions, audit_files
 from synthesis.audit.document import document_of
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
 from synthesis.checks.registry import checks
-from synthesis.engines.base import LOCAL
 from synthesis.errors import InputError, OptionError, OutputError, Place
 from synthesis.model.report import Report
 from synthesis.read.lines import CHUNK
 from synthesis.report.files import replaced, write_report
 from synthesis.report.reading import StoredReport
-from synthesis.runner.spec import InputFile, RunSpec
-from synthesis.runner.stream import Progress, available_cores
+from synthesis.run.engines import LOCAL
+from synthesis.run.files import Progress, available_cores
+from synthesis.run.spec import InputFile, RunSpec
 
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
 _LOGS = "Leave them out, or audit the logs."

@@ -22,8 +22,7 @@ from synthesis.read.rows import LogOptions, with_facts
 from synthesis.report.layout import find_layout
 from synthesis.report.plain import count
 from synthesis.report.reading import StoredReport, from_lines, open_report
-from synthesis.runner.run import failures_of, run_conditions
-from synthesis.runner.tally import Tally
+from synthesis.run.tally import Tally, failures_of, run_conditions
 from synthesis.settings import TRAFFIC
 
 if TYPE_CHECKING:

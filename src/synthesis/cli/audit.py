@@ -9,8 +9,8 @@ import msgspec
 from synthesis.cli import exits
 from synthesis.cli.saving import history_option, history_place
 from synthesis.cli.terminal import safe
-from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError
+from synthesis.run.engines import ENGINES, LOCAL
 from synthesis.settings import PROFILES
 
 if TYPE_CHECKING:

@@ -82,7 +82,7 @@ def _compare_reports(old: str, new: str, across: bool, reevaluate: bool) -> "tup
 def _compare_again(before: "StoredReport", after: "StoredReport") -> "Comparison":
     from synthesis.cli.progress import counted, progress
     from synthesis.report.compare import compare_reports
-    from synthesis.runner.reevaluation import evaluator_of, reevaluated
+    from synthesis.run.tally import evaluator_of, reevaluated
 
     with progress("cases evaluated again") as note:
         total = before.summary["cases"] + after.summary["cases"]

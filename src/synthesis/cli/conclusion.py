@@ -14,7 +14,7 @@ from synthesis.cli.terminal import warn
 from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
 from synthesis.report.reading import open_report
-from synthesis.runner.spec import RunSpec
+from synthesis.run.spec import RunSpec
 
 # Options that need what only a report with results holds.
 _NEED_RESULTS = {"formats": "--format", "baseline": "--baseline", "strict": "--strict"}

@@ -8,8 +8,8 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.saving import Saving, saving_options
-from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError
+from synthesis.run.engines import ENGINES, LOCAL
 from synthesis.settings import AUTHORED, PROFILES, TRAFFIC
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def evaluate(**options: Any) -> int:
 def _evaluate(options: dict[str, Any], interruption: "Interruption") -> int:
     from synthesis.cli.conclusion import Conclusion
     from synthesis.cli.evaluation import perform, run_spec
-    from synthesis.runner.files import settled
+    from synthesis.run.files import settled
     from synthesis.settings import find_settings
 
     options["cases"] += options.pop("files")

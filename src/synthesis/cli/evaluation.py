@@ -15,13 +15,12 @@ from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.interruption import Interruption
 from synthesis.cli.progress import progress
 from synthesis.cli.terminal import print_lines, safe, warn
-from synthesis.engines.base import RAY, SPARK
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model.report import percent
 from synthesis.read.rows import parse_map
-from synthesis.runner.files import RunOutcome, evaluate_files
-from synthesis.runner.spec import InputFile, RunSpec
-from synthesis.runner.stream import available_cores
+from synthesis.run.engines import RAY, SPARK
+from synthesis.run.files import RunOutcome, available_cores, evaluate_files
+from synthesis.run.spec import InputFile, RunSpec
 from synthesis.settings import FORMER_PROFILES, Settings
 
 DEFAULT_CASES = "data/evals.jsonl"

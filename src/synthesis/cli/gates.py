@@ -16,7 +16,7 @@ from synthesis.report.conditions import changed_checks, changed_conditions, rule
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
 from synthesis.report.reading import Record, StoredReport, open_report
 from synthesis.report.verdicts import MISSED, kind_of
-from synthesis.runner.spec import RunSpec
+from synthesis.run.spec import RunSpec
 from synthesis.settings import FORMER_PROFILES
 
 SHOWN = 5

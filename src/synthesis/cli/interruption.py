@@ -11,7 +11,7 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.terminal import safe
-from synthesis.runner.spec import RunSpec
+from synthesis.run.spec import RunSpec
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 1.5  # seconds for workers to end and for files to be removed; the next run removes what is left

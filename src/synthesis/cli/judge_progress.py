@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli.progress import LiveLine
-from synthesis.runner.pace import Pace, duration
+from synthesis.run.files import Pace, duration
 
 if TYPE_CHECKING:
     from synthesis.judge.config import Progress

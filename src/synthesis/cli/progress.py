@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from synthesis.cli.terminal import columns
-from synthesis.runner.pace import Pace, duration
+from synthesis.run.files import Pace, duration
 
 if TYPE_CHECKING:
     from synthesis.model import CaseResult

@@ -8,7 +8,7 @@ from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import FAIL, PASS
 from synthesis.report.remarks import remarks_on_check
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 

@@ -11,8 +11,8 @@ from synthesis.history.model import CHECKS, JUDGE, RunFields
 from synthesis.report.compare import Comparison, compare_reports
 from synthesis.report.judged.compare import JudgedComparison, compare_runs
 from synthesis.report.reading import open_report
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.reevaluation import reevaluated
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import reevaluated
 from synthesis.server.errors import ApiError
 from synthesis.server.jobs import DONE
 from synthesis.server.uploads import UploadFolder

@@ -14,8 +14,7 @@ from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult
 from synthesis.report.glossary import Glossary
 from synthesis.rules.ruleset import RuleSet
-from synthesis.runner.alerts import with_checks
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator, with_checks
 from synthesis.server.job_queue import JobQueue
 from synthesis.server.jobs import JobStore
 from synthesis.server.judging import JudgeFolder, run_judging

@@ -8,9 +8,8 @@ import msgspec
 
 from synthesis.errors import InputError
 from synthesis.model.report import Report
-from synthesis.runner.files import evaluate_files
-from synthesis.runner.pace import Pace
-from synthesis.runner.spec import InputFile, RunSpec
+from synthesis.run.files import Pace, evaluate_files
+from synthesis.run.spec import InputFile, RunSpec
 from synthesis.server.errors import ErrorDetail
 from synthesis.server.job_queue import run_jobs
 from synthesis.server.jobs import CANCELLED, DONE, FAILED, RUNNING, Job, JobFolder, failure

@@ -14,8 +14,8 @@ from synthesis.report.judged.compare import JudgedComparison
 from synthesis.report.judged.run import JudgedSample
 from synthesis.report.judged.samples import sample_texts, sample_verdicts
 from synthesis.report.verdicts import KINDS, kind_of
-from synthesis.runner.evaluator import Evaluator
-from synthesis.runner.reevaluation import stored_case
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import stored_case
 from synthesis.server.pages.case_view import case_view
 from synthesis.server.state import ServerState
 

@@ -11,7 +11,7 @@ from synthesis.history.model import CHECKS, JUDGE
 from synthesis.report.compare import Comparison
 from synthesis.report.conditions import question_changes
 from synthesis.report.judged.compare import JudgedComparison
-from synthesis.runner.evaluator import Evaluator
+from synthesis.run.evaluator import Evaluator
 from synthesis.server.pages.changes import changes_of
 from synthesis.server.pages.layout import page
 from synthesis.server.saved_runs import compared

@@ -22,7 +22,7 @@ from synthesis.report.judged.run import JudgedSample, decode_sample
 from synthesis.report.judged.samples import claims, sample_texts
 from synthesis.report.reading import Record
 from synthesis.report.remarks import remarks_on_check
-from synthesis.runner.alerts import with_checks
+from synthesis.run.evaluator import with_checks
 from synthesis.server.pages.case_view import CRISIS_SIGNALS, case_view
 
 _ID = re.compile(r"[A-Z]+-[0-9]+")  # the ids that a case file accepts

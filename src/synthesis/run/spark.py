@@ -10,8 +10,8 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Generic
 
-from synthesis.engines.base import RESUMES, Job, ResultT, TaskT, answer, result_of
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
+from synthesis.run.engines import RESUMES, Job, ResultT, TaskT, answer, result_of
 
 MOST_TASKS = 10_000  # of one job
 MOST_BYTES = 64 << 20  # of content that has to travel with its tasks

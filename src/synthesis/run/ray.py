@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic
 
-from synthesis.engines.base import RESUMES, Job, ResultT, TaskT, answer, result_of
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
+from synthesis.run.engines import RESUMES, Job, ResultT, TaskT, answer, result_of
 
 PATIENCE = 10  # seconds for a cluster to answer
 RETRIES = 5  # of one task whose worker died

@@ -13,7 +13,6 @@ import msgspec
 
 from synthesis import io
 from synthesis.checks.registry import checks, get_check
-from synthesis.engines.base import ENGINES, LOCAL
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR as ENDED_IN_ERROR
@@ -24,6 +23,7 @@ from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions
 from synthesis.report.parts import results_suffix
 from synthesis.rules.ruleset import bundled_languages
 from synthesis.rules.text import primary
+from synthesis.run.engines import ENGINES, LOCAL
 from synthesis.settings import DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
 
 # A field that changes where or how a run happens, but no verdict in a table; or whose effect is hashed by itself.
