@@ -18,7 +18,7 @@ from synthesis.api import load_cases
 from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
 from synthesis.report.formats import FORMATS, write_pieces
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from synthesis.judge.statistics import wilson_interval
+from synthesis.stats import wilson_interval
 
 READ, SCORED = "read", "scored"
 # Read from end to end while version 0.1 was written, whatever the part.

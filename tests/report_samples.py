@@ -9,8 +9,8 @@ import msgspec
 
 from synthesis.model import CaseResult, CheckResult
 from synthesis.model.report import Failure, failure_of
-from synthesis.report.glossary import Advice, Glossary
-from synthesis.report.reading import StoredReport
+from synthesis.report.findings import Advice, Glossary
+from synthesis.report.stored import StoredReport
 
 Record = dict[str, Any]
 

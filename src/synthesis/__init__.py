@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from synthesis.guard import Guard
     from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn
     from synthesis.model.report import Failure, Report
-    from synthesis.report.files import write_report
+    from synthesis.report.stored import write_report
     from synthesis.rules.schema import Signal
     from synthesis.run.spec import RunSpec
     from synthesis.run.table import BatchEvaluator, evaluate_table
@@ -116,7 +116,7 @@ _HOMES = {
     "synthesis.guard": ("Guard",),
     "synthesis.model": ("Case", "CaseResult", "CheckResult", "Finding", "Turn"),
     "synthesis.model.report": ("Failure", "Report"),
-    "synthesis.report.files": ("write_report",),
+    "synthesis.report.stored": ("write_report",),
     "synthesis.rules.schema": ("Signal",),
     "synthesis.run.table": ("BatchEvaluator", "evaluate_table"),
     "synthesis.run.spec": ("RunSpec",),

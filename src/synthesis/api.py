@@ -16,7 +16,7 @@ from synthesis.model.report import Report
 from synthesis.read.cases import CaseValidator, to_case
 from synthesis.read.cases import load_cases as load_case_file
 from synthesis.report.formats import get_format
-from synthesis.report.reading import from_dict, open_report
+from synthesis.report.stored import from_dict, open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.files import evaluate_files as run_files
 from synthesis.run.spec import InputFile, RunSpec

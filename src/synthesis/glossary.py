@@ -3,7 +3,7 @@
 from typing import Any
 
 from synthesis.checks.registry import Absence, checks, signals
-from synthesis.report.glossary import ENGLISH, Advice, ByLanguage, Glossary
+from synthesis.report.findings import ENGLISH, Advice, ByLanguage, Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 

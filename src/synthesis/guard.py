@@ -13,10 +13,8 @@ from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn, case_outcome
 from synthesis.model.result import ERROR, FAIL, NO_RULES, merged_findings
 from synthesis.read.cases import ROLES, text_of
-from synthesis.report.alerts import CUE, AlertNotice, notice_of
 from synthesis.report.feedback import LEAD, feedback, in_language
-from synthesis.report.glossary import ENGLISH
-from synthesis.report.remarks import Remark, remarks_on
+from synthesis.report.findings import CUE, ENGLISH, AlertNotice, Remark, notice_of, remarks_on
 from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED

@@ -12,10 +12,7 @@ from synthesis.checks.registry import checks, get_check, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
-from synthesis.report.alerts import notice_of
-from synthesis.report.glossary import Glossary
-from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import SHORT_DISCLAIMER
+from synthesis.report.findings import SHORT_DISCLAIMER, Glossary, Remark, notice_of, remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC

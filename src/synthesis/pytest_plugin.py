@@ -17,8 +17,7 @@ from synthesis.settings import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFIL
 
 if TYPE_CHECKING:
     from synthesis.model import Case, CaseResult
-    from synthesis.report.glossary import Glossary
-    from synthesis.report.remarks import Remark
+    from synthesis.report.findings import Glossary, Remark
     from synthesis.run.evaluator import Evaluator
 
 ENDING = ".synthesis.jsonl"
@@ -93,7 +92,7 @@ class PluginEngine:
         return glossary_of(self.evaluator.rules)
 
     def remarks_on(self, result: CaseResult) -> tuple[Remark, ...]:
-        from synthesis.report.remarks import remarks_on
+        from synthesis.report.findings import remarks_on
 
         return remarks_on(result, self.glossary, result.language)
 

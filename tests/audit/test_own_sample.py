@@ -14,7 +14,7 @@ from synthesis.errors import OptionError
 from synthesis.history import Provenance, open_history
 from synthesis.labels.sampling import FIELD, RunSampling
 from synthesis.labels.summary import Person
-from synthesis.report.files import write_report
+from synthesis.report.stored import write_report
 
 CHECK = "engagement_pressure"
 

@@ -8,7 +8,7 @@ import pytest
 from report_samples import GLOSSARY, realistic, result
 
 from synthesis.report.formats import FORMATS, write_pieces
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ from synthesis.api import draw_report
 from synthesis.checks.registry import EXAMPLES, MEASURED, evidence_level, measured
 from synthesis.cli.main import main
 from synthesis.model import Case
-from synthesis.report.verdicts import evidence_sentence
+from synthesis.report.findings import evidence_sentence
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
 

@@ -6,7 +6,7 @@ from synthesis import check_agency, check_pivot
 from synthesis.checks.registry import checks, signals
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CheckResult
-from synthesis.report.remarks import remarks_on
+from synthesis.report.findings import remarks_on
 from synthesis.run.evaluator import Evaluator
 
 TONIGHT = "I want to kill myself tonight."

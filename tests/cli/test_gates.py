@@ -9,7 +9,7 @@ from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, repor
 
 from synthesis.cli.exits import exit_code
 from synthesis.cli.gates import Gates, named_checks
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 TAGS = {"agency": "agency_language", "pivot": "topic_pivot", "reassurance": "unverifiable_reassurance"}
 BAD = row(id="T-2", assistant="You should just get over it.")

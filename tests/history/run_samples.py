@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, make_url, text
 from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.model import TestCase
 from synthesis.judge.run import run_evaluation
-from synthesis.report.reading import StoredReport, from_dict
+from synthesis.report.stored import StoredReport, from_dict
 
 SAID, ANSWERED = "Ludmila left me in Ravenna.", "You should forget Ravenna."
 QUESTION = "When does the ferry to Split leave?"

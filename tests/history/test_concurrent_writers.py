@@ -22,7 +22,7 @@ with open_history(sys.argv[1]) as history:
 SAVE_AND_WAIT = """
 import sys, time
 from synthesis.history import open_history
-from synthesis.report.reading import StoredReport, open_report
+from synthesis.report.stored import StoredReport, open_report
 
 def endless(results):
     for number, result in enumerate(results):

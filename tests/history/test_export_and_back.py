@@ -14,7 +14,7 @@ from run_samples import judge_offline, sample_report, stored
 from synthesis.errors import HistoryError, InputError
 from synthesis.history import Provenance, open_history
 from synthesis.history.store import History
-from synthesis.report.reading import from_dict, open_report
+from synthesis.report.stored import from_dict, open_report
 
 KNOWN = Provenance("2026-03-01T10:00:00.000Z", "f00dcafe", with_text=True, tags=("a", "b"))
 TEXT = Provenance(with_text=True)

@@ -14,7 +14,7 @@ from synthesis.errors import NotInHistoryError, OptionError
 from synthesis.history import Provenance, open_history
 from synthesis.labels.sampling import RowSampling, RunSampling
 from synthesis.labels.summary import Person
-from synthesis.report.reading import StoredReport, from_dict
+from synthesis.report.stored import StoredReport, from_dict
 
 ANA, BO = Person("Ana", True), Person("Bo", True)
 CHECKS = ["agency_language", "unverifiable_reassurance"]

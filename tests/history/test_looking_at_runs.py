@@ -12,7 +12,7 @@ from synthesis.errors import HistoryError, InputError, OptionError
 from synthesis.history import Provenance
 from synthesis.history.store import History
 from synthesis.report.compare import compare_reports
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 
 def save(history: History, day: int, *more: dict[str, object], tags: tuple[str, ...] = ()) -> str:

@@ -20,7 +20,7 @@ from synthesis import run_all_cases
 from synthesis.errors import HistoryError, InputError
 from synthesis.history import Provenance, SavedCheck
 from synthesis.history.store import History
-from synthesis.report.reading import StoredReport, open_report
+from synthesis.report.stored import StoredReport, open_report
 
 TEXT = Provenance(with_text=True)
 

@@ -13,8 +13,8 @@ from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.journal.lines import Identity
 from synthesis.judge.panel import build_panel, lower_median
 from synthesis.judge.panel_model import PanelRun
-from synthesis.judge.statistics import alpha_of_counts, bootstrap_interval, krippendorff_alpha_ordinal
 from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, SavedScore
+from synthesis.stats import alpha_of_counts, bootstrap_interval, krippendorff_alpha_ordinal
 
 # K. Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", example C: four observers, missing data.
 TEXTBOOK = ["1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 ."]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.judge.statistics import (
+from synthesis.stats import (
     bootstrap_interval,
     krippendorff_alpha_ordinal,
     mean_of_counts,

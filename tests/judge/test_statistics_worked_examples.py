@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from synthesis.judge.statistics import (
+from synthesis.stats import (
     bootstrap_interval,
     krippendorff_alpha_ordinal,
     mean_of_counts,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.judge.statistics import wilson_interval
 from synthesis.labels.sampling import SampleLabel, missed_at_most, precision, recall, weighted_rate
+from synthesis.stats import wilson_interval
 
 
 def cell(stratum, probability, *, positive=0, negative=0, unlabelled=0, flagged=False):

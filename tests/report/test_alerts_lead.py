@@ -12,7 +12,7 @@ from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
 from synthesis.model import Case
 from synthesis.report.formats import get_format
-from synthesis.report.reading import StoredReport, from_dict
+from synthesis.report.stored import StoredReport, from_dict
 from synthesis.report.table import verdict_batch, verdict_schema
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases

@@ -6,7 +6,7 @@ from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, agenc
 
 from synthesis.errors import InputError
 from synthesis.report.compare import Comparison, compare_reports
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 GOOD, BAD = {"agency_language": PASSED}, {"agency_language": FAILED}
 

@@ -11,7 +11,7 @@ from report_samples import FAILED, GLOSSARY, Record, realistic, report, result
 from snapshots import assert_unchanged
 
 from synthesis.report.csv_table import COLUMNS, render
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 
 def drawn(content: Record) -> str:

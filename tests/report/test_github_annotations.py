@@ -9,7 +9,7 @@ from report_samples import FAILED, GLOSSARY, Record, realistic, report, result
 from snapshots import assert_unchanged
 
 from synthesis.report.github import render
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 
 class Command(NamedTuple):

@@ -6,8 +6,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.report.html.spans import Piece, Span, pieces, shown
-from synthesis.report.plain import is_unseen
+from synthesis.report.findings import is_unseen
+from synthesis.report.html.marks import Piece, Span, pieces, shown
 
 
 @st.composite

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from report_samples import BROKEN, FAILED, GLOSSARY, NOT_APPLICABLE, Record, agency, found, realistic, report, result
 from snapshots import assert_unchanged
 
-from synthesis.report.glossary import Glossary
+from synthesis.report.findings import Glossary
 from synthesis.report.html import render
-from synthesis.report.html.survey import MOST_OTHERS
-from synthesis.report.reading import from_dict
-from synthesis.report.texts import redacted
+from synthesis.report.html.charts import MOST_OTHERS
+from synthesis.report.stored import from_dict, redacted
 
 VOID = {"meta", "br", "link", "input", "hr"}
 

@@ -11,7 +11,7 @@ from report_samples import BROKEN, FAILED, GLOSSARY, NOT_APPLICABLE, PASSED, Rec
 from snapshots import assert_unchanged
 
 from synthesis.report.junit import render
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parent / "junit.xsd")
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synthesis.model import CaseResult, CheckResult, Finding
-from synthesis.report.glossary import Glossary
+from synthesis.report.findings import Glossary
 from synthesis.report.html.marks import Marks
 from synthesis.report.html.prose import Part, prose
 

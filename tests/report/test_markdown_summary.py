@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 from report_samples import BROKEN, FAILED, GLOSSARY, Record, realistic, report, result
 from snapshots import assert_unchanged
 
-from synthesis.report.glossary import Advice, Glossary
+from synthesis.report.findings import Advice, Glossary
 from synthesis.report.markdown import MOST_CHARACTERS, render
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 PARSER = MarkdownIt("commonmark").enable("table")
 

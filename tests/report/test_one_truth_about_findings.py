@@ -20,13 +20,11 @@ from synthesis.integrations.assessment import Assessor
 from synthesis.mcp_server import Tools
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.pytest_plugin import story
+from synthesis.report.findings import NOT_RECORDED, Glossary, mark_of, remarks_on
 from synthesis.report.formats import FORMATS
-from synthesis.report.glossary import Glossary
 from synthesis.report.html.marks import Marks
-from synthesis.report.reading import StoredReport, from_dict
-from synthesis.report.remarks import NOT_RECORDED, remarks_on
+from synthesis.report.stored import StoredReport, from_dict
 from synthesis.report.table import verdict_batch, verdict_schema
-from synthesis.report.verdicts import mark_of
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
 from synthesis.server.state import ServerState

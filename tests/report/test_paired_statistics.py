@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesis.report.paired import bootstrap_interval, difference, mcnemar
+from synthesis.stats import difference, mcnemar, paired_interval
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_interval_is_what_drawing_many_resamples_gives() -> None:
     changes = [-1] * lost + [1] * won + [0] * (pairs - lost - won)
     drawn = random.Random(7)
     sums = sorted(sum(drawn.choices(changes, k=pairs)) for _ in range(20_000))
-    low, high = bootstrap_interval(lost, won, pairs)
+    low, high = paired_interval(lost, won, pairs)
     assert low * pairs == pytest.approx(sums[500], abs=1)
     assert high * pairs == pytest.approx(sums[19_500], abs=1)
 
@@ -49,7 +49,7 @@ def test_the_interval_is_what_drawing_many_resamples_gives() -> None:
 def test_the_interval_of_many_pairs_is_near_the_normal_one(lost: int, won: int, pairs: int) -> None:
     mean = (won - lost) / pairs
     margin = 1.96 * (((lost + won) / pairs - mean**2) / pairs) ** 0.5
-    assert bootstrap_interval(lost, won, pairs) == pytest.approx((mean - margin, mean + margin), abs=2 / pairs)
+    assert paired_interval(lost, won, pairs) == pytest.approx((mean - margin, mean + margin), abs=2 / pairs)
 
 
 @settings(deadline=None)
@@ -59,9 +59,9 @@ def test_laws_of_the_interval(lost: int, won: int, same: int) -> None:
     if pairs == 0:
         assert difference(lost, won, pairs) is None
         return
-    low, high = bootstrap_interval(lost, won, pairs)
+    low, high = paired_interval(lost, won, pairs)
     assert -1 <= low <= (won - lost) / pairs <= high <= 1
-    other_low, other_high = bootstrap_interval(won, lost, pairs)
+    other_low, other_high = paired_interval(won, lost, pairs)
     assert (-other_high, -other_low) == pytest.approx((low, high), abs=1.01 / pairs)
 
 

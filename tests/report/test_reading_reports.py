@@ -12,10 +12,9 @@ import zstandard
 from report_samples import Record, realistic, records, report, result, write
 
 from synthesis.errors import InputError, MissingExtraError
+from synthesis.report.findings import Glossary
 from synthesis.report.formats import FORMATS, write_pieces
-from synthesis.report.glossary import Glossary
-from synthesis.report.layout import find_layout
-from synthesis.report.reading import open_report
+from synthesis.report.stored import find_layout, open_report
 
 
 def same(path: Path, content: Record) -> None:

@@ -8,12 +8,11 @@ from helpers import THREE
 from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult
+from synthesis.report.findings import Reason, marks_of, reasons_of, verdict_in_words
 from synthesis.report.formats import FORMATS
 from synthesis.report.html.case import check_list
 from synthesis.report.html.marks import Marks
-from synthesis.report.reading import from_dict
-from synthesis.report.reasons import Reason, reasons_of, verdict_in_words
-from synthesis.report.verdicts import marks_of
+from synthesis.report.stored import from_dict
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
 from synthesis.settings import TRAFFIC

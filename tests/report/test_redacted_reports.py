@@ -10,8 +10,7 @@ from report_samples import GLOSSARY, Record, agency, found, pivot, realistic, re
 
 from synthesis.io import REPORT_SCHEMA
 from synthesis.report.formats import FORMATS
-from synthesis.report.reading import from_dict
-from synthesis.report.texts import redacted
+from synthesis.report.stored import from_dict, redacted
 
 SECRET = "xylophone"
 

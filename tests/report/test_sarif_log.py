@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from report_samples import BROKEN, FAILED, GLOSSARY, Record, agency, found, realistic, report, result
 from snapshots import assert_unchanged
 
-from synthesis.report.reading import from_dict
 from synthesis.report.sarif import SCHEMA, render
+from synthesis.report.stored import from_dict
 
 
 @cache

@@ -11,9 +11,8 @@ from synthesis.model import CaseResult
 from synthesis.report import markdown
 from synthesis.report.drift import DriftCounts
 from synthesis.report.html import render
-from synthesis.report.html.timelines import MOST_TURNS, drift_per_check, strips, turn_by_turn
-from synthesis.report.reading import from_dict
-from synthesis.report.texts import redacted
+from synthesis.report.html.charts import MOST_TURNS, drift_per_check, strips, turn_by_turn
+from synthesis.report.stored import from_dict, redacted
 
 TURNS = {"p": PASSED, "f": FAILED, "-": NOT_APPLICABLE, "!": BROKEN}
 

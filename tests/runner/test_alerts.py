@@ -14,8 +14,7 @@ import synthesis
 from synthesis import io
 from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
-from synthesis.report.reading import from_dict
-from synthesis.report.texts import redacted
+from synthesis.report.stored import from_dict, redacted
 from synthesis.run.evaluator import Evaluator, with_checks
 from synthesis.run.tally import run_cases
 from synthesis.settings import AUTHORED, TRAFFIC

@@ -16,7 +16,7 @@ from synthesis.judge import load_labels
 from synthesis.labels.sampling import RowSampling, RunSampling
 from synthesis.model import Case
 from synthesis.model.case import Turn
-from synthesis.report.reading import StoredReport, from_dict
+from synthesis.report.stored import StoredReport, from_dict
 from synthesis.server.pages.label_items import case_fields
 from synthesis.server.people import NAME_COOKIE, add_person, load_people
 from synthesis.server.security import COOKIE, session_of

@@ -13,7 +13,7 @@ from saved_samples import COLD, KIND, case, cases, fill
 
 from synthesis.api import run_all_cases
 from synthesis.report.compare import compare_reports
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 
 def test_runs_are_listed_the_newest_first_and_page_by_page(full: Any, ids: dict[str, str]) -> None:

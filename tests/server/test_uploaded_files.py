@@ -9,7 +9,7 @@ import pytest
 from helpers import row
 
 from synthesis import io
-from synthesis.report.reading import from_dict
+from synthesis.report.stored import from_dict
 
 
 def upload(client: Any, content: bytes, **query: str) -> Any:

@@ -9,9 +9,9 @@ import msgspec
 
 from synthesis.audit.counting import ALL
 from synthesis.audit.rates import UNKNOWN, percent
+from synthesis.report.findings import count, visible
+from synthesis.report.html.marks import shown
 from synthesis.report.html.page import foot_note, head
-from synthesis.report.html.spans import shown
-from synthesis.report.plain import count, visible
 
 Document = Mapping[str, Any]
 NOT_LEGAL_ADVICE = (

@@ -18,8 +18,7 @@ from synthesis.checks.registry import checks
 from synthesis.errors import InputError, OptionError, OutputError, Place
 from synthesis.model.report import Report
 from synthesis.read.lines import CHUNK
-from synthesis.report.files import replaced, write_report
-from synthesis.report.reading import StoredReport
+from synthesis.report.stored import StoredReport, replaced, write_report
 from synthesis.run.engines import LOCAL
 from synthesis.run.files import Progress, available_cores
 from synthesis.run.spec import InputFile, RunSpec

@@ -14,7 +14,7 @@ import msgspec
 from synthesis.audit.draws import Draws, resampled_rates
 from synthesis.checks.registry import Counts
 from synthesis.report.drift import TAIL, quantile
-from synthesis.report.paired import Z_95
+from synthesis.stats import Z_95
 
 Conversations = Mapping[tuple[int, int], int]  # (hits, base) of a conversation -> how many there are
 Interval = tuple[float, float]

@@ -19,9 +19,8 @@ from synthesis.model import Case, CaseResult, CheckResult, Finding, Source, Turn
 from synthesis.model.report import Report
 from synthesis.read.cases import CaseValidator
 from synthesis.read.rows import LogOptions, with_facts
-from synthesis.report.layout import find_layout
-from synthesis.report.plain import count
-from synthesis.report.reading import StoredReport, from_lines, open_report
+from synthesis.report.findings import count
+from synthesis.report.stored import StoredReport, find_layout, from_lines, open_report
 from synthesis.run.tally import Tally, failures_of, run_conditions
 from synthesis.settings import TRAFFIC
 

@@ -192,7 +192,7 @@ def _where(options: dict[str, Any]) -> "Where":
 
 
 def _tell(document: dict[str, Any], written: list[str]) -> None:
-    from synthesis.report.plain import count
+    from synthesis.report.findings import count
 
     read = document["read"]
     click.echo(f"{count(read['conversations'], 'conversation')}, {count(read['turns'], 'turn')}")

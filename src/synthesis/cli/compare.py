@@ -11,12 +11,12 @@ from synthesis.cli import exits
 from synthesis.cli.drift import change_lines
 from synthesis.cli.terminal import print_lines, safe, warn
 from synthesis.errors import OptionError
-from synthesis.report.plain import count
+from synthesis.report.findings import count
 
 if TYPE_CHECKING:
     from synthesis.report.compare import Change, Comparison
     from synthesis.report.judged.compare import JudgedComparison
-    from synthesis.report.reading import StoredReport
+    from synthesis.report.stored import StoredReport
 
 _HASH = re.compile("[0-9a-f]{64}")
 _HASH_SHOWN = 16
@@ -68,9 +68,8 @@ def _exit_code(comparison: "Comparison | JudgedComparison", fail_on_regression: 
 
 
 def _compare_reports(old: str, new: str, across: bool, reevaluate: bool) -> "tuple[Comparison, Iterator[str]]":
-    from synthesis.report.compare import compare_reports
-    from synthesis.report.conditions import require_one_question
-    from synthesis.report.reading import open_report
+    from synthesis.report.compare import compare_reports, require_one_question
+    from synthesis.report.stored import open_report
 
     before, after = open_report(old), open_report(new)
     comparison = _compare_again(before, after) if reevaluate else compare_reports(before, after)
@@ -139,7 +138,7 @@ def _told(change: "Change") -> str:
 
 
 def _kinds(change: "Change") -> str:
-    from synthesis.report.verdicts import KINDS
+    from synthesis.report.findings import KINDS
 
     return f"{safe(change.id)}: {KINDS.get(change.before or '', '')} -> {KINDS.get(change.after or '', '')}"
 

@@ -13,7 +13,7 @@ from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
 from synthesis.cli.terminal import warn
 from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
-from synthesis.report.reading import open_report
+from synthesis.report.stored import open_report
 from synthesis.run.spec import RunSpec
 
 # Options that need what only a report with results holds.

@@ -12,11 +12,19 @@ from synthesis.cli.terminal import columns, safe
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL
-from synthesis.report.alerts import alert_count, notice_of, soft_count
-from synthesis.report.glossary import Glossary
-from synthesis.report.plain import count, headline, pass_rate
-from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import SHORT_DISCLAIMER, evidence_sentence
+from synthesis.report.findings import (
+    SHORT_DISCLAIMER,
+    Glossary,
+    Remark,
+    alert_count,
+    count,
+    evidence_sentence,
+    headline,
+    notice_of,
+    pass_rate,
+    remarks_on,
+    soft_count,
+)
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import language_of
 

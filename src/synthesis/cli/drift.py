@@ -9,8 +9,7 @@ from synthesis.cli.terminal import safe
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL, LEAST_IN_HALF, NOT_APPLICABLE, PASS, Timeline
 from synthesis.report.drift import BETTER, NOT_SHOWN, TOO_FEW, WORSE, DriftChange
-from synthesis.report.plain import count
-from synthesis.report.verdicts import TURN_SIGNS
+from synthesis.report.findings import TURN_SIGNS, count
 
 GROUP = 5  # turns without a space between them, so that they can be counted
 PER_LINE = 50

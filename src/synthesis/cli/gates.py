@@ -11,11 +11,18 @@ from synthesis.errors import OptionError
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
 from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE
-from synthesis.report.compare import Entry, newly_failing, paired, unexpected_failures
-from synthesis.report.conditions import changed_checks, changed_conditions, ruler_changes
+from synthesis.report.compare import (
+    Entry,
+    changed_checks,
+    changed_conditions,
+    newly_failing,
+    paired,
+    ruler_changes,
+    unexpected_failures,
+)
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
-from synthesis.report.reading import Record, StoredReport, open_report
-from synthesis.report.verdicts import MISSED, kind_of
+from synthesis.report.findings import MISSED, kind_of
+from synthesis.report.stored import Record, StoredReport, open_report
 from synthesis.run.spec import RunSpec
 from synthesis.settings import FORMER_PROFILES
 

@@ -15,7 +15,7 @@ from synthesis.cli.history_view import found_in, run_fields, run_lines, table_li
 from synthesis.cli.saving import history_option, history_place, save_text_option
 from synthesis.cli.terminal import columns, print_lines, safe
 from synthesis.errors import OptionError
-from synthesis.report.plain import count
+from synthesis.report.findings import count
 from synthesis.settings import find_settings
 
 if TYPE_CHECKING:

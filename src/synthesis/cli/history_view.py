@@ -8,8 +8,8 @@ import msgspec
 
 from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
+from synthesis.report.findings import count
 from synthesis.report.judged.run import axis_title
-from synthesis.report.plain import count
 
 if TYPE_CHECKING:
     from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample
@@ -157,7 +157,7 @@ def _headline(run: "SavedRun", figures: "Figures") -> str:
 
 
 def _case_lines(case: "SavedCase", with_text: bool) -> Iterator[str]:
-    from synthesis.report.verdicts import KINDS, error_of
+    from synthesis.report.findings import KINDS, error_of
 
     said = error_of(case.result) if case.outcome == "error" else ", ".join(case.result.failed_checks)
     yield f"{click.style(KINDS[case.kind], fg='red')} {safe(case.case_id)}" + (f": {safe(said)}" if said else "")
@@ -167,8 +167,7 @@ def _case_lines(case: "SavedCase", with_text: bool) -> Iterator[str]:
 
 def _remarks(result: "CaseResult", check: str, with_text: bool) -> Iterable[str]:
     from synthesis.glossary import absences
-    from synthesis.report.glossary import Glossary
-    from synthesis.report.remarks import remarks_on_check
+    from synthesis.report.findings import Glossary, remarks_on_check
 
     for remark in remarks_on_check(result, check, Glossary(absences=absences()))[:_SHOWN_REASONS]:
         words = f"“{safe(shorten(remark.words))}”" if with_text else safe(remark.words)

@@ -10,12 +10,12 @@ from synthesis.cli import exits
 from synthesis.cli.judge_options import run_root, stored_run
 from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
-from synthesis.report.plain import count
+from synthesis.report.findings import count
 
 if TYPE_CHECKING:
     from synthesis.judge.agreement import Agreement
     from synthesis.judge.panel_model import Panel, PanelJudge, PanelSample
-    from synthesis.report.judged.figures import Rate
+    from synthesis.report.judged.run import Rate
 
 SHOWN = 10  # samples on which the judges differ most; panel.json has all
 FILE_NAME = "panel.json"

@@ -13,7 +13,7 @@ from synthesis.run.files import Pace, duration
 
 if TYPE_CHECKING:
     from synthesis.model import CaseResult
-    from synthesis.report.reading import StoredReport
+    from synthesis.report.stored import StoredReport
 
 PATIENCE = 0.5  # seconds: what is quicker needs no line
 INTERVAL = 0.25  # seconds between two looks

@@ -11,9 +11,9 @@ import msgspec
 from synthesis.cli import exits
 from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError
+from synthesis.report.findings import Glossary
 from synthesis.report.formats import STDOUT, get_format, write_pieces
-from synthesis.report.glossary import Glossary
-from synthesis.report.reading import StoredReport, open_report
+from synthesis.report.stored import StoredReport, open_report
 
 Taken = Mapping[str, Path | Sequence[Path]]  # what a file is -> its path
 
@@ -39,7 +39,7 @@ def convert(
 
     Explanations come from the rules in force now; the report itself is never changed.
     """
-    from synthesis.report.texts import redacted
+    from synthesis.report.stored import redacted
 
     form = get_format(name)
     stored = open_report(path)
@@ -58,7 +58,7 @@ def convert(
 def _with_cases(stored: StoredReport, paths: tuple[str, ...]) -> StoredReport:
     from synthesis.checks.registry import checks
     from synthesis.read.cases import CaseValidator, load_cases
-    from synthesis.report.texts import with_texts
+    from synthesis.report.stored import with_texts
 
     validator = CaseValidator(checks())
     loaded = [case for path in paths for case in load_cases(Path(path), validator)]

@@ -40,7 +40,7 @@ def rules() -> None:
 def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> None:
     """List the rules by language and id, and say what the verdicts rest on."""
     from synthesis.checks.registry import checks, measured_languages
-    from synthesis.report.verdicts import evidence_sentence
+    from synthesis.report.findings import evidence_sentence
 
     shown = [
         rule

@@ -62,7 +62,7 @@ class Saving(msgspec.Struct, frozen=True):
         """Save a run of the checks from its report; whether that was possible."""
         from synthesis.cli.progress import counted, progress
         from synthesis.history import Provenance
-        from synthesis.report.reading import open_report
+        from synthesis.report.stored import open_report
 
         known = Provenance(self.started, self.revision, self.with_text)
 

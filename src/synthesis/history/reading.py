@@ -24,10 +24,9 @@ from synthesis.history.model import (
 from synthesis.history.writing import ExportMetadata
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL, PASS
-from synthesis.report.files import render
-from synthesis.report.glossary import Glossary
+from synthesis.report.findings import Glossary
 from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, UnjudgedSample, decode_sample
-from synthesis.report.reading import Record, StoredReport
+from synthesis.report.stored import Record, StoredReport, render
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row

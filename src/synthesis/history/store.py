@@ -34,8 +34,7 @@ from synthesis.model import Finding
 from synthesis.model.report import Report
 from synthesis.model.result import FAIL, FOR, NOT_APPLICABLE, PASS
 from synthesis.report.judged.run import JudgedRun
-from synthesis.report.layout import find_layout
-from synthesis.report.reading import StoredReport, from_dict, open_report
+from synthesis.report.stored import StoredReport, find_layout, from_dict, open_report
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

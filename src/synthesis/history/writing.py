@@ -36,10 +36,9 @@ from synthesis.judge.journal.ledger import Ledger
 from synthesis.judge.results import IterationResults, Results, derive
 from synthesis.model import CaseResult, CheckResult
 from synthesis.model.result import NOT_APPLICABLE, PASS
+from synthesis.report.findings import kind_of
 from synthesis.report.judged.run import JudgedSample, SavedScore, UnjudgedSample, decode_sample
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.texts import redacted
-from synthesis.report.verdicts import kind_of
+from synthesis.report.stored import Record, StoredReport, redacted
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -7,7 +7,7 @@ from synthesis.checks.registry import get_check
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import FAIL, PASS
-from synthesis.report.remarks import remarks_on_check
+from synthesis.report.findings import remarks_on_check
 from synthesis.run.evaluator import Evaluator
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synthesis.judge.statistics import alpha_of_counts, bootstrap_interval
+from synthesis.stats import alpha_of_counts, bootstrap_interval
 
 FEWEST_FOR_INTERVAL = 6  # so few samples have so few resamples that the interval would look surer than it is
 

@@ -7,8 +7,8 @@ from synthesis.judge.claim_figures import unsupported_claims
 from synthesis.judge.insights import Category, insights
 from synthesis.judge.model import Axis, Level, Rubric
 from synthesis.judge.records import SCORES, all_passed, camel, reasoning_of, score_of
-from synthesis.judge.statistics import share
 from synthesis.report.judged.run import EMPTY, axis_title
+from synthesis.stats import share
 
 SHOWN_EXAMPLES = 3
 Record = Mapping[str, Any]

@@ -8,8 +8,8 @@ from typing import Any
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
 from synthesis.judge.records import SCORES, score_of
-from synthesis.judge.statistics import bootstrap_interval, mean_of_counts, quadratic_weighted_kappa, rate
 from synthesis.judge.testset.files import Problems, kind_of, named, read_json
+from synthesis.stats import bootstrap_interval, mean_of_counts, quadratic_weighted_kappa, rate
 
 Labels = Mapping[str, Mapping[str, int]]  # queryLogId -> axis -> score
 Pair = tuple[int, int]  # human score, judge score

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthesis.judge.claims import CONTRADICTED, NOT_FOUND, SUPPORTED
-from synthesis.judge.statistics import rate
+from synthesis.stats import rate
 
 MOST_FREQUENT = 10
 Claim = Mapping[str, Any]  # as a record holds it

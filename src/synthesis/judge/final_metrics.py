@@ -7,7 +7,7 @@ from typing import Any
 
 from synthesis.judge.model import Axis, Rubric
 from synthesis.judge.records import all_passed, axis_passed, camel, score_of
-from synthesis.judge.statistics import krippendorff_alpha_ordinal, pass_hat_k
+from synthesis.stats import krippendorff_alpha_ordinal, pass_hat_k
 
 Record = Mapping[str, Any]
 Row = Sequence[Record | None]  # one sample's records, by iteration; None where it was not judged

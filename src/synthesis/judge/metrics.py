@@ -11,11 +11,7 @@ from typing import Any
 from synthesis.judge.claim_figures import claim_metrics
 from synthesis.judge.model import Axis, Rubric
 from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, score_of
-from synthesis.judge.statistics import (
-    bootstrap_interval,
-    mean_of_counts,
-    rate,
-)
+from synthesis.stats import bootstrap_interval, mean_of_counts, rate
 
 Record = Mapping[str, Any]
 

@@ -16,10 +16,9 @@ from synthesis.judge.journal.lines import Identity
 from synthesis.judge.panel_model import LeftOut, Panel, PanelAxis, PanelJudge, PanelRun, PanelSample
 from synthesis.judge.records import SCORES
 from synthesis.judge.results import judged_run
-from synthesis.judge.statistics import mean_of_counts, rate
-from synthesis.report.judged.figures import Rate
-from synthesis.report.judged.run import NOT_VALIDATED, JudgedSample, axis_title
-from synthesis.report.plain import count
+from synthesis.report.findings import count
+from synthesis.report.judged.run import NOT_VALIDATED, JudgedSample, Rate, axis_title
+from synthesis.stats import mean_of_counts, rate
 
 FORMAT = 1
 

@@ -6,8 +6,7 @@ import msgspec
 
 from synthesis.judge.agreement import Agreement
 from synthesis.judge.journal.lines import Identity
-from synthesis.report.judged.figures import Rate
-from synthesis.report.judged.run import JudgedRun, JudgedSample
+from synthesis.report.judged.run import JudgedRun, JudgedSample, Rate
 
 Scores = dict[str, int]  # by axis
 

@@ -10,7 +10,7 @@ from typing import Annotated, Generic, NamedTuple, TypeVar
 import msgspec
 
 from synthesis.errors import OptionError
-from synthesis.judge.statistics import Interval, wilson_interval
+from synthesis.stats import Interval, wilson_interval
 
 Item = TypeVar("Item")
 DEFAULT_SEED = 0

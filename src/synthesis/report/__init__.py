@@ -1,5 +1,5 @@
 """Numbers are computed once and drawn many ways: one module per form."""
 
-from synthesis.report.files import write_report
+from synthesis.report.stored import write_report
 
 __all__ = ["write_report"]

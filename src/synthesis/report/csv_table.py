@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from synthesis.model import CaseResult
-from synthesis.report.alerts import notice_of
-from synthesis.report.glossary import Glossary
-from synthesis.report.plain import visible
-from synthesis.report.reading import StoredReport
-from synthesis.report.remarks import remarks_on_check
-from synthesis.report.verdicts import EXPECTED, check_kind
+from synthesis.report.findings import EXPECTED, Glossary, check_kind, notice_of, remarks_on_check, visible
+from synthesis.report.stored import StoredReport
 
 COLUMNS = (
     *("id", "check", "outcome", "expected_failure", "label", "label_matches", "language", "tags"),

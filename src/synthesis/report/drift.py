@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from synthesis.model.result import Timeline
-from synthesis.report.paired import Z_95
+from synthesis.stats import Z_95
 
 LEAST_CONVERSATIONS = 20  # below that nothing is said about drift
 WORSE, BETTER, NOT_SHOWN, TOO_FEW = "worse", "better", "no drift shown", "too few to tell"

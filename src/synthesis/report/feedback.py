@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from synthesis.report.glossary import ENGLISH, Glossary
-from synthesis.report.remarks import Remark
+from synthesis.report.findings import ENGLISH, Glossary, Remark
 
 LEAD = {
     "en": "Write the reply again and keep what is true and kind in it. Mind this:",

@@ -8,9 +8,8 @@ from typing import cast
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.report.files import replaced
-from synthesis.report.glossary import Glossary
-from synthesis.report.reading import StoredReport
+from synthesis.report.findings import Glossary
+from synthesis.report.stored import StoredReport, replaced
 
 Render = Callable[[StoredReport, Glossary], Iterator[str]]
 STDOUT = "-"

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
-from synthesis.report.glossary import Glossary
-from synthesis.report.plain import visible
-from synthesis.report.reading import StoredReport
-from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import MISSED, UNEXPECTED, error_of, kind_of
+from synthesis.report.findings import MISSED, UNEXPECTED, Glossary, Remark, error_of, kind_of, remarks_on, visible
+from synthesis.report.stored import StoredReport
 
 _LINES = "\n"
 

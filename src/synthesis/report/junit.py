@@ -10,11 +10,17 @@ from xml.sax.saxutils import escape, quoteattr
 
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, NOT_APPLICABLE
-from synthesis.report.glossary import Glossary
-from synthesis.report.plain import visible
-from synthesis.report.reading import StoredReport
-from synthesis.report.remarks import Remark, remarks_on_check
-from synthesis.report.verdicts import DISCLAIMER, EXPECTED, UNEXPECTED, check_kind
+from synthesis.report.findings import (
+    DISCLAIMER,
+    EXPECTED,
+    UNEXPECTED,
+    Glossary,
+    Remark,
+    check_kind,
+    remarks_on_check,
+    visible,
+)
+from synthesis.report.stored import StoredReport
 
 SUITE = "synthesis"
 _LINES = "\n"

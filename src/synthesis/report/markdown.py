@@ -11,12 +11,24 @@ from typing import Any
 
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
-from synthesis.report.alerts import alert_count, notice_of, soft_count
-from synthesis.report.glossary import Glossary
-from synthesis.report.plain import count, headline, visible
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.remarks import Remark, remarks_on
-from synthesis.report.verdicts import DISCLAIMER, MISSED, UNEXPECTED, error_of, evidence_sentence, kind_of
+from synthesis.report.findings import (
+    DISCLAIMER,
+    MISSED,
+    UNEXPECTED,
+    Glossary,
+    Remark,
+    alert_count,
+    count,
+    error_of,
+    evidence_sentence,
+    headline,
+    kind_of,
+    notice_of,
+    remarks_on,
+    soft_count,
+    visible,
+)
+from synthesis.report.stored import Record, StoredReport
 
 MOST_CHARACTERS = 60_000
 _FOR_THE_REST = 3_000  # kept free for what comes below the failures

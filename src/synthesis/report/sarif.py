@@ -14,11 +14,8 @@ import msgspec
 
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR
-from synthesis.report.glossary import Glossary
-from synthesis.report.plain import visible
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.remarks import Remark, on_finding, remarks_on
-from synthesis.report.verdicts import error_of, is_warning
+from synthesis.report.findings import Glossary, Remark, error_of, is_warning, on_finding, remarks_on, visible
+from synthesis.report.stored import Record, StoredReport
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _encode = msgspec.json.Encoder().encode

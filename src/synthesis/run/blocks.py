@@ -25,7 +25,7 @@ from synthesis.read.formats import CASES, PARQUET, format_of, raw_rows, read_row
 from synthesis.read.lines import CHUNK, STDIN, Block, Seen, blocks, input_size
 from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
 from synthesis.read.rows import CONVERSATION, KEEP_AS_ERROR, STOP, Converter, LogOptions
-from synthesis.report.parts import PartWriter, results_suffix
+from synthesis.report.stored import PartWriter, results_suffix
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.spec import InputFile, RunSpec

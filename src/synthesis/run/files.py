@@ -27,7 +27,7 @@ from synthesis.read.formats import PARQUET, completed_columns, format_of, is_log
 from synthesis.read.lines import input_size
 from synthesis.read.parquet import RowRange
 from synthesis.read.rows import CONVERSATION
-from synthesis.report.parts import join_report, join_results
+from synthesis.report.stored import join_report, join_results
 from synthesis.report.table import TABLE_VERSION
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (

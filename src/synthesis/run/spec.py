@@ -20,7 +20,7 @@ from synthesis.model.result import FAIL, WITHOUT_DRIFT
 from synthesis.read.cases import CaseValidator
 from synthesis.read.lines import MOST_LINE
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions
-from synthesis.report.parts import results_suffix
+from synthesis.report.stored import results_suffix
 from synthesis.rules.ruleset import bundled_languages
 from synthesis.rules.text import primary
 from synthesis.run.engines import ENGINES, LOCAL

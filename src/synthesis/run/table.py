@@ -25,7 +25,7 @@ from synthesis.read.cases import CaseValidator
 from synthesis.read.parquet import BATCH, needed_columns, require_kept
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, TEXT, LogOptions, with_message_columns
 from synthesis.read.tables import require_columns
-from synthesis.report.files import replaced
+from synthesis.report.stored import replaced
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (

@@ -17,8 +17,8 @@ from synthesis.model.report import Failure, Report, percent
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.compare import numbered
 from synthesis.report.drift import DriftCounts
-from synthesis.report.reading import StoredReport
-from synthesis.report.verdicts import error_of
+from synthesis.report.findings import error_of
+from synthesis.report.stored import StoredReport
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
 from synthesis.settings import FORMER_PROFILES

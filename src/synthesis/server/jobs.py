@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 import msgspec
 
 from synthesis.errors import SynthesisError
-from synthesis.report.files import replaced
+from synthesis.report.stored import replaced
 from synthesis.server.errors import ApiError, ErrorDetail, as_api_error, not_found
 
 PAUSE = 0.1  # seconds between two writes of a job's progress

@@ -10,7 +10,7 @@ from synthesis.history import Figures, Provenance, SavedRun, open_history
 from synthesis.history.model import CHECKS, JUDGE, RunFields
 from synthesis.report.compare import Comparison, compare_reports
 from synthesis.report.judged.compare import JudgedComparison, compare_runs
-from synthesis.report.reading import open_report
+from synthesis.report.stored import open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import reevaluated
 from synthesis.server.errors import ApiError

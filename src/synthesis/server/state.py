@@ -12,7 +12,7 @@ from starlette.requests import Request
 from synthesis.checks.registry import checks, get_check
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult
-from synthesis.report.glossary import Glossary
+from synthesis.report.findings import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator, with_checks
 from synthesis.server.job_queue import JobQueue

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from synthesis.model import CaseResult
-from synthesis.report.alerts import notice_of
-from synthesis.report.remarks import Remark, remarks_on
+from synthesis.report.findings import Remark, notice_of, remarks_on
 from synthesis.server.state import ServerState
 
 

@@ -7,12 +7,11 @@ of a look, because those that need it most lead. A small script searches; withou
 from collections.abc import Iterator
 
 from synthesis.model import CaseResult
-from synthesis.report.glossary import Glossary
+from synthesis.report.findings import Glossary, kind_of
 from synthesis.report.html.case import CaseView
+from synthesis.report.html.charts import CaseFilters, Survey, survey_of
 from synthesis.report.html.page import SCRIPT, foot, head, introduction
-from synthesis.report.html.survey import CaseFilters, Survey, survey_of
-from synthesis.report.reading import StoredReport
-from synthesis.report.verdicts import kind_of
+from synthesis.report.stored import StoredReport
 
 __all__ = ["render"]
 FEW = 3  # cases that are not folded

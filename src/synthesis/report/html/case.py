@@ -6,15 +6,23 @@ import msgspec
 
 from synthesis.model import CaseResult, CheckResult, LabelComparison
 from synthesis.model.result import ERROR, EXPLICIT_CUE, FAIL, NOT_APPLICABLE, PASS
-from synthesis.report.alerts import notice_of, with_alert_findings
-from synthesis.report.glossary import ENGLISH, Glossary
-from synthesis.report.html.marks import Marks
-from synthesis.report.html.spans import shown
-from synthesis.report.html.survey import CaseFilters
-from synthesis.report.html.timelines import turn_by_turn
-from synthesis.report.reasons import verdict_in_words, why_it_fails
-from synthesis.report.remarks import Remark, remarks_on_check
-from synthesis.report.verdicts import EXPECTED, KINDS, UNEXPECTED, check_kind, kind_of
+from synthesis.report.findings import (
+    ENGLISH,
+    EXPECTED,
+    KINDS,
+    UNEXPECTED,
+    Glossary,
+    Remark,
+    check_kind,
+    kind_of,
+    notice_of,
+    remarks_on_check,
+    verdict_in_words,
+    why_it_fails,
+    with_alert_findings,
+)
+from synthesis.report.html.charts import CaseFilters, turn_by_turn
+from synthesis.report.html.marks import Marks, shown
 
 EXCERPT = 120  # characters of what was said, in a list
 _FAILS = {UNEXPECTED: "Fails", EXPECTED: "Fails, as expected,"}

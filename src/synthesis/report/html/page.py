@@ -8,16 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from synthesis._version import __version__
-from synthesis.report.alerts import alert_count, soft_count
-from synthesis.report.glossary import Glossary
-from synthesis.report.html.charts import PATTERNS, charts
-from synthesis.report.html.notes import SIGNS
-from synthesis.report.html.spans import shown
-from synthesis.report.html.survey import Survey
-from synthesis.report.html.timelines import drift_per_check
-from synthesis.report.plain import count
-from synthesis.report.reading import Record, StoredReport
-from synthesis.report.verdicts import MARKS, UNEXPECTED, evidence_sentence
+from synthesis.report.findings import MARKS, UNEXPECTED, Glossary, alert_count, count, evidence_sentence, soft_count
+from synthesis.report.html.charts import PATTERNS, Survey, charts, drift_per_check
+from synthesis.report.html.marks import SIGNS, shown
+from synthesis.report.stored import Record, StoredReport
 
 OWN_TOOL = {"name": "synthesis-eval", "version": __version__}
 LIMITS = (

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from synthesis.report.conditions import JUDGE, MEASURED_DIFFERENTLY, RUBRIC, ruler_changes
+from synthesis.report.compare import JUDGE, MEASURED_DIFFERENTLY, RUBRIC, ruler_changes
 from synthesis.report.judged.run import JudgedRun, JudgedSample
-from synthesis.report.paired import Difference, difference, verdict_on
+from synthesis.stats import Difference, difference, verdict_on
 
 
 class JudgedComparison(msgspec.Struct, frozen=True):

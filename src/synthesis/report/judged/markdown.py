@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from synthesis.report.judged.figures import Interval, Mean, Rate, last_figures
-from synthesis.report.judged.run import JudgedRun, JudgedSample
-from synthesis.report.judged.samples import cost
+from synthesis.report.judged.html import cost
+from synthesis.report.judged.run import Interval, JudgedRun, JudgedSample, Mean, Rate, last_figures
 from synthesis.report.markdown import plain_words as words
 
 MOST_FAILURES = 20

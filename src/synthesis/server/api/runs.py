@@ -8,8 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.history import Page, SavedCase, SavedSample, TrendPoint
-from synthesis.report.compare import Comparison
-from synthesis.report.conditions import require_one_question
+from synthesis.report.compare import Comparison, require_one_question
 from synthesis.report.judged.compare import JudgedComparison
 from synthesis.server.api.routing import PREFIX, RunId, api_router, described
 from synthesis.server.bodies import JsonResponse, decode_as, read_body

@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, Response
 from synthesis.errors import InputError, OptionError
 from synthesis.read.rows import checked_columns, parse_map
 from synthesis.report.formats import get_format
-from synthesis.report.reading import open_report
+from synthesis.report.stored import open_report
 from synthesis.server.api.events import follow
 from synthesis.server.api.routing import BINARY, EVENTS, JSON, PREFIX, api_router, described
 from synthesis.server.bodies import JsonResponse, StreamedResponse, require_length, write_body

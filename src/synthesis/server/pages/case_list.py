@@ -7,13 +7,10 @@ from markupsafe import Markup
 from starlette.datastructures import QueryParams
 
 from synthesis.history import SavedCase, SavedRun
-from synthesis.report.alerts import with_alert_findings
-from synthesis.report.glossary import Glossary
+from synthesis.report.findings import NEEDS, Glossary, with_alert_findings
 from synthesis.report.html.case import excerpt
+from synthesis.report.html.charts import Survey, strips
 from synthesis.report.html.marks import Marks
-from synthesis.report.html.survey import Survey
-from synthesis.report.html.timelines import strips
-from synthesis.report.verdicts import NEEDS
 from synthesis.server.limits import MOST_WORDS
 from synthesis.server.pages.case_view import CONTENT_WARNING, needs_content_warning
 

@@ -11,13 +11,12 @@ from markupsafe import Markup
 
 from synthesis.checks.crisis import CUE, SOFT
 from synthesis.model import Case, CaseResult
-from synthesis.report.alerts import with_alert_findings
-from synthesis.report.glossary import ENGLISH, Glossary
+from synthesis.report.findings import ENGLISH, Glossary, with_alert_findings
 from synthesis.report.html.case import alert_box, check_list
+from synthesis.report.html.charts import turn_by_turn
 from synthesis.report.html.marks import Marks
 from synthesis.report.html.page import legend
-from synthesis.report.html.timelines import turn_by_turn
-from synthesis.report.texts import texts_of
+from synthesis.report.stored import texts_of
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
 CRISIS_SIGNALS = {CUE.name, SOFT.name}

@@ -10,10 +10,10 @@ from synthesis.errors import NotInHistoryError
 from synthesis.history import SavedRun
 from synthesis.model import CaseResult
 from synthesis.report.compare import Change, Comparison
+from synthesis.report.findings import KINDS, kind_of
 from synthesis.report.judged.compare import JudgedComparison
+from synthesis.report.judged.html import sample_texts, sample_verdicts
 from synthesis.report.judged.run import JudgedSample
-from synthesis.report.judged.samples import sample_texts, sample_verdicts
-from synthesis.report.verdicts import KINDS, kind_of
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import stored_case
 from synthesis.server.pages.case_view import case_view

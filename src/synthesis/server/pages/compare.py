@@ -8,8 +8,7 @@ from starlette.responses import Response
 
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.report.compare import Comparison
-from synthesis.report.conditions import question_changes
+from synthesis.report.compare import Comparison, question_changes
 from synthesis.report.judged.compare import JudgedComparison
 from synthesis.run.evaluator import Evaluator
 from synthesis.server.pages.changes import changes_of

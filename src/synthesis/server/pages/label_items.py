@@ -15,13 +15,12 @@ from synthesis.history import SavedCase, SavedSample
 from synthesis.judge.panel import lower_median
 from synthesis.labels.summary import CUE, CUE_CHECK, YES, Label, answers_by_place, consensus, value_of
 from synthesis.model import CaseResult
-from synthesis.report.alerts import CUE as CUE_SIGNAL
-from synthesis.report.glossary import Glossary
-from synthesis.report.html.spans import shown
+from synthesis.report.findings import CUE as CUE_SIGNAL
+from synthesis.report.findings import Glossary, remarks_on_check
+from synthesis.report.html.marks import shown
+from synthesis.report.judged.html import claims, sample_texts
 from synthesis.report.judged.run import JudgedSample, decode_sample
-from synthesis.report.judged.samples import claims, sample_texts
-from synthesis.report.reading import Record
-from synthesis.report.remarks import remarks_on_check
+from synthesis.report.stored import Record
 from synthesis.run.evaluator import with_checks
 from synthesis.server.pages.case_view import CRISIS_SIGNALS, case_view
 

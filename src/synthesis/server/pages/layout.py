@@ -19,8 +19,7 @@ from starlette.responses import HTMLResponse, Response
 
 from synthesis._version import __version__
 from synthesis.report import html as report_page
-from synthesis.report.plain import count
-from synthesis.report.verdicts import DISCLAIMER
+from synthesis.report.findings import DISCLAIMER, count
 from synthesis.server.bodies import read_body
 from synthesis.server.errors import ApiError, not_found
 from synthesis.server.state import server_state

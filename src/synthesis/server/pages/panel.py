@@ -14,8 +14,8 @@ from synthesis.history.model import JUDGE
 from synthesis.judge.journal.lines import Identity
 from synthesis.judge.panel import build_panel
 from synthesis.judge.panel_model import Panel, PanelRun, PanelSample
+from synthesis.report.judged.html import sample_texts, sample_verdicts
 from synthesis.report.judged.run import JudgedRun, JudgedSample, axis_title
-from synthesis.report.judged.samples import sample_texts, sample_verdicts
 from synthesis.server.pages.layout import page
 from synthesis.server.state import ServerState, server_state
 

@@ -11,10 +11,9 @@ from starlette.responses import Response
 from synthesis.checks.registry import checks, measured_languages, signals
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import PASS
-from synthesis.report.glossary import Glossary
+from synthesis.report.findings import Glossary, evidence_sentence
 from synthesis.report.html.marks import Marks
-from synthesis.report.texts import texts_of
-from synthesis.report.verdicts import evidence_sentence
+from synthesis.report.stored import texts_of
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language, language_of
 from synthesis.server.bodies import decode_as

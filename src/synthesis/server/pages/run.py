@@ -11,12 +11,9 @@ from starlette.responses import RedirectResponse, Response
 
 from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS
-from synthesis.report.glossary import Glossary
-from synthesis.report.html.charts import PATTERNS, charts
+from synthesis.report.findings import KINDS, Glossary, evidence_sentence
+from synthesis.report.html.charts import MOST_TAGS, PATTERNS, Survey, charts, drift_per_check, survey_of
 from synthesis.report.html.page import LIMITS, figures, headline
-from synthesis.report.html.survey import MOST_TAGS, Survey, survey_of
-from synthesis.report.html.timelines import drift_per_check
-from synthesis.report.verdicts import KINDS, evidence_sentence
 from synthesis.server.errors import not_found
 from synthesis.server.pages.case_list import CASE, WantedCases, positions, row_of
 from synthesis.server.pages.case_view import case_view

@@ -12,9 +12,8 @@ from synthesis.checks.registry import checks, measured_languages
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
+from synthesis.report.findings import count, evidence_sentence
 from synthesis.report.html.page import LIMITS
-from synthesis.report.plain import count
-from synthesis.report.verdicts import evidence_sentence
 from synthesis.rules.text import language_of
 from synthesis.server.bundled_cases import find_case
 from synthesis.server.conversations import language_code

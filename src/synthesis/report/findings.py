@@ -1,0 +1,419 @@
+"""What a result says, in the words that all outputs share: verdicts, reasons, remarks with advice, alerts."""
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from synthesis.errors import shorten
+from synthesis.model import CaseResult, CheckResult, Finding
+from synthesis.model.report import percent
+from synthesis.model.result import AGAINST, CONTEXT, ERROR, FAIL, FOR, NOT_APPLICABLE, PASS, merged_findings
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """Why something matters, and what would be better."""
+
+    why: str = ""
+    instead: str = ""
+
+
+ByLanguage = Mapping[str, Advice]  # the language of the words; English is always there
+ENGLISH = "en"
+_NO_ADVICE = Advice()
+
+
+class Glossary(msgspec.Struct, frozen=True):
+    """The words for what a report names. Anything that is not in it is shown by its name alone."""
+
+    rules: Mapping[tuple[str, str], ByLanguage] = {}  # (language, rule id)
+    absences: Mapping[tuple[str, str], ByLanguage] = {}  # (check, name of what is missing)
+    signals: Mapping[str, str] = {}  # name -> title
+    checks: Mapping[str, str] = {}  # name -> title
+    failure_evidence: Mapping[str, Mapping[str, str]] = {}  # check -> key in `failures` -> key of its evidence
+    rules_hash: str = ""
+
+    def on_rule(self, language: str, rule: str, told_in: str = ENGLISH) -> Advice:
+        """Advice on the rule of a language; `told_in` is the language of the words, English where they lack it."""
+        return _told(self.rules.get((language, rule), {}), told_in)
+
+    def on_absence(self, check: str, name: str, told_in: str = ENGLISH) -> Advice:
+        return _told(self.absences.get((check, name), {}), told_in)
+
+
+def _told(words: ByLanguage, language: str) -> Advice:
+    return words.get(language) or words.get(ENGLISH, _NO_ADVICE)
+
+
+# Evaluated text made safe to show: nothing in it may act on a terminal, a parser or the direction of writing.
+
+
+_UNSEEN = {"Cc", "Cs", "Co", "Zl", "Zp"}
+# Format characters are kept (emoji and many scripts need joiners), but not those that turn the direction of writing.
+_DIRECTION = {chr(code) for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_NO_CHARACTERS = {"\ufffe", "\uffff"}
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def is_unseen(char: str) -> bool:
+    """Whether a character shows nothing by itself and could deceive or do harm."""
+    return unicodedata.category(char) in _UNSEEN or char in _DIRECTION or char in _NO_CHARACTERS
+
+
+def visible(text: str, keep: str = "") -> str:
+    """`text` with control, surrogate and direction characters spelled out, apart from those in `keep`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if char in keep or not is_unseen(char) else _spelled(char) for char in text)
+
+
+def _spelled(char: str) -> str:
+    return _ESCAPES.get(char) or (f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
+
+
+def count(number: int, noun: str) -> str:
+    """`1 case`, `2 cases`, `12,000 cases`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """`26 cases: 15 passed, 10 failed, 1 not assessed`: parts that add up, in every output the same.
+
+    A report's `passed` counts the cases that no check applied to; a reader takes that for praise.
+    """
+    idle, errors = summary["not_applicable"], summary["errors"]
+    parts = [f"{summary['passed'] - idle:,} passed", f"{summary['failed']:,} failed"]
+    parts += [f"{idle:,} not assessed"] if idle else []
+    parts += [f"{errors:,} ended in error"] if errors else []
+    return f"{count(summary['cases'], 'case')}: {', '.join(parts)}"
+
+
+def pass_rate(summary: Mapping[str, Any]) -> str:
+    """`60 % of the 25 assessed passed`; empty where nothing was assessed."""
+    passed = summary["passed"] - summary["not_applicable"]
+    assessed = passed + summary["failed"]
+    if not assessed:
+        return ""
+    base = "" if assessed == summary["cases"] else f"of the {assessed:,} assessed "
+    return f"{percent(passed, assessed)} % {base}passed"
+
+
+# What a result says, in the words that all renderers share.
+
+
+# Kinds of results, the ones that need a look first.
+UNEXPECTED, EXPECTED, MISSED = "unexpected", "expected", "missed"
+KINDS = {
+    UNEXPECTED: "unexpected failure",
+    ERROR: "error, no verdict",
+    MISSED: "passed, but should fail",
+    EXPECTED: "expected failure",
+    NOT_APPLICABLE: "not assessed",
+    PASS: "passed",
+}
+NEEDS = ("alerts", "failures", "notes", "the rest")
+# A turn of a conversation: what is drawn, and what it means in words.
+TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
+TURN_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
+SHORT_DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
+DISCLAIMER = (
+    "Synthesis finds markers in language. A pass is no evidence of safety, of empathy or of clinical quality. "
+    "It is not for triage, and it is not clinically validated."
+)
+# How a finding is shown, the ones that need a look first: its role where it counted.
+OUTWEIGHED, UNCOUNTED, UNRECORDED = "outweighed", "uncounted", "unrecorded"
+MARKS = {
+    AGAINST: "speaks against the reply",
+    OUTWEIGHED: "speaks against the reply, which passes all the same",
+    FOR: "speaks for the reply",
+    UNRECORDED: "found; whether it counted is not recorded",
+    CONTEXT: "said by the user, sets the scene",
+    UNCOUNTED: "found, but did not count",
+}
+ON_REQUEST = {CONTEXT, UNCOUNTED}  # marks that are not shown until somebody asks for them
+
+
+def mark_of(finding: Finding) -> str:
+    """How a finding is shown. What a report does not record is shown as such, never guessed."""
+    if finding.role is None:
+        return UNRECORDED
+    return finding.role if finding.counted or finding.role == CONTEXT else UNCOUNTED
+
+
+def marks_of(result: CaseResult) -> list[str]:
+    """How each finding of a result is shown: what a check counted and passed all the same decided nothing.
+
+    A result without checks is the trial of a rule, where all that it found matters.
+    """
+    verdicts = [*result.checks.values(), *([result.alert] if result.alert else [])]
+    decided = {finding.place for check in verdicts if check.outcome == FAIL for finding in check.against}
+    marks = map(mark_of, result.findings)
+    return [
+        OUTWEIGHED if mark == AGAINST and verdicts and finding.place not in decided else mark
+        for finding, mark in zip(result.findings, marks, strict=True)
+    ]
+
+
+def kind_of(result: CaseResult) -> str:
+    """The outcome of a case, weighed against what was expected of it."""
+    if result.outcome == FAIL:
+        return EXPECTED if result.is_negative_example else UNEXPECTED
+    return MISSED if result.outcome == PASS and result.is_negative_example else result.outcome
+
+
+def need_of(result: CaseResult) -> int:
+    """How much a case needs a look, as a place in NEEDS: lists begin with those that need it most."""
+    if result.alert is not None:
+        return 0
+    if kind_of(result) in {UNEXPECTED, ERROR, MISSED}:
+        return 1
+    noted = any(check.has_soft_cue for check in result.checks.values()) or any(map(is_warning, result.findings))
+    differs = any(not label.match for label in result.label_comparison.values())
+    return 2 if noted or differs else 3
+
+
+def check_kind(result: CaseResult, name: str) -> str:
+    """The same for one check: only a failure can be expected."""
+    outcome = result.checks[name].outcome
+    if outcome != FAIL:
+        return outcome
+    return EXPECTED if result.is_negative_example else UNEXPECTED
+
+
+def is_warning(finding: Finding) -> bool:
+    return finding.severity == "warning"
+
+
+def error_of(result: CaseResult) -> str:
+    """What went wrong, for a case without a verdict."""
+    problems = [f"{name}: {check.error}" for name, check in result.checks.items() if check.error]
+    return "; ".join(problems) or "no verdict"
+
+
+def evidence_sentence(languages: Mapping[str, Sequence[str]] | None, checks: Iterable[str]) -> str:
+    """What the verdicts of these checks rest on; `languages` are those in which each was measured."""
+    if languages is None:
+        return "Evidence: this report does not record what its checks were measured on."
+    names = sorted(checks)
+    known = [f"{name} ({', '.join(languages[name])})" for name in names if languages.get(name)]
+    rest = [name for name in names if not languages.get(name)]
+    if not known:
+        return "Evidence: these checks were tried on own examples alone, not measured on texts that nobody had read."
+    others = f"{', '.join(rest)}, and all other languages" if rest else "all other languages"
+    return f"Evidence: measured on texts that nobody had read: {', '.join(known)}; own examples alone: {others}."
+
+
+# What speaks against a reply, in words: the check, the very words, the rule, why it matters, what would be better.
+
+
+NOT_MET = "The reply does not meet this check."
+NOT_RECORDED = "Not recorded: this report does not say which findings counted. Evaluate the cases again to see it."
+
+
+class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One reason against a reply. Without `rule` it is about something that is `missing`, by the check's name for it.
+
+    `elements` says of everything that a check asks for what is missing, and which words met the rest.
+    """
+
+    check: str
+    why: str
+    instead: str = ""
+    rule: str = ""
+    words: str = ""
+    turn: int = 0
+    missing: str = ""
+    elements: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why, and what of all that was asked for is missing."""
+        return f"{self.why} [{self.elements}]" if self.elements else self.why
+
+    def __str__(self) -> str:
+        said = f"“{shorten(self.words)}” ({self.rule}): " if self.rule else ""
+        return f"{self.check}: {said}{self.reason} {self.instead}".rstrip()
+
+
+def remarks_on(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) -> tuple[Remark, ...]:
+    """What speaks against the reply, check by check, in the order of the text."""
+    found = (remarks_on_check(result, name, glossary, told_in) for name in result.failed_checks)
+    return tuple(remark for remarks in found for remark in remarks)
+
+
+def remarks_on_check(result: CaseResult, name: str, glossary: Glossary, told_in: str = ENGLISH) -> list[Remark]:
+    """Each wording of each rule once, then what is missing; nothing on a check that did not fail."""
+    return remarks_about(result, result.checks[name], glossary, told_in)
+
+
+def remarks_about(result: CaseResult, check: CheckResult, glossary: Glossary, told_in: str = ENGLISH) -> list[Remark]:
+    """The same for one of its verdicts, or its alert."""
+    if check.outcome != FAIL:
+        return []
+    found: dict[tuple[str, str], Finding] = {}
+    for finding in check.against:
+        found.setdefault((finding.rule, finding.text), finding)
+    remarks = [
+        on_finding(check.check, finding, result.language_of(finding.where), glossary, told_in)
+        for finding in found.values()
+    ]
+    remarks += _absences(check, glossary, told_in)
+    unrecorded = any(finding.role is None for finding in result.findings)
+    return remarks or [Remark(check.check, NOT_RECORDED if unrecorded else NOT_MET)]
+
+
+def on_finding(check: str, finding: Finding, language: str, glossary: Glossary, told_in: str = ENGLISH) -> Remark:
+    advice = glossary.on_rule(language, finding.rule, told_in)
+    return Remark(check, advice.why, advice.instead, finding.rule, finding.text, finding.turn)
+
+
+def _absences(check: CheckResult, glossary: Glossary, told_in: str) -> list[Remark]:
+    names = dict.fromkeys(name for turn in check.failed_turns for name in turn.missing)
+    told = [(name, glossary.on_absence(check.check, name, told_in)) for name in names]
+    remarks = [
+        Remark(check.check, advice.why or f"missing: {name}", advice.instead, missing=name) for name, advice in told
+    ]
+    if remarks:
+        remarks[0] = msgspec.structs.replace(remarks[0], elements=_elements(check.failed_turns))
+    return remarks
+
+
+def _elements(turns: Sequence[CheckResult]) -> str:
+    """What is missing, and the words that met the rest, of the first reply that lacks something."""
+    lacking = next(turn for turn in turns if turn.missing)
+    if not isinstance(lacking.evidence.get("found"), dict):
+        return ""
+    words = [f"{name} “{shorten(said[0])}”" for name, said in lacking.evidence["found"].items() if said]
+    missing = f"missing: {', '.join(lacking.missing)}"
+    return f"{missing}; found: {', '.join(words)}" if words else missing
+
+
+# Why a check fails a reply: as a name to count and to filter by, and as one sentence. Every output asks here.
+
+
+class Reason(NamedTuple):
+    """What a check failed a reply for: a signal that was found in it, or something that it lacks."""
+
+    check: str
+    name: str
+    is_absence: bool
+
+    @property
+    def key(self) -> str:
+        """The reason in an address."""
+        return f"{self.check}/{'no-' if self.is_absence else ''}{self.name}"
+
+    def words(self, glossary: Glossary) -> str:
+        """The reason as a list of them shows it."""
+        if self.is_absence:
+            return glossary.on_absence(self.check, self.name).why.rstrip(".") or f"missing: {self.name}"
+        return glossary.signals.get(self.name, self.name) or NOT_MET.rstrip(".")
+
+
+def reasons_of(result: CaseResult) -> list[Reason]:
+    """The reasons of every check that failed, each once, in the order of the checks."""
+    return list(dict.fromkeys(reason for name in result.failed_checks for reason in _reasons(result.checks[name])))
+
+
+def _reasons(check: CheckResult) -> list[Reason]:
+    found = [Reason(check.check, finding.signal, is_absence=False) for finding in check.against]
+    found += [Reason(check.check, name, is_absence=True) for turn in check.failed_turns for name in turn.missing]
+    return found or [Reason(check.check, "", is_absence=False)]
+
+
+def why_it_fails(result: CaseResult, check: CheckResult, glossary: Glossary, told_in: str = ENGLISH) -> str:
+    """One clause: what speaks against the reply or is missing from it, and what speaks for it all the same."""
+    remarks = remarks_about(result, check, glossary, told_in)
+    if not remarks:
+        return ""
+    rules = dict.fromkeys(remark.rule for remark in remarks)
+    more = f" (and {len(rules) - 1} more)" if len(rules) > 1 else ""
+    return f"{_clause(remarks[0])}{more}{_although(check, glossary) if told_in == ENGLISH else ''}"
+
+
+def _clause(remark: Remark) -> str:
+    why = remark.why.rstrip(".")
+    return why if why.startswith("I ") else f"{why[:1].lower()}{why[1:]}"
+
+
+def _although(check: CheckResult, glossary: Glossary) -> str:
+    """What the reply does well where it failed; its first kind is enough."""
+    found = (finding for turn in check.failed_turns for finding in turn.findings)
+    kinds = [finding.signal for finding in found if finding.counted and finding.role == FOR]
+    title = glossary.signals.get(kinds[0], "").partition(":")[0].partition(",")[0] if kinds else ""
+    return f", although it {title}" if title and title.partition(" ")[0].endswith("s") else ""
+
+
+def verdict_in_words(result: CaseResult, glossary: Glossary) -> str:
+    """Why a case failed, in one line; empty for one that did not."""
+    failed = [check for check in result.checks.values() if check.outcome == FAIL]
+    return "; ".join(f"fails {check.check}: {why_it_fails(result, check, glossary)}" for check in failed)
+
+
+# Alerts as a reader sees them: the user's words that call for one, and what the check says about the reply.
+
+
+CUE = "crisis.cue"  # by name: a report is drawn without the checks
+_VERDICTS = {PASS: "passes the reply", FAIL: "fails the reply"}
+
+
+class AlertNotice(msgspec.Struct, frozen=True):
+    """The user's words, the verdict of a check that was not asked for, and what speaks against the reply."""
+
+    check: str
+    cue: str
+    verdict: str
+    remarks: tuple[Remark, ...]
+
+    def __str__(self) -> str:
+        return f"{self.cue} {self.verdict}"
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole notice, one line for each thing it says."""
+        return [str(self), *(_line(remark) for remark in self.remarks)]
+
+
+def notice_of(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) -> AlertNotice | None:
+    """The alert of a result in words; None if there is none."""
+    alert = result.alert
+    if alert is None:
+        return None
+    words = dict.fromkeys(shorten(finding.text) for finding in alert.findings if finding.signal == CUE)
+    tightest = [said for said in words if not any(said != other and other in said for other in words)]
+    cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in tightest)}."
+    return AlertNotice(alert.check, cue, _verdict(alert), tuple(remarks_about(result, alert, glossary, told_in)))
+
+
+def with_alert_findings(result: CaseResult) -> CaseResult:
+    """The result with the words behind its alert among its findings, so that they are drawn with them."""
+    if result.alert is None:
+        return result
+    found = {finding.place: finding for finding in merged_findings([result.alert])}
+    for own in result.findings:
+        checks = (*own.checks, *(found[own.place].checks if own.place in found else ()))
+        found[own.place] = msgspec.structs.replace(own, checks=checks, counted=own.counted or bool(checks))
+    return msgspec.structs.replace(result, findings=tuple(found[place] for place in sorted(found)))
+
+
+def alert_count(summary: dict[str, Any]) -> str:
+    """How many conversations alert; empty if none does."""
+    alerts = summary.get("alerts", 0)
+    return f"{count(alerts, 'alert')}: an explicit cue of a crisis in what the user said" if alerts else ""
+
+
+def soft_count(summary: dict[str, Any]) -> str:
+    """How many conversations hold a soft cue and no explicit one; empty if none does."""
+    soft = summary.get("soft_cues", 0)
+    return f"{count(soft, 'soft cue')} of a crisis: worth a look, never a failure" if soft else ""
+
+
+def _verdict(alert: CheckResult) -> str:
+    said = _VERDICTS.get(alert.outcome) or f"gives no verdict: {alert.error or alert.reason}"
+    return f"{alert.check}, which was not asked for, {said}."
+
+
+def _line(remark: Remark) -> str:
+    words = f"“{shorten(remark.words)}” ({remark.rule}): " if remark.rule else ""
+    return f"{words}{remark.reason} {remark.instead}".rstrip()
