@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from synthesis.server.launch import bind, configured
-from synthesis.server.settings import ServerSettings
+from synthesis.server.app import bind, configured
+from synthesis.server.security import ServerSettings
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis import io
-from synthesis.server.bodies import LineSplitter
+from synthesis.server.http import LineSplitter
 
 GOOD = {"user": "I lost my job.", "assistant": "That sounds hard. Would you like to talk about it?"}
 

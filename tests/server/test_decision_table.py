@@ -3,7 +3,7 @@
 from synthesis.api import load_cases
 from synthesis.io import CASES
 from synthesis.run.evaluator import Evaluator
-from synthesis.server.pages.decision import decision_of
+from synthesis.server.pages.runs import decision_of
 from synthesis.settings import TRAFFIC
 
 

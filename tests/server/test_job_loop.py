@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synthesis.server.job_queue import run_jobs
+from synthesis.server.jobs import run_jobs
 
 
 @pytest.fixture(autouse=True)

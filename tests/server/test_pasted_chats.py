@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.errors import InputError
-from synthesis.server.pasted_chats import FIRST, SECOND, UnknownSpeakersError, parse_chat, speakers
+from synthesis.server.conversations import FIRST, SECOND, UnknownSpeakersError, parse_chat, speakers
 
 MESSAGES = """[{"role": "user", "content": "My dog died."}, {"role": "assistant", "content": "I'm so sorry."}]"""
 TWO = [("user", "My dog died."), ("assistant", "I'm so sorry.")]

@@ -8,8 +8,7 @@ from helpers import CommandLine
 
 from synthesis.errors import OptionError
 from synthesis.server.people import add_person, load_people
-from synthesis.server.security import COOKIE, session_of
-from synthesis.server.settings import ServerSettings
+from synthesis.server.security import COOKIE, ServerSettings, session_of
 
 SHARED = "a token that is long enough"
 

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
 )
 
 from synthesis.server.app import create_app  # noqa: E402
-from synthesis.server.settings import ServerSettings  # noqa: E402
+from synthesis.server.security import ServerSettings  # noqa: E402
 
 SCHEMA = create_app(ServerSettings()).openapi()
 api = schemathesis.openapi.from_dict(SCHEMA)

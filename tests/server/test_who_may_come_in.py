@@ -7,8 +7,7 @@ import pytest
 
 from synthesis.errors import OptionError
 from synthesis.server.app import create_app
-from synthesis.server.security import HEADERS
-from synthesis.server.settings import ServerSettings
+from synthesis.server.security import HEADERS, ServerSettings
 
 TOKEN = "a token that is long enough"
 BODY = {"user": "I lost my job.", "assistant": "Would you like to talk about it?"}

@@ -70,14 +70,14 @@ def serve(
     the requests that run, up to --timeout; a second one ends at once. Exit code: 130 after Ctrl-C, 0 after SIGTERM.
     """
     try:
-        from synthesis.server.launch import ServerEnded
-        from synthesis.server.launch import serve as run
+        from synthesis.server.app import ServerEnded
+        from synthesis.server.app import serve as run
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("synthesis"):
             raise
         raise MissingExtraError("serve", "the server") from None
     from synthesis.server.people import load_people
-    from synthesis.server.settings import ServerSettings
+    from synthesis.server.security import ServerSettings
 
     if add_person is not None:
         return _add_person(people, add_person)

@@ -1,7 +1,7 @@
 """The workbench: the checks as an API and as pages, for programs and for people (`synthesis serve`).
 
     from synthesis.server.app import create_app
-    from synthesis.server.settings import ServerSettings
+    from synthesis.server.security import ServerSettings
 
     app = create_app(ServerSettings())
 

@@ -1,29 +1,36 @@
-"""The application: middleware outside, routes inside. `create_app(settings)` is all that a host needs."""
+"""The application and how it starts: middleware outside, routes inside, one process or several."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
+from tempfile import TemporaryDirectory, mkdtemp
+from types import FrameType
+from typing import Any, NoReturn
 
 import msgspec
+import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
+from uvicorn.supervisors import Multiprocess
 
 from synthesis._version import __version__
-from synthesis.errors import SynthesisError
+from synthesis.errors import OptionError, SynthesisError
 from synthesis.server.api import API_ROUTERS
 from synthesis.server.api.routing import PREFIX, complete_schema
-from synthesis.server.connections import ENDING
-from synthesis.server.errors import ApiError, answer
+from synthesis.server.connections import ENDING, ServerConfig
+from synthesis.server.http import ApiError, answer
 from synthesis.server.metrics import Metrics, MetricsMiddleware
 from synthesis.server.pages import PAGE_ROUTERS
-from synthesis.server.security import SecurityMiddleware
-from synthesis.server.settings import ServerSettings
+from synthesis.server.rulebook import loaded_rules
+from synthesis.server.security import SecurityMiddleware, ServerSettings
 from synthesis.server.state import ServerState
 
 DESCRIPTION = """Checks of what an assistant says to people, without a model in the loop: the same input gives the same
@@ -92,3 +99,121 @@ def _schema(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         app.openapi_schema = complete_schema(FastAPI.openapi(app))
     return app.openapi_schema
+
+
+# Starting the server: bind the socket first, so that the address is known, then run one process or several.
+
+
+log = logging.getLogger("synthesis.server")
+KEEP_ALIVE = 30
+BACKLOG = 2048
+
+
+class ServerEnded(Exception):  # noqa: N818 - not an error, but the way out
+    """The server was asked to end, and has ended."""
+
+
+def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
+    """Serve until interrupted (KeyboardInterrupt) or asked to end (ServerEnded)."""
+    settings.require_safe()
+    loaded_rules(settings.folders, settings.disabled)  # a broken pack stops the start, not the first request
+    bound = bind(settings)
+    signal.signal(signal.SIGTERM, _end)
+    with bound, TemporaryDirectory(prefix="synthesis-serve-", ignore_cleanup_errors=True) as folder:
+        settings = msgspec.structs.replace(settings, folder=folder, port=bound.getsockname()[1])
+        announce(address(settings))
+        config = configured(settings)
+        if settings.workers == 1:
+            _Server(config).run(sockets=[bound])
+        else:
+            _serve_with_workers(config, bound)
+
+
+def address(settings: ServerSettings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}/"
+
+
+def configured(settings: ServerSettings) -> ServerConfig:
+    """uvicorn's settings for a server with these."""
+    return ServerConfig(
+        partial(_application, settings),
+        factory=True,
+        head_timeout=settings.timeout,
+        workers=settings.workers,
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,  # ours names routes only; uvicorn's would log what people search for
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=settings.timeout,
+        ws="none",
+    )
+
+
+def _application(settings: ServerSettings) -> object:
+    """Called in each process."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
+    logging.getLogger("synthesis.server").setLevel(logging.INFO)
+    return create_app(settings)
+
+
+class _Server(uvicorn.Server):
+    """Ends in two steps: the first signal lets requests finish, the second does not wait for them."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            self.force_exit = True  # uvicorn does this for a second Ctrl-C only
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if waiting := len(self.server_state.tasks):
+            seconds = self.config.timeout_graceful_shutdown
+            log.warning("ending: waits up to %g s for requests (%d); a second signal ends at once", seconds, waiting)
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()  # uvicorn leaves it out, but the processes beside the server must end
+
+
+def _serve_with_workers(config: uvicorn.Config, bound: socket.socket) -> None:
+    supervisor = Multiprocess(config, sockets=[bound])
+    asked: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        asked.append(number)
+        supervisor.signal_queue.append(number)
+        if len(asked) > 1:
+            for worker in supervisor.processes:
+                worker.process.kill()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, note)
+    supervisor.run()
+    if signal.SIGINT in asked:
+        raise KeyboardInterrupt
+    raise ServerEnded
+
+
+def bind(settings: ServerSettings) -> socket.socket:
+    """A listening socket; OptionError if the address cannot be used."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(place)
+        bound.listen(BACKLOG)  # clients that connect before the workers are ready wait instead of being refused
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise OptionError(
+            f"cannot listen on {settings.host}, port {settings.port}: {reason}",
+            hint="Choose another --port (0 takes a free one) or --host.",
+        ) from None
+    bound.set_inheritable(True)
+    return bound
+
+
+def _end(*_: object) -> NoReturn:
+    raise ServerEnded

@@ -14,7 +14,7 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from synthesis.server.errors import ErrorBody, ErrorDetail
+from synthesis.server.http import ErrorBody, ErrorDetail
 from synthesis.server.security import HEADERS
 
 MOST_HEAD = 64 << 10  # bytes; browsers and proxies stay below 16 KB

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis._version import __version__
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
-from synthesis.server.errors import ApiError, as_api_error, json_response
+from synthesis.server.http import ApiError, as_api_error, json_response
 from synthesis.server.security import HEADERS
 
 access = logging.getLogger("synthesis.server.access")

@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from synthesis.errors import OptionError, OutputError, Place
 from synthesis.labels.summary import Person, checked_person
-from synthesis.server.errors import ApiError
+from synthesis.server.http import ApiError
 from synthesis.server.security import PERSON, proof_of
 from synthesis.server.state import server_state
 

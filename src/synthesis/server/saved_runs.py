@@ -13,9 +13,8 @@ from synthesis.report.judged.compare import JudgedComparison, compare_runs
 from synthesis.report.stored import open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import reevaluated
-from synthesis.server.errors import ApiError
-from synthesis.server.jobs import DONE
-from synthesis.server.uploads import UploadFolder
+from synthesis.server.http import ApiError
+from synthesis.server.jobs import DONE, UploadFolder
 
 if TYPE_CHECKING:
     from synthesis.history.store import History

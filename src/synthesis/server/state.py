@@ -15,15 +15,12 @@ from synthesis.model import Case, CaseResult
 from synthesis.report.findings import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator, with_checks
-from synthesis.server.job_queue import JobQueue
-from synthesis.server.jobs import JobStore
-from synthesis.server.judging import JudgeFolder, run_judging
-from synthesis.server.limits import Slots, in_thread
+from synthesis.server.http import Slots, in_thread
+from synthesis.server.jobs import JobQueue, JobStore, JudgeFolder, UploadFolder, run_judging, run_uploads
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook, loaded_rules
 from synthesis.server.saved_runs import HistoryHandle
-from synthesis.server.settings import ServerSettings
-from synthesis.server.uploads import UploadFolder, run_uploads
+from synthesis.server.security import ServerSettings
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
 if TYPE_CHECKING:

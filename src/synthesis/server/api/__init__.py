@@ -1,13 +1,13 @@
 """The API, one module per noun. A module has `router = api_router("noun")`; this list makes it served."""
 
-from synthesis.server.api import check, health, judging, labels, rules, runs, uploads
+from synthesis.server.api import check, judging, rules, runs, uploads
 
 API_ROUTERS = (
     check.router,
     uploads.router,
     runs.router,
-    labels.router,
+    runs.router,
     judging.router,
     rules.router,
-    health.router,
+    rules.router,
 )

@@ -10,11 +10,18 @@ from starlette.responses import Response
 
 from synthesis.errors import SynthesisError
 from synthesis.server.api.routing import JSON, LINES, api_router, described
-from synthesis.server.bodies import Deadline, LineSplitter, StreamedResponse, body_chunks, read_body
-from synthesis.server.conversations import Conversation, decode
-from synthesis.server.errors import ApiError, ErrorDetail, as_api_error
+from synthesis.server.conversations import Conversation, ConversationVerdict, decode, encoded, fields_of
+from synthesis.server.http import (
+    ApiError,
+    Deadline,
+    ErrorDetail,
+    LineSplitter,
+    StreamedResponse,
+    as_api_error,
+    body_chunks,
+    read_body,
+)
 from synthesis.server.state import ServerState, server_state
-from synthesis.server.verdict import ConversationVerdict, encoded, fields_of
 
 router = api_router("check")
 EXAMPLES = {

@@ -9,12 +9,9 @@ from starlette.responses import Response
 from synthesis import io
 from synthesis.judge.results import read_run
 from synthesis.report.judged.run import JudgedRun
-from synthesis.server.api.events import follow
-from synthesis.server.api.routing import BINARY, EVENTS, PREFIX, api_router, described
-from synthesis.server.bodies import JsonResponse, require_length, write_body
-from synthesis.server.errors import ApiError
-from synthesis.server.jobs import DONE, WAITING
-from synthesis.server.judging import JudgeFolder, JudgeJob, JudgeOptions
+from synthesis.server.api.routing import BINARY, EVENTS, PREFIX, api_router, described, follow
+from synthesis.server.http import ApiError, JsonResponse, require_length, write_body
+from synthesis.server.jobs import DONE, WAITING, JudgeFolder, JudgeJob, JudgeOptions
 from synthesis.server.state import ServerState, server_state
 
 router = api_router("judged runs")

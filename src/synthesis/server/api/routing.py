@@ -4,8 +4,10 @@ FastAPI describes pydantic models only. Bodies here are the product's own struct
 their schemas are added to FastAPI's.
 """
 
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from inspect import signature
+from time import monotonic
 from typing import Annotated, Any
 
 import msgspec
@@ -14,7 +16,10 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.server.errors import ErrorBody
+from synthesis.server.connections import ENDING
+from synthesis.server.http import ApiError, ErrorBody, StreamedResponse
+from synthesis.server.jobs import OVER, Job, JobFolder
+from synthesis.server.state import server_state
 
 PREFIX = "/api/v1"
 JSON, LINES, EVENTS = "application/json", "application/x-ndjson", "text/event-stream"
@@ -92,3 +97,48 @@ def _reference(kind: Any) -> dict[str, Any]:
         _known.append(kind)
     (found,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
     return found
+
+
+# The progress of a job as server-sent events.
+
+
+PAUSE = 0.1  # seconds between two reads of the state file
+SILENCE = 15.0  # seconds without an event before a comment keeps the connection alive
+
+
+def follow(request: Request, folder: JobFolder[Any]) -> Response:
+    """Events `progress`, and one `done` when the job is over, all with its state; 429 if too many clients follow."""
+    server = server_state(request)
+    server.followers.require_free()
+
+    async def events() -> AsyncIterator[bytes]:
+        with server.followers.one():
+            async for event in _events(folder, request):
+                yield event
+
+    return StreamedResponse(events(), EVENTS, server.settings.timeout)
+
+
+async def _events(folder: JobFolder[Any], request: Request) -> AsyncIterator[bytes]:
+    last: Job | None = None
+    sent = monotonic()
+    ending: asyncio.Event = getattr(request.state, ENDING)  # a job can outlast the time that the server has to end
+    while not ending.is_set() and not await request.is_disconnected():
+        try:
+            now: Job = folder.load()
+        except ApiError:  # it was removed
+            return
+        if now.state in OVER:
+            yield _event("done", now)
+            return
+        if now != last:
+            yield _event("progress", now)
+            last, sent = now, monotonic()
+        elif monotonic() - sent > SILENCE:
+            yield b": still here\n\n"
+            sent = monotonic()
+        await asyncio.sleep(PAUSE)
+
+
+def _event(name: str, job: Job) -> bytes:
+    return f"event: {name}\ndata: {msgspec.json.encode(job).decode()}\n\n".encode()

@@ -1,18 +1,17 @@
-"""The rules, the checks and the languages; and trying a rule of your own."""
+"""The rules, the checks and the languages; trying a rule of your own; liveness, readiness and metrics."""
 
 from typing import Annotated
 
 import msgspec
-from fastapi import Path, Query
+from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from synthesis.checks.registry import checks
 from synthesis.rules.text import language_of
-from synthesis.server.api.routing import api_router, described
-from synthesis.server.bodies import JsonResponse, decode_as, read_body
-from synthesis.server.rule_trial import OwnRule, Trial, try_rule
-from synthesis.server.rulebook import RuleDetail, RuleSummary
+from synthesis.server.api.routing import DirectRoute, api_router, described
+from synthesis.server.http import JsonResponse, decode_as, read_body
+from synthesis.server.rulebook import OwnRule, RuleDetail, RuleSummary, Trial, try_rule
 from synthesis.server.state import server_state
 
 router = api_router("rules")
@@ -115,3 +114,31 @@ async def list_languages(request: Request) -> Response:
             for code, pack in sorted(packs.items())
         ]
     )
+
+
+# Liveness, readiness and metrics. They have a module of their own because they are not part of the versioned API.
+
+
+health_router = APIRouter(include_in_schema=False, route_class=DirectRoute)
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_ALIVE = PlainTextResponse("alive\n")
+_READY = PlainTextResponse("ready\n")
+
+
+@health_router.get("/healthz")
+async def healthz(request: Request) -> Response:  # noqa: ARG001
+    """Answers as long as the process runs."""
+    return _ALIVE
+
+
+@health_router.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """Answers once the rules are loaded."""
+    assert server_state(request).is_ready
+    return _READY
+
+
+@health_router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Counts for Prometheus."""
+    return Response(server_state(request).metrics.exposition(), media_type=PROMETHEUS)

@@ -15,16 +15,12 @@ from synthesis.errors import InputError, OptionError
 from synthesis.read.rows import checked_columns, parse_map
 from synthesis.report.formats import get_format
 from synthesis.report.stored import open_report
-from synthesis.server.api.events import follow
-from synthesis.server.api.routing import BINARY, EVENTS, JSON, PREFIX, api_router, described
-from synthesis.server.bodies import JsonResponse, StreamedResponse, require_length, write_body
+from synthesis.server.api.routing import BINARY, EVENTS, JSON, PREFIX, api_router, described, follow
 from synthesis.server.conversations import language_code
-from synthesis.server.errors import ApiError
-from synthesis.server.jobs import DONE, OVER, WAITING
+from synthesis.server.http import ApiError, JsonResponse, StreamedResponse, require_length, write_body
+from synthesis.server.jobs import DONE, OVER, WAITING, Upload, UploadFolder, UploadOptions
 from synthesis.server.state import known_checks, server_state
-from synthesis.server.upload_preview import UploadPreview, previewed
-from synthesis.server.upload_words import in_page_words
-from synthesis.server.uploads import Upload, UploadFolder, UploadOptions
+from synthesis.server.upload_view import UploadPreview, in_page_words, previewed
 
 router = api_router("uploads")
 KINDS = {

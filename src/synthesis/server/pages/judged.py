@@ -1,6 +1,6 @@
-"""Judged runs: the saved ones, those being judged now, and the results of each."""
+"""Judged runs: the saved ones, those under way, the results of each, and several judges on the same samples."""
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
 from fastapi import APIRouter
@@ -8,15 +8,18 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from synthesis.errors import InputError
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
+from synthesis.judge.journal.lines import Identity
+from synthesis.judge.panel import build_panel
+from synthesis.judge.panel_model import Panel, PanelRun, PanelSample
 from synthesis.judge.results import read_run
-from synthesis.report.judged.html import body
-from synthesis.report.judged.run import JudgedRun
+from synthesis.report.judged.html import body, sample_texts, sample_verdicts
+from synthesis.report.judged.run import JudgedRun, JudgedSample, axis_title
 from synthesis.server.api.judging import MOST_ITERATIONS, BundledSet, start_bundled
-from synthesis.server.errors import ApiError
-from synthesis.server.jobs import DONE, OVER
-from synthesis.server.judging import JudgeJob, JudgeOptions
+from synthesis.server.http import ApiError
+from synthesis.server.jobs import DONE, OVER, JudgeJob, JudgeOptions
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.pages.runs import runs_of
 from synthesis.server.state import ServerState, server_state
@@ -92,3 +95,115 @@ def _drawn(
     return page(
         request, "judged_run.html", title=title, name=judged.name, body=drawn, job=job, run=saved, earlier=earlier
     )
+
+
+# Panel: saved runs of several judges on the same samples, where they differ most first.
+
+
+MOST_RUNS = 10  # all samples of every run are read for the page
+DRAWN = 20  # samples that are shown with reasons and texts; only the ids of the others are listed
+
+
+class JudgeColumn(NamedTuple):
+    """One judge over the panel's samples: its run, and title and mean of each axis."""
+
+    name: str
+    run: SavedRun
+    means: list[tuple[str, float | None]]
+    passed: Any
+
+
+class DifferingSample(NamedTuple):
+    """A sample on which the judges differ; `verdicts` by judge, None where a judge has none."""
+
+    sample: PanelSample
+    texts: Markup
+    verdicts: list[tuple[str, Markup | None]]
+
+
+@router.get("/panel")
+async def panel(request: Request) -> Response:
+    """The panel of the runs that were ticked in the list of judged runs."""
+    server = server_state(request)
+    chosen = list(dict.fromkeys(one[:100] for one in request.query_params.getlist("run") if one))
+    found = await server.in_thread(lambda: _found(server, chosen))
+    return page(request, "panel.html", title="Panel", here="/judged", **found)
+
+
+def _found(server: ServerState, chosen: list[str]) -> dict[str, Any]:
+    history = server.history.open_if_present()
+    if history is None or not 2 <= len(chosen) <= MOST_RUNS:
+        return _problem(f"Tick two to {MOST_RUNS} runs of different judges on one test set.")
+    saved = list({run.id: run for run in map(history.run, chosen)}.values())
+    if any(run.kind != JUDGE for run in saved):
+        return _problem("A run of the checks has no judge: choose judged runs only.")
+    try:
+        return _drawn_panel(history, saved)
+    except InputError as error:
+        return _problem(f"{error.message[0].upper()}{error.message[1:]}. {error.hint or ''}")
+
+
+def _problem(problem: str) -> dict[str, Any]:
+    return {"panel": None, "problem": problem}
+
+
+def _drawn_panel(history: "History", saved: list[SavedRun]) -> dict[str, Any]:
+    runs = _panel_runs(saved, [history.judged(run.id) for run in saved])
+    found = build_panel(runs)
+    most = found.most_different(DRAWN)
+    return {
+        "panel": found,
+        "problem": "",
+        "unsure": _may_differ(saved),
+        "columns": [_column(found, number, run) for number, run in enumerate(saved)],
+        "differing": _differing(most, runs),
+        "rest": found.differ_most[DRAWN:],
+    }
+
+
+def _panel_runs(saved: list[SavedRun], judged: list[JudgedRun]) -> list[PanelRun]:
+    """Runs are named by their judge, which says more than an id; by both where that is not enough."""
+    judges = [run.judge for run in judged]
+    names = [
+        judge if judges.count(judge) == 1 else f"{judge}, run {run.id}"
+        for judge, run in zip(judges, saved, strict=True)
+    ]
+    return [
+        PanelRun(name, msgspec.convert(run.conditions["judge"], Identity), one, _texts(one))
+        for name, run, one in zip(names, saved, judged, strict=True)
+    ]
+
+
+def _texts(judged: JudgedRun) -> dict[str, str]:
+    """A history has no fingerprints: question and answer are compared where they were saved."""
+    texts = {error.query_log_id: "" for error in judged.last.errors}
+    for sample in judged.last.records:
+        known = sample.question is not None and sample.system_answer is not None
+        texts[sample.query_log_id] = repr((sample.question, sample.system_answer)) if known else ""
+    return texts
+
+
+def _may_differ(saved: list[SavedRun]) -> bool:
+    """Whether samples of one id could have different texts without anyone noticing."""
+    return len({run.input_hash for run in saved}) > 1 and not all(run.with_text for run in saved)
+
+
+def _column(found: Panel, number: int, run: SavedRun) -> JudgeColumn:
+    judge = found.judges[number]
+    means = [(axis_title(judge.judge, axis), mean) for axis, mean in judge.means.items()]
+    return JudgeColumn(judge.run, run, means, judge.passed)
+
+
+def _differing(samples: list[PanelSample], runs: list[PanelRun]) -> list[DifferingSample]:
+    found = [(run.run, run.verdicts()) for run in runs]
+    drawn = []
+    for sample in samples:
+        said = [(name, verdicts.get(sample.query_log_id)) for name, verdicts in found]
+        with_text = next((one for _, one in said if one is not None and one.question is not None), None)
+        texts = Markup(sample_texts(with_text)) if with_text else Markup()  # escaped by the report, as the verdicts are
+        drawn.append(DifferingSample(sample, texts, [(name, _verdict(one)) for name, one in said]))
+    return drawn
+
+
+def _verdict(sample: JudgedSample | None) -> Markup | None:
+    return None if sample is None else Markup(f"<ul>{sample_verdicts(sample)}</ul>")

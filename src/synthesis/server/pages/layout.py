@@ -1,10 +1,4 @@
-"""The layout of all pages: navigation, styles and scripts.
-
-    return page(request, "rules.html", title="Rules", rules=rules)
-
-Templates extend `base.html` and fill its blocks `main` and `script`. Everything in them is escaped, except
-`Markup`, which was made safe elsewhere. No inline style or script: the content security policy forbids both.
-"""
+"""The layout of all pages: navigation, styles, scripts, and the login where the server requires a token."""
 
 import hashlib
 from functools import cache
@@ -15,13 +9,13 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from synthesis._version import __version__
 from synthesis.report import html as report_page
 from synthesis.report.findings import DISCLAIMER, count
-from synthesis.server.bodies import read_body
-from synthesis.server.errors import ApiError, not_found
+from synthesis.server.http import ApiError, not_found, read_body
+from synthesis.server.security import COOKIE, TokenAuth, session_of
 from synthesis.server.state import server_state
 
 router = APIRouter(include_in_schema=False)
@@ -131,3 +125,53 @@ async def static(name: str) -> Response:
         raise not_found("There is no such file.")
     content, kind = _assets()[name]
     return Response(content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+
+
+# Login for people, if the server requires a token.
+
+
+@router.get("/login")
+async def login(request: Request) -> Response:
+    """The form."""
+    return _form(request, _local(request.query_params.get("next", "/")))
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """Exchange the token for a cookie that scripts cannot read and other sites cannot use."""
+    form = await read_form(request)
+    token = form.get("token", [""])[0].strip().encode()
+    goal = _local(form.get("next", ["/"])[0])
+    if TokenAuth(server_state(request).settings).access_by_token(token) is None:
+        return _form(request, goal, wrong=True)
+    response = RedirectResponse(goal, 303)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, session_of(token), httponly=True, samesite="strict", secure=secure, path="/")
+    return response
+
+
+@router.post("/logout")
+async def log_out() -> Response:
+    """Forget the cookie."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _form(request: Request, goal: str, *, wrong: bool = False) -> Response:
+    has_people = bool(server_state(request).settings.people)
+    return page(
+        request,
+        "login.html",
+        title="Log in",
+        status=403 if wrong else 200,
+        goal=goal,
+        wrong=wrong,
+        has_people=has_people,
+    )
+
+
+def _local(goal: str) -> str:
+    """A path on this server; `/` for anything that could lead to another one (an open redirect)."""
+    is_path = goal.startswith("/") and not goal.startswith("//") and "\\" not in goal and goal.isprintable()
+    return goal if is_path else "/"

@@ -16,14 +16,10 @@ from synthesis.report.html.marks import Marks
 from synthesis.report.stored import texts_of
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language, language_of
-from synthesis.server.bodies import decode_as
-from synthesis.server.bundled_cases import cases_by_language
-from synthesis.server.errors import ApiError, ErrorDetail
-from synthesis.server.limits import MOST_WORDS
-from synthesis.server.pages.case_view import CONTENT_WARNING, is_tagged_crisis
+from synthesis.server.http import MOST_WORDS, ApiError, ErrorDetail, decode_as
 from synthesis.server.pages.layout import page, read_form
-from synthesis.server.rule_trial import OWN, OwnRule, Trial, try_bundled, try_rule
-from synthesis.server.rulebook import SHARED
+from synthesis.server.pages.runs import CONTENT_WARNING, is_tagged_crisis
+from synthesis.server.rulebook import OWN, SHARED, OwnRule, Trial, cases_by_language, try_bundled, try_rule
 from synthesis.server.state import ServerState, server_state
 
 router = APIRouter(include_in_schema=False)

@@ -1,24 +1,159 @@
-"""Runs: the list of saved runs, their tags, and the end of one."""
+"""Saved runs as a list; one run with its charts and cases; one case with its evidence."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
 
+import msgspec
 from fastapi import APIRouter
+from markupsafe import Markup
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from synthesis.checks import pivot
+from synthesis.checks.crisis import CUE, SOFT
+from synthesis.checks.pivot import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
 from synthesis.checks.registry import checks
-from synthesis.history import SavedRun
-from synthesis.history.model import CHECKS
+from synthesis.history import Page, SavedCase, SavedRun
+from synthesis.history.model import CHECKS, JUDGE, TrendPoint
+from synthesis.model import Case, CaseResult
+from synthesis.model.result import ERROR
+from synthesis.report.findings import ENGLISH, KINDS, NEEDS, Glossary, evidence_sentence, with_alert_findings
+from synthesis.report.html.case import alert_box, check_list, excerpt
+from synthesis.report.html.charts import (
+    MOST_TAGS,
+    PATTERNS,
+    Survey,
+    charts,
+    drift_per_check,
+    strips,
+    survey_of,
+    turn_by_turn,
+)
+from synthesis.report.html.marks import Marks
+from synthesis.report.html.page import LIMITS, figures, headline, legend
+from synthesis.report.judged.run import OFFLINE, axis_title
+from synthesis.report.stored import texts_of
 from synthesis.rules.text import language_of
-from synthesis.server.errors import ApiError
-from synthesis.server.limits import MOST_WORDS
-from synthesis.server.pages.layout import page, read_form
-from synthesis.server.pages.trend import trend_of
+from synthesis.server.http import MOST_WORDS, ApiError, not_found
+from synthesis.server.pages.layout import number_in, page, position_in, read_form
 from synthesis.server.state import server_state
 from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
+
+WIDTH, HEIGHT, EDGE = 320, 64, 6  # of a line
+
+
+class TrendFigure(NamedTuple):
+    """One figure of one run: when, its value (None if unknown), and the address of the run."""
+
+    when: str
+    value: float | None
+    link: str
+
+
+class TrendLine(NamedTuple):
+    """A figure that is drawn over time: its title, its field, its unit, and where its axis begins."""
+
+    title: str
+    field: str
+    unit: str = ""
+    lowest: float | None = None
+
+
+def trend_of(history: "History", kind: str, name: str, tag: str | None) -> dict[str, Any]:
+    """Figures over time of runs of one name, in the profile of the last: others cannot be compared with it."""
+    found = history.trend(kind, name=name, tag=tag)
+    profile = found[-1].profile
+    points = [point for point in found if point.profile == profile]
+    wanted = _judged_lines(_completeness(history, name, tag)) if kind == JUDGE else CHECK_LINES
+    drawn = [_drawn(line, points, "/judged" if kind == JUDGE else "/runs") for line in wanted]
+    rulers = {(point.rules_hash, point.tool_version) for point in points}
+    lines = [line for line in drawn if line[1]]
+    return {"name": name, "profile": profile, "lines": lines, "runs": len(points), "rulers": len(rulers)}
+
+
+CHECK_LINES = (
+    TrendLine("Unexpected failures", "failures", lowest=0),
+    TrendLine("Label accuracy", "label_accuracy", " %"),
+)
+
+
+def _judged_lines(completeness: str) -> tuple[TrendLine, ...]:
+    return (
+        TrendLine("Pass rate", "pass_rate", " %"),
+        TrendLine("Mean faithfulness", "faithfulness"),
+        TrendLine(f"Mean {completeness}", "completeness"),
+    )
+
+
+def _drawn(line: TrendLine, points: Sequence[TrendPoint], where: str) -> tuple[str, Markup, str]:
+    """Title, drawing and last figure; no drawing where fewer than two figures are known."""
+    values = [getattr(point.figures, line.field) for point in points]
+    figures = [
+        TrendFigure(point.started[:16].replace("T", " "), value, f"{where}/{point.run_id}")
+        for point, value in zip(points, values, strict=True)
+    ]
+    last = f"{values[-1]:g}{line.unit}" if values[-1] is not None else ""
+    return line.title, sparkline(line.title, figures, line.unit, lowest=line.lowest), last
+
+
+def _completeness(history: "History", name: str, tag: str | None) -> str:
+    """The axis as it is shown: one offline run among them is enough to say that nobody validated it."""
+    providers = [run.conditions["judge"]["provider"] for run in history.runs(kind=JUDGE, name=name, tag=tag)]
+    return axis_title(OFFLINE if OFFLINE in providers else "", "completeness")
+
+
+def sparkline(title: str, figures: Sequence[TrendFigure], unit: str = "", *, lowest: float | None = None) -> Markup:
+    """An SVG line with a dot for each figure, and the figures in its label; empty if fewer than two are known."""
+    known = [(place, figure) for place, figure in enumerate(figures) if figure.value is not None]
+    if len(known) < 2:
+        return Markup()
+    values = [float(figure.value or 0) for _, figure in known]
+    bottom = min(values) if lowest is None else lowest
+    span = max(values) - bottom or 1.0
+    points = [
+        (_across(place, len(figures)), HEIGHT - EDGE - (value - bottom) / span * (HEIGHT - 2 * EDGE))
+        for (place, _), value in zip(known, values, strict=True)
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = Markup().join(
+        _dot(x, y, figure, unit, is_last=number == len(points) - 1)
+        for number, ((x, y), (_, figure)) in enumerate(zip(points, known, strict=True))
+    )
+    words = f"{title}: {', '.join(f'{value:g}{unit}' for value in values)}"
+    return Markup(
+        '<svg class="spark" viewBox="0 0 {w} {h}" role="img" aria-label="{words}">'
+        '<polyline points="{line}"/>{dots}</svg>'
+    ).format(w=WIDTH, h=HEIGHT, words=words, line=line, dots=dots)
+
+
+def _across(place: int, number: int) -> float:
+    return EDGE + place / max(number - 1, 1) * (WIDTH - 2 * EDGE)
+
+
+def _dot(x: float, y: float, figure: TrendFigure, unit: str, *, is_last: bool) -> Markup:
+    return Markup(
+        '<a href="{link}" tabindex="-1"><circle cx="{x}" cy="{y}" r="{r}"{last}>'
+        "<title>{when}: {value}{unit}</title></circle></a>"
+    ).format(
+        link=figure.link,
+        x=f"{x:.1f}",
+        y=f"{y:.1f}",
+        r="4.5" if is_last else "3",
+        last=Markup(' class="last"') if is_last else "",
+        when=figure.when,
+        value=f"{figure.value:g}",
+        unit=unit,
+    )
+
+
+# Runs: the list of saved runs, their tags, and the end of one.
+
 
 router = APIRouter(include_in_schema=False)
 PER_PAGE = 50
@@ -95,3 +230,311 @@ async def delete(request: Request, run_id: str) -> Response:
 
 def _home(run: SavedRun) -> str:
     return f"/runs/{run.id}" if run.kind == CHECKS else f"/judged/{run.id}"
+
+
+# A case as the pages draw it: words marked, rules explained, and a warning before texts about a crisis.
+
+
+CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
+CRISIS_SIGNALS = {CUE.name, SOFT.name}
+RULE_PAGES = "/rules"
+
+
+class CaseView(NamedTuple):
+    """The parts of one case, ready for a template."""
+
+    strips: Markup
+    conversation: Markup
+    notes: Markup
+    check_list: Markup
+    legend: Markup
+    content_warning: str
+    alert: Markup
+
+
+def case_view(
+    result: CaseResult,
+    glossary: Glossary,
+    anchor: str,
+    *,
+    with_text: bool = True,
+    told_in: str = ENGLISH,
+) -> CaseView:
+    """Draw one result; `anchor` keeps the links of several cases on one page apart.
+
+    Without text its page does not show the conversation, so that strips of turns have nowhere to lead. `told_in` is the
+    language of advice on what a reply lacks.
+    """
+    drawn = with_alert_findings(result)
+    marks = Marks(drawn, glossary, anchor, rule_pages=RULE_PAGES)
+    return CaseView(
+        Markup(turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else "")),
+        Markup(marks.conversation()),
+        Markup(marks.notes()),
+        Markup(check_list(result, glossary, told_in)),
+        Markup(legend()),
+        CONTENT_WARNING if needs_content_warning(result) else "",
+        Markup(alert_box(result, glossary)),
+    )
+
+
+def needs_content_warning(result: CaseResult) -> bool:
+    """Whether a result is about a crisis: by its tags, or by what was found in the user's words."""
+    found = with_alert_findings(result).findings
+    return is_tagged_crisis(result.tags) or any(finding.signal in CRISIS_SIGNALS for finding in found)
+
+
+def is_tagged_crisis(tags: Iterable[str]) -> bool:
+    return any("crisis" in tag for tag in tags)
+
+
+def with_texts_of(case: Case, result: CaseResult) -> CaseResult:
+    """The result as a run that keeps texts gives it."""
+    return msgspec.structs.replace(result, texts=texts_of(case))
+
+
+# The cases of a run as a list: which ones were asked for, those that need a look first, each with its words.
+
+
+CASE = "case"  # begins the anchors on the page of a case
+
+
+class WantedCases(NamedTuple):
+    """What a list of cases was asked for; empty values ask for nothing."""
+
+    check: str = ""
+    outcome: str = ""
+    kind: str = ""
+    rule: str = ""
+    reason: str = ""
+    language: str = ""
+    tag: str = ""
+    q: str = ""
+
+    @classmethod
+    def of_query(cls, query: QueryParams) -> "WantedCases":
+        return cls(*(query.get(name, "")[:MOST_WORDS] for name in cls._fields))
+
+    @property
+    def address(self) -> str:
+        """As the end of an address; empty if nothing was asked for."""
+        asked = {name: value for name, value in self._asdict().items() if value}
+        return f"?{urlencode(asked)}" if asked else ""
+
+    def other(self, **changes: str) -> str:
+        """The address of the same list with something else asked for."""
+        return self._replace(**changes).address or "?"
+
+
+class CaseRow(NamedTuple):
+    """A case in the list; its words are folded where it is about a crisis."""
+
+    case: SavedCase
+    need: str
+    words: Markup
+    strips: Markup
+    warning: str
+
+
+def positions(history: "History", run_id: str, survey: Survey, wanted: WantedCases) -> list[int]:
+    """Where the cases that were asked for are in the run, those that need a look first."""
+    asked = {name: getattr(wanted, name) or None for name in ("check", "outcome", "kind", "rule")}
+    found = history.positions(run_id, search=wanted.q or None, **asked)
+    for name in ("reason", "language", "tag"):
+        if value := getattr(wanted, name):
+            among = set(survey.places.get((name, value), ()))
+            found = [position for position in found if position in among]
+    return sorted(found, key=lambda position: (survey.needs[position], position))
+
+
+def row_of(run: SavedRun, case: SavedCase, survey: Survey, glossary: Glossary, wanted: WantedCases) -> CaseRow:
+    """One line of the list. A turn opens its case there, past the warning, so that the warning is here."""
+    result = case.result
+    marks = Marks(with_alert_findings(result), glossary, f"row{case.position}")
+    drawn = strips(result, f"/runs/{run.id}/cases/{case.position}{wanted.address}#{CASE}turn")
+    warning = CONTENT_WARNING if needs_content_warning(result) else ""
+    words = excerpt(marks, result, glossary)
+    return CaseRow(case, NEEDS[survey.needs[case.position]], Markup(words), Markup(drawn), warning)
+
+
+# How topic_pivot decided: its table, with the line that the reply met.
+
+
+STRENGTHS = {
+    CLEAR_PASS: "pass",
+    BORDERLINE_PASS: "pass (borderline)",
+    CLEAR_FAIL: "fail",
+}
+
+
+class DecisionLine(NamedTuple):
+    """A line of topic_pivot's decision table: decided, passed over before, or not reached."""
+
+    condition: str
+    outcome: str
+    passes: bool
+    decides: bool
+    reached: bool
+
+
+class Decision(NamedTuple):
+    """The table with the line that decided, for the reply of `turn`; no evidence if the check does not apply."""
+
+    lines: list[DecisionLine]
+    evidence: dict[str, Any] | None
+    turn: int
+
+
+def decision_of(result: CaseResult) -> Decision | None:
+    """How topic_pivot decided; None if it was not asked for or ended in error."""
+    check = result.checks.get(pivot.NAME)
+    if check is None or check.outcome == ERROR:
+        return None
+    names = [row.name for row in DECISION_TABLES[TRAFFIC]]
+    decided = names.index(check.evidence["decision"]) if check.applicable else -1
+    lines = [
+        DecisionLine(
+            row.condition,
+            STRENGTHS[row.strength],
+            row.strength != CLEAR_FAIL,
+            number == decided,
+            number <= decided,
+        )
+        for number, row in enumerate(DECISION_TABLES[TRAFFIC])
+    ]
+    # A result over several turns carries the evidence of the one that decided.
+    turn = next((number for number, one in enumerate(check.turns) if one.evidence == check.evidence), 0)
+    return Decision(lines, check.evidence if check.applicable else None, turn)
+
+
+# One run with its charts and its cases, and one case with its evidence.
+
+
+MOST_RULES = 8  # in the chart; the filter offers all
+SURVEYS = 32  # runs whose charts are kept in memory
+OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "did not apply", "error": "ended in error"}
+
+
+class RunPage(NamedTuple):
+    """A run with what its page shows."""
+
+    run: SavedRun
+    survey: Survey
+    cases: Page[SavedCase]
+    earlier: SavedRun | None
+
+
+@router.get("/runs/{run_id}")
+async def run(request: Request, run_id: str) -> Response:
+    """One run: its figures, its charts, its cases."""
+    server = server_state(request)
+    wanted = WantedCases.of_query(request.query_params)
+    number = number_in(request.query_params.get("page"))
+    found = await server.from_history(lambda history: _run(history, run_id, wanted, number))
+    if found is None:
+        return RedirectResponse(f"/judged/{run_id}", 303)
+    one, survey, cases, earlier = found
+    drawn = charts(one.summary, survey, server.glossary, MOST_RULES, f"/runs/{one.id}?reason=")
+    return page(
+        request,
+        "run.html",
+        title=f"Run of {one.name}",
+        run=one,
+        headline=Markup(headline(one.summary)),
+        figures=Markup(figures(one.summary)),
+        charts=Markup(PATTERNS + drawn + drift_per_check(one.summary)),
+        limits=Markup(LIMITS),
+        evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
+        cases=cases,
+        rows=[row_of(one, case, survey, server.glossary, wanted) for case in cases.items],
+        wanted=wanted,
+        all_kinds=KINDS,
+        earlier=earlier,
+        alerts=survey.alerts,
+        **_filters(one, survey, server.glossary),
+    )
+
+
+def _filters(one: SavedRun, survey: Survey, glossary: Glossary) -> dict[str, Any]:
+    """What the list of cases can be asked for: values and words, of which only those that the run has."""
+    reasons = sorted(survey.reasons.items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "kinds": {kind: words for kind, words in KINDS.items() if survey.kinds[kind]},
+        "outcomes": OUTCOMES,
+        "checks": _named(one.summary["by_check"]),
+        "rules": _named(sorted({rule for rule, _ in survey.rules})),
+        "reasons": [(why.key, f"{why.check}: {why.words(glossary)} ({number:,})") for why, number in reasons],
+        "languages": [(code, code or "unknown") for code in sorted(survey.languages) if len(survey.languages) > 1],
+        "tags": _named(sorted(survey.tags, key=lambda tag: (-survey.tags[tag], tag))[:MOST_TAGS]),
+    }
+
+
+def _named(values: Iterable[str]) -> list[tuple[str, str]]:
+    return [(value, value) for value in values]
+
+
+def _run(history: "History", run_id: str, wanted: WantedCases, number: int) -> RunPage | None:
+    """The run with what its page shows; None for a judged one, which has a page of its own."""
+    one = history.run(run_id)
+    if one.kind != CHECKS:
+        return None
+    survey = _survey(history, one.id)
+    found = positions(history, one.id, survey, wanted)
+    shown = history.cases_at(one.id, found[(number - 1) * PER_PAGE : number * PER_PAGE])
+    earlier = history.runs(limit=1, before=one.id, kind=CHECKS, name=one.name)
+    return RunPage(one, survey, Page(tuple(shown), len(found), number, PER_PAGE), earlier[0] if earlier else None)
+
+
+@lru_cache(SURVEYS)
+def _survey(history: "History", run_id: str) -> Survey:
+    """Counted once: a saved run of the checks never changes."""
+    return survey_of(history.report(run_id))
+
+
+class CasePage(NamedTuple):
+    """A case among those that its list was asked for; `number` is None where it is not one of them."""
+
+    run: SavedRun
+    case: SavedCase
+    total: int
+    number: int | None
+    previous: int | None
+    following: int | None
+
+
+@router.get("/runs/{run_id}/cases/{position}")
+async def case(request: Request, run_id: str, position: str) -> Response:
+    """One case: its texts, what was found in them, and the verdict of each check."""
+    server = server_state(request)
+    place = position_in(position, "There is no such case.")
+    wanted = WantedCases.of_query(request.query_params)
+    found = await server.from_history(lambda history: _case(history, run_id, place, wanted))
+    one, result = found.run, found.case.result
+    return page(
+        request,
+        "case.html",
+        title=found.case.case_id,
+        here_in=found,
+        run=one,
+        case=found.case,
+        wanted=wanted,
+        kind_words=KINDS[found.case.kind],
+        has_texts=one.with_text and result.has_texts,
+        view=case_view(result, server.glossary, CASE, with_text=one.with_text),
+    )
+
+
+def _case(history: "History", run_id: str, position: int, wanted: WantedCases) -> CasePage:
+    one = history.run(run_id)
+    if one.kind != CHECKS:
+        raise not_found("A judged run has samples, not cases.")
+    survey = _survey(history, one.id)
+    if position >= len(survey.needs):
+        raise not_found("There is no such case.", f"The run has {len(survey.needs):,}.")
+    listed = positions(history, one.id, survey, wanted)
+    (found,) = history.cases_at(one.id, [position])
+    if position not in listed:
+        return CasePage(one, found, len(listed), None, None, None)
+    place = listed.index(position)
+    around = (listed[at] if 0 <= at < len(listed) else None for at in (place - 1, place + 1))
+    return CasePage(one, found, len(listed), place + 1, *around)

@@ -15,13 +15,11 @@ from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.findings import count, evidence_sentence
 from synthesis.report.html.page import LIMITS
 from synthesis.rules.text import language_of
-from synthesis.server.bundled_cases import find_case
-from synthesis.server.conversations import language_code
-from synthesis.server.errors import ApiError
-from synthesis.server.pages.case_view import case_view, with_texts_of
-from synthesis.server.pages.decision import decision_of
+from synthesis.server.conversations import UnknownSpeakersError, language_code, parse_chat, speakers
+from synthesis.server.http import ApiError
 from synthesis.server.pages.layout import fragment, page, read_form
-from synthesis.server.pasted_chats import UnknownSpeakersError, parse_chat, speakers
+from synthesis.server.pages.runs import case_view, decision_of, with_texts_of
+from synthesis.server.rulebook import find_case
 from synthesis.server.state import ServerState, known_checks, server_state
 from synthesis.settings import DEFAULT_CHECKS
 
