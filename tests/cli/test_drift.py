@@ -8,7 +8,7 @@ from conversation_samples import conversation
 from helpers import CommandLine, write_jsonl
 
 from synthesis import io
-from synthesis.cli.drift import MOST_TURNS, PER_LINE, strip_lines
+from synthesis.cli.console import MOST_TURNS, PER_LINE, strip_lines
 from synthesis.model.result import CaseResult, CheckResult
 
 GETS_WORSE, STEADY = "ppppppff", "pppppppp"

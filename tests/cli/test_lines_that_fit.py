@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from synthesis.cli.history_view import table_lines
-from synthesis.cli.wrapping import cells, wrapped
+from synthesis.cli.history import table_lines
+from synthesis.cli.terminal import cells, wrapped
 from synthesis.history import SavedRun
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")

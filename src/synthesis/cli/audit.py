@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from synthesis.cli import exits
-from synthesis.cli.saving import history_option, history_place
+from synthesis.cli.history import history_option, history_place
 from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError
 from synthesis.run.engines import ENGINES, LOCAL
@@ -170,7 +170,7 @@ def _audit_options(options: dict[str, Any]) -> "AuditOptions":
 
 def _how(options: dict[str, Any]) -> "HowToRead":
     from synthesis.audit.making import HowToRead
-    from synthesis.cli.evaluation import parse_checks
+    from synthesis.cli.evaluate import parse_checks
     from synthesis.read.rows import parse_map
 
     return HowToRead(
@@ -186,7 +186,7 @@ def _how(options: dict[str, Any]) -> "HowToRead":
 
 def _where(options: dict[str, Any]) -> "Where":
     from synthesis.audit.making import Where
-    from synthesis.cli.evaluation import engine_address
+    from synthesis.cli.evaluate import engine_address
 
     return Where(engine=options["engine"], address=engine_address(options), workers=options["workers"] or 0)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.drift import change_lines
+from synthesis.cli.console import change_lines
 from synthesis.cli.terminal import print_lines, safe, warn
 from synthesis.errors import OptionError
 from synthesis.report.findings import count

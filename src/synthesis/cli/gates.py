@@ -1,4 +1,4 @@
-"""The conditions that a run is held to, and in words which of them do not hold."""
+"""What follows a run: the conditions that it is held to, and further documents drawn from the stored report."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -6,8 +6,12 @@ from typing import Any
 
 import msgspec
 
-from synthesis.cli.exits import too_many_failures
+from synthesis.checks.registry import checks, rules_in_force
+from synthesis.cli.exits import exit_code, too_many_failures
+from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
+from synthesis.cli.terminal import warn
 from synthesis.errors import OptionError
+from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
 from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE
@@ -172,3 +176,49 @@ def named_checks(tag: str, tags: Mapping[str, str]) -> list[str]:
 def _named(what: str, names: list[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{what}: {len(names)} ({', '.join(names[:SHOWN])}{more})"
+
+
+# What follows a run: further documents drawn from the stored report, and the verdict on its conditions.
+
+
+# Options that need what only a report with results holds.
+_NEED_RESULTS = {"formats": "--format", "baseline": "--baseline", "strict": "--strict"}
+
+
+class Conclusion(msgspec.Struct, frozen=True):
+    """The documents and conditions that were asked for; made before the run, so that a mistake stops it."""
+
+    report: Path
+    outputs: tuple[Output, ...]
+    gates: Gates
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], spec: RunSpec) -> "Conclusion":
+        for name, option in _NEED_RESULTS.items():
+            if spec.table and options[name]:
+                raise OptionError(f"{option} does not go with --out-table", hint="Leave out one of the two.")
+        out = spec.out or Path()
+        baseline = {"--baseline": Path(options["baseline"])} if options["baseline"] else {}
+        taken: Taken = {"--cases": [file.path for file in spec.inputs], **baseline}
+        return cls(out, parse_outputs(options["formats"], out, taken), Gates.of(options, spec, out))
+
+    @property
+    def is_asked_for(self) -> bool:
+        return bool(self.outputs) or self.gates != Gates(self.gates.allowed)
+
+    def draw(self, spec: RunSpec, *, quiet: bool, as_artifact: bool) -> int:
+        """Write the documents, name the conditions that do not hold; the exit code of the run."""
+        report = open_report(self.report)
+        if self.outputs:
+            rules = rules_in_force(spec.rules, spec.disabled)
+            write_outputs(self.outputs, report, glossary_of(rules), to_stderr=as_artifact)
+        unmet = self.gates.unmet(report, {check.tag: check.name for check in checks().values()})
+        undecided = list(self.gates.undecided(report.summary))
+        if not quiet:
+            for message in self.gates.doubts(report):
+                warn(f"warning: {message}")
+            for message in unmet:
+                warn(f"not met: {message}", colour="red")
+            for message in undecided:
+                warn(f"too few to tell: {message}")
+        return exit_code(report.summary, unmet=bool(unmet), undecided=bool(undecided))

@@ -1,8 +1,9 @@
-"""`synthesis history`: runs that were saved."""
+"""`synthesis history`: runs that were saved; and `--save`, by which a run is."""
 
+import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,271 @@ import click
 import msgspec
 
 from synthesis.cli import exits
-from synthesis.cli.history_view import found_in, run_fields, run_lines, table_lines
-from synthesis.cli.saving import history_option, history_place, save_text_option
 from synthesis.cli.terminal import columns, print_lines, safe
-from synthesis.errors import OptionError
+from synthesis.errors import OptionError, SynthesisError, shorten
 from synthesis.report.findings import count
+from synthesis.report.judged.run import axis_title
 from synthesis.settings import find_settings
 
 if TYPE_CHECKING:
+    from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample
     from synthesis.history.store import History
+    from synthesis.model import CaseResult
+
+_HEADINGS = (
+    "RUN",
+    "STARTED (UTC)",
+    "KIND",
+    "PROFILE",
+    "CASES",
+    "FAILURES",
+    "PASSED",
+    "LABELS",
+    "REVISION",
+    "NAME",
+    "TAGS",
+)
+_RIGHT = {"CASES", "FAILURES", "PASSED", "LABELS"}
+_NAME_WIDTH = 40
+_TROUBLE = ("unexpected", "error", "missed")
+_SHOWN_REASONS = 3
+
+
+def run_fields(run: "SavedRun") -> dict[str, Any]:
+    """A run as JSON shows it: with its headline figures."""
+    fields: dict[str, Any] = msgspec.to_builtins(run)
+    return fields | {"profile": run.profile, "figures": msgspec.to_builtins(run.figures)}
+
+
+def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase] | Page[SavedSample]":
+    """The cases or samples of a run that need a look."""
+    if run.kind == "judge":
+        return history.samples(run.id, outcome=("fail", "error"), per_page=limit)
+    return history.outcomes(run.id, kind=_TROUBLE, per_page=limit)
+
+
+def table_lines(runs: Sequence["SavedRun"], width: int | None = None) -> Iterator[str]:
+    """One line for each run, columns that are empty throughout left out; two lines where the terminal is too narrow."""
+    if not runs:
+        yield "No runs."
+        return
+    columns = list(zip(_HEADINGS, *map(_cells, runs), strict=True))
+    rows = zip(*(_aligned(column) for column in columns if any(column[1:])), strict=True)
+    lines = ["  ".join(row).rstrip() for row in rows]
+    if width is not None and max(map(_width, lines)) > width:
+        for run in runs:
+            yield from _narrow(run)
+        return
+    yield click.style(lines[0], dim=True)
+    yield from lines[1:]
+
+
+def _narrow(run: "SavedRun") -> Iterator[str]:
+    kind = ", ".join(filter(None, (run.kind, safe(run.profile))))
+    yield f"{click.style(run.id, bold=True)}  {_time(run.started)} UTC  {kind}"
+    about = "  ".join(filter(None, (safe(shorten(run.name, _NAME_WIDTH)), safe(", ".join(run.tags)))))
+    yield f"  {_headline(run, run.figures)}"
+    yield click.style(f"  {about}", dim=True)
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _cells(run: "SavedRun") -> tuple[str, ...]:
+    figures = run.figures
+    return (
+        run.id,
+        _time(run.started),
+        run.kind,
+        safe(run.profile),
+        str(figures.total),
+        str(figures.failures),
+        _percent(figures.pass_rate),
+        _percent(figures.label_accuracy),
+        safe(run.revision or "")[:8],
+        safe(shorten(run.name, _NAME_WIDTH)),
+        safe(", ".join(run.tags)),
+    )
+
+
+def _aligned(column: Sequence[str]) -> list[str]:
+    width = max(map(_width, column))
+    spaces = [" " * (width - _width(cell)) for cell in column]
+    pairs = zip(column, spaces, strict=True)
+    return [space + cell if column[0] in _RIGHT else cell + space for cell, space in pairs]
+
+
+def _time(started: str) -> str:
+    return safe(started[:16].replace("T", " "))
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:g} %"
+
+
+def run_lines(run: "SavedRun", trouble: "Page[SavedCase] | Page[SavedSample]") -> Iterator[str]:
+    """One run: what was in force, the figures, and what needs a look."""
+    from synthesis.history import SavedSample
+
+    yield click.style(f"Run {run.id}", bold=True) + f"  {run.kind}  {safe(run.name)}"
+    known = {
+        "started": f"{_time(run.started)} UTC",
+        "profile": run.profile,
+        "tool": run.tool_version,
+        "rubric" if run.kind == "judge" else "rules": run.rules_hash,
+        "judge": _judge(run),
+        "input": run.input_hash,
+        "revision": run.revision,
+        "tags": ", ".join(run.tags),
+        "texts": "saved" if run.with_text else "not saved",
+    }
+    yield from (f"  {name:<9} {safe(value)}" for name, value in known.items() if value)
+    yield ""
+    yield f"  {_headline(run, run.figures)}"
+    for item in trouble.items:
+        yield from _sample_lines(item) if isinstance(item, SavedSample) else _case_lines(item, run.with_text)
+    if trouble.total > len(trouble.items):
+        yield click.style(f"... and {trouble.total - len(trouble.items)} more (--limit)", dim=True)
+
+
+def _judge(run: "SavedRun") -> str:
+    judge = run.conditions.get("judge", {})
+    return f"{judge['provider']} ({judge['model']})" if run.kind == "judge" else ""
+
+
+def _headline(run: "SavedRun", figures: "Figures") -> str:
+    noun, failed = ("verdict", "no pass") if run.kind == "judge" else ("case", "unexpected")
+    parts = [
+        count(figures.total, noun),
+        f"{figures.failures} {failed}",
+        f"{figures.errors} without a verdict" if figures.errors else "",
+        f"{_percent(figures.pass_rate)} passed" if figures.pass_rate is not None else "",
+        f"label accuracy {_percent(figures.label_accuracy)}" if figures.label_accuracy is not None else "",
+        f"faithfulness {figures.faithfulness:.2f}" if figures.faithfulness is not None else "",
+        f"{axis_title(_judge(run), 'completeness')} {figures.completeness:.2f}"
+        if figures.completeness is not None
+        else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _case_lines(case: "SavedCase", with_text: bool) -> Iterator[str]:
+    from synthesis.report.findings import KINDS, error_of
+
+    said = error_of(case.result) if case.outcome == "error" else ", ".join(case.result.failed_checks)
+    yield f"{click.style(KINDS[case.kind], fg='red')} {safe(case.case_id)}" + (f": {safe(said)}" if said else "")
+    for name in case.result.failed_checks:
+        yield from (f"    {line}" for line in _remarks(case.result, name, with_text))
+
+
+def _remarks(result: "CaseResult", check: str, with_text: bool) -> Iterable[str]:
+    from synthesis.glossary import absences
+    from synthesis.report.findings import Glossary, remarks_on_check
+
+    for remark in remarks_on_check(result, check, Glossary(absences=absences()))[:_SHOWN_REASONS]:
+        words = f"“{safe(shorten(remark.words))}”" if with_text else safe(remark.words)
+        yield f"{words if remark.rule else safe(remark.reason)}  {click.style(safe(remark.rule or check), dim=True)}"
+
+
+def _sample_lines(sample: "SavedSample") -> Iterator[str]:
+    name = f"{safe(sample.query_log_id)} (iteration {sample.iteration})"
+    if sample.error is not None:
+        yield f"{click.style('error', fg='red')} {name}: {safe(shorten(sample.error))}"
+        return
+    verdict = sample.record.get("judgeVerdict", {})
+    yield f"{click.style('no pass', fg='red')} {name}: " + ", ".join(
+        f"{safe(axis)} {said['score']}" for axis, said in verdict.items()
+    )
+
+
+# `--save`, `--save-text` and `--history`: a run that is saved in the history.
+
+
+history_option = click.option(
+    "--history",
+    metavar="URL",
+    help="File or database URL of the history. [default: SYNTHESIS_HISTORY, else .synthesis/history.db]",
+)
+save_text_option = click.option(
+    "--save-text", is_flag=True, default=None, help="Save what was said as well, not only the verdicts."
+)
+
+
+def saving_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a run that can be saved."""
+    save = click.option("--save", is_flag=True, default=None, help="Save the run in the history.")
+    return save(save_text_option(history_option(command)))
+
+
+def history_place(option: str | None, settings: Mapping[str, Any]) -> str | None:
+    """Where the history is: the option, the variable, the setting; None is the default place."""
+    return option or os.environ.get("SYNTHESIS_HISTORY") or settings.get("history")
+
+
+class Saving(msgspec.Struct, frozen=True):
+    """A run that is to be saved; made before the run begins, so that a mistake stops it."""
+
+    place: str | None
+    with_text: bool
+    started: str
+    revision: str | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], settings: Mapping[str, Any]) -> "Saving | None":
+        """None unless saving was asked for; SynthesisError if the history is out of reach."""
+        with_text = options["save_text"] or (options["save_text"] is None and settings.get("save-text", False))
+        if not (options["save"] or with_text or settings.get("save", False)):
+            if options["history"]:
+                raise OptionError("--history says where to save, but nothing is saved", hint="Add --save.")
+            return None
+        from synthesis.history import open_history
+        from synthesis.history.writing import git_revision, now
+
+        place = history_place(options["history"], settings)
+        open_history(place).close()  # and not held: the run may fork, and a connection must not
+        return cls(place, bool(with_text), now(), git_revision(Path.cwd()))
+
+    def save_report(self, path: Path, *, quiet: bool, to_stderr: bool) -> bool:
+        """Save a run of the checks from its report; whether that was possible."""
+        from synthesis.cli.progress import counted, progress
+        from synthesis.history import Provenance
+        from synthesis.report.stored import open_report
+
+        known = Provenance(self.started, self.revision, self.with_text)
+
+        def add(history: "History") -> str:
+            with progress("cases saved", enabled=not quiet and not to_stderr) as note:
+                report = open_report(path)
+                return history.add_report(counted([report], note, report.summary["cases"])[0], known)
+
+        return self._save(add, quiet=quiet, to_stderr=to_stderr)
+
+    def save_judged(self, folder: Path) -> bool:
+        """Save a judged run from its folder; whether that was possible."""
+        from synthesis.history import Provenance
+
+        known = Provenance(revision=self.revision, with_text=self.with_text)  # the journal says when it began
+        return self._save(lambda history: history.add_judged(folder, known), quiet=False, to_stderr=False)
+
+    def _save(self, add: "Callable[[History], str]", *, quiet: bool, to_stderr: bool) -> bool:
+        from synthesis.history import open_history
+
+        try:
+            with open_history(self.place) as history:
+                run_id = add(history)
+                if not quiet:
+                    click.echo(f"Saved: run {run_id} in {safe(history.place)}", err=to_stderr)
+        except SynthesisError as error:  # the run is done and written; only saving it failed
+            click.echo(f"error: not saved: {safe(str(error), keep_lines=True)}", err=True)
+            return False
+        return True
+
+
+# `synthesis history`: runs that were saved.
+
 
 _AGE = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}

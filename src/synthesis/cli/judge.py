@@ -1,26 +1,334 @@
 """`synthesis judge`: judged evaluation of generated answers."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from synthesis import io
 from synthesis.cli import exits
-from synthesis.cli.judge_interruption import run_interruptible
-from synthesis.cli.judge_options import evaluation_options, read_inputs, run_root, stored_run
+from synthesis.cli.history import Saving, saving_options
+from synthesis.cli.interruption import run_interruptible
 from synthesis.cli.judge_output import calibration_lines, estimate_lines, status_lines, summary_lines
-from synthesis.cli.judge_panel import panel
-from synthesis.cli.judge_progress import Reporter
-from synthesis.cli.saving import Saving, saving_options
+from synthesis.cli.progress import Reporter
 from synthesis.cli.terminal import print_lines, safe
-from synthesis.errors import OptionError, OutputError
-from synthesis.settings import find_settings
+from synthesis.errors import OptionError, OutputError, did_you_mean, shorten
+from synthesis.io import SUFFIXES
+from synthesis.report.findings import count
+from synthesis.settings import JUDGED_RUNS, find_settings
 
 if TYPE_CHECKING:
-    from synthesis.judge.config import EvaluationResult
+    from synthesis.judge.agreement import Agreement
+    from synthesis.judge.config import EvaluationConfig, EvaluationResult
     from synthesis.judge.journal.ledger import Ledger
+    from synthesis.judge.model import TestCase
+    from synthesis.judge.panel_model import Panel, PanelJudge, PanelSample
+    from synthesis.report.judged.run import Rate
+
+OWN_TEST_SETS = Path("data/evaluation/test-sets")
+DEFAULT_TEST_SET = "passages"
+
+run_root = click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    default=Path(JUDGED_RUNS),
+    show_default=True,
+    help="Folder that holds the runs.",
+)
+_OPTIONS = (
+    click.argument("test_set", required=False),
+    click.option("--answers", type=click.Path(path_type=Path), help="Answers by queryLogId, with --contexts."),
+    click.option("--contexts", type=click.Path(path_type=Path), help="Contexts (rankedCourses) by queryLogId."),
+    click.option("--judge-provider", help="offline (default), openai, openrouter, anthropic, replay, ..."),
+    click.option("--judge-model", help="The judge's model; for replay the recording: a records file or a run."),
+    click.option("--base-url", help="An OpenAI-compatible server in place of the vendor's own."),
+    click.option("--api-key-env", metavar="NAME", help="Variable with the key.  [default: OPENAI_API_KEY]"),
+    click.option("--iterations", type=click.IntRange(min=1), default=1, show_default=True),
+    click.option("--concurrency", type=click.IntRange(min=1), default=5, show_default=True),
+    click.option("--output-dir", metavar="NAME", help="Name of the run's folder.  [default: the set's name]"),
+    run_root,
+    click.option("--system-prompt-version", metavar="NAME|FILE", default="v1", show_default=True),
+    click.option("--rubric", metavar="NAME|FILE", help="course, rag, relational or a file of your own."),
+    click.option(
+        "--detail",
+        type=click.Choice(["scores", "claims"]),
+        default="scores",
+        show_default=True,
+        help="claims: a chat judge lists the answer's claims with quotes, which are checked.",
+    ),
+    click.option("--max-cost", type=float, metavar="USD", help="Stop before the run could cost more."),
+    click.option("--price-file", type=click.Path(path_type=Path), help="Prices in USD per million tokens."),
+    click.option(
+        "--on-change",
+        type=click.Choice(["keep", "rejudge", "error"]),
+        default="keep",
+        show_default=True,
+        help="What becomes of a verdict when its question, context or answer has changed.",
+    ),
+    click.option("--map", "columns", default="", help="Names of fields: question=prompt,answer=out.text,context=docs"),
+    click.option("--ids", multiple=True, metavar="ID[,ID...]", help="Only these samples; may be repeated."),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples."),
+    click.option(
+        "--max-line",
+        type=click.IntRange(min=1000),
+        default=16 << 20,
+        metavar="BYTES",
+        help="A longer row of a JSON Lines or CSV file is an error, skipped unread. [default: 16 MB]",
+    ),
+    click.option("--temperature", type=float, help="Sent only if given."),
+    click.option("--seed", type=int, help="Sent only if given."),
+    click.option("--reasoning-effort", metavar="LEVEL", help="none, minimal, low, medium, high; sent only if given."),
+    click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent along; may be repeated."),
+    click.option("--extra-body", metavar="JSON|@FILE", help="Fields to add to every request."),
+    click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one call."),
+    click.option(
+        "--max-output-tokens",
+        type=click.IntRange(min=1),
+        help="Limit of one reply; one that is cut off is asked for once more with four times as much.",
+    ),
+)
+
+
+class Inputs(NamedTuple):
+    """What is to be judged, how, and what the user should know about it."""
+
+    cases: "tuple[TestCase, ...]"
+    config: "EvaluationConfig"
+    notes: tuple[str, ...]
+
+
+def evaluation_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `run` and `estimate` share."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_inputs(
+    *,
+    test_set: str | None,
+    answers: Path | None,
+    contexts: Path | None,
+    judge_provider: str | None,
+    output_dir: str | None,
+    rubric: str | None,
+    columns: str,
+    max_line: int,
+    ids: tuple[str, ...],
+    limit: int | None,
+    headers: tuple[str, ...],
+    extra_body: str | None,
+    **settings: Any,
+) -> Inputs:
+    """Read the test set and put the configuration together."""
+    from synthesis.judge.clients.endpoint import parse_body, parse_header
+    from synthesis.judge.config import EvaluationConfig
+    from synthesis.judge.rubric import load_rubric
+    from synthesis.judge.testset import parse_mapping
+
+    cases, name, notes = _read_cases(test_set, answers, contexts, parse_mapping(columns), max_line)
+    cases = _chosen(cases, ids, limit, notes)
+    config = EvaluationConfig(
+        output_dir=name if output_dir is None else output_dir,
+        judge_provider=judge_provider or "offline",
+        rubric=load_rubric(rubric) if rubric is not None else None,
+        headers=dict(map(parse_header, headers)),
+        extra_body=parse_body(extra_body) if extra_body is not None else {},
+        **settings,
+    )
+    if judge_provider is None:
+        notes.append("Judge: offline (the default). It compares words and needs no key and no network.")
+    return Inputs(cases, config, tuple(notes))
+
+
+def stored_run(name: str, root: Path) -> "tuple[Path, Ledger]":
+    """The folder of a run and what its journal adds up to."""
+    from synthesis.judge.journal import read_ledger
+    from synthesis.judge.result_files import run_folder
+
+    folder = run_folder(root, name)
+    return folder, read_ledger(folder)
+
+
+def _read_cases(
+    test_set: str | None, answers: Path | None, contexts: Path | None, mapping: dict[str, str], max_line: int
+) -> "tuple[tuple[TestCase, ...], str, list[str]]":
+    from synthesis.judge.testset import join, read_test_set
+
+    if answers is None and contexts is None:
+        path = _find(test_set or DEFAULT_TEST_SET)
+        note = [f"Test set: the bundled '{DEFAULT_TEST_SET}' (none was named)."] if test_set is None else []
+        loaded = read_test_set(path, mapping=mapping, most_line=max_line)
+        return loaded.cases, stem(path), [*note, *_warnings(loaded.notes)]
+    if test_set is not None:
+        raise OptionError("give either a test set or --answers with --contexts, not both")
+    if answers is None or contexts is None:
+        raise OptionError("--answers and --contexts belong together", hint="Give both.")
+    joined = join(answers, contexts, mapping=mapping, most_line=max_line)
+    return joined.cases, stem(answers), _warnings(joined.notes)
+
+
+def _warnings(notes: Iterable[str]) -> list[str]:
+    return [f"warning: {note}" for note in notes]
+
+
+def stem(path: Path) -> str:
+    """The name of a set: its file's name without endings, the one of a compression included."""
+    return Path(path.stem).stem if path.suffix in SUFFIXES else path.stem
+
+
+def _chosen(
+    cases: "tuple[TestCase, ...]", ids: tuple[str, ...], limit: int | None, notes: list[str]
+) -> "tuple[TestCase, ...]":
+    """The samples that --ids and --limit leave. Without them, the same command judges the rest."""
+    wanted = {name.strip() for text in ids for name in text.split(",") if name.strip()}
+    known = {case.query_log_id for case in cases}
+    if missing := sorted(wanted - known - set(ids)):
+        raise OptionError(f"--ids: the set has no sample '{missing[0]}'", hint=did_you_mean(missing[0], known))
+    wanted |= known & set(ids)  # an id may hold a comma itself
+    chosen = tuple(case for case in cases if not wanted or case.query_log_id in wanted)[:limit]
+    if len(chosen) < len(cases):
+        notes.append(f"Judging {len(chosen)} of {len(cases)} samples (--ids, --limit).")
+    return chosen
+
+
+def _find(name: str) -> Path:
+    """A file, or a name among the user's own test sets, then among the bundled ones."""
+    path = Path(name)
+    if path.is_file() or path.suffix or path.parent != Path():
+        return path
+    for folder in (OWN_TEST_SETS, io.TEST_SETS):
+        for ending in (".json", ".jsonl", ".csv"):
+            if (found := folder / f"{name}{ending}").is_file():
+                return found
+    known = [file.stem for folder in (OWN_TEST_SETS, io.TEST_SETS) for file in folder.glob("*.*")]
+    raise OptionError(f"there is no test set '{name}'", hint=did_you_mean(name, known))
+
+
+# `synthesis judge panel`: several judges on the same samples.
+
+
+SHOWN = 10  # samples on which the judges differ most; panel.json has all
+FILE_NAME = "panel.json"
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="RUN RUN...")
+@run_root
+@click.option("--format", "form", type=click.Choice(["text", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help=f"Write everything as JSON; a folder gets {FILE_NAME}.",
+)
+def panel(names: tuple[str, ...], root: Path, form: str, out: Path | None) -> int:
+    """Several judges on the same samples: median scores, agreement, and where they differ most.
+
+    Name the runs of different judges on one test set. Exits with 3 if a judge has no verdict on a sample.
+    """
+    from synthesis.judge.panel import build_panel, panel_run
+
+    found = build_panel([panel_run(name, stored_run(name, root)[1]) for name in names])
+    for line in _text(found) if form == "text" else _markdown(found):
+        click.echo(safe(line))
+    for warning in found.warnings:
+        click.echo(safe(f"warning: {warning}"), err=True)
+    if out is not None:
+        _write(found, out / FILE_NAME if out.is_dir() else out)
+    return exits.OK if found.is_complete else exits.INCOMPLETE
+
+
+def _write(found: "Panel", path: Path) -> None:
+    import msgspec
+
+    from synthesis.report.formats import write_pieces
+
+    write_pieces([msgspec.json.format(msgspec.json.encode(found), indent=2).decode(), "\n"], path)
+    click.echo(f"Written: {safe(str(path))}", err=True)
+
+
+def _text(found: "Panel") -> Iterator[str]:
+    yield f"Panel of {len(found.judges)} judges, rubric {found.rubric}: {count(len(found.samples), 'sample')}"
+    width = max(len(judge.run) for judge in found.judges)
+    for judge in found.judges:
+        yield f"  {judge.run:<{width}}  {judge.judge}: {_means(judge)}, passed {_rate(judge.passed)}"
+    yield ""
+    for axis in found.axes:
+        yield f"  {axis.name:<14} median {axis.mean_of_medians:.2f} on average, agreement {_alpha(axis.agreement)}"
+    yield f"  {'passed':<14} {_rate(found.passed)}, by the medians"
+    yield f"  {'divided':<14} {_rate(found.split)}: some judges let it pass, others do not"
+    if found.differ_most:
+        yield ""
+        yield f"The judges differ on {count(len(found.differ_most), 'sample')}, most on:"
+        yield from (f"  {sample.query_log_id}: {_scores(sample)}{_question(sample)}" for sample in _shown(found))
+
+
+def _markdown(found: "Panel") -> Iterator[str]:
+    from synthesis.report.markdown import plain_words as words
+
+    samples = count(len(found.samples), "sample")
+    yield f"### Panel of {len(found.judges)} judges: {samples}, rubric {words(found.rubric)}"
+    yield from ("", "| run | judge | mean scores | passed |", "| --- | --- | --- | --- |")
+    for judge in found.judges:
+        yield f"| {words(judge.run)} | {words(judge.judge)} | {words(_means(judge))} | {_rate(judge.passed)} |"
+    yield f"| **median** | | {words(_medians(found))} | {_rate(found.passed)} |"
+    yield from ("", "| axis | agreement |", "| --- | --- |")
+    yield from (f"| {words(axis.name)} | {_alpha(axis.agreement)} |" for axis in found.axes)
+    yield from ("", f"Divided on passing: {_rate(found.split)}.")
+    if found.differ_most:
+        yield from ("", f"They differ on {count(len(found.differ_most), 'sample')}, most on:", "")
+        yield from (f"- {words(sample.query_log_id)}: {words(_scores(sample))}" for sample in _shown(found))
+
+
+def _shown(found: "Panel") -> "list[PanelSample]":
+    return found.most_different(SHOWN)
+
+
+def _means(judge: "PanelJudge") -> str:
+    from synthesis.report.judged.run import axis_title
+
+    pairs = [(axis_title(judge.judge, axis), mean) for axis, mean in judge.means.items()]
+    return ", ".join(f"{axis} {'none' if mean is None else f'{mean:.2f}'}" for axis, mean in pairs)
+
+
+def _medians(found: "Panel") -> str:
+    return ", ".join(f"{axis.name} {axis.mean_of_medians:.2f}" for axis in found.axes)
+
+
+def _scores(sample: "PanelSample") -> str:
+    """`faithfulness demo 2, second 5`, for each axis on which they differ."""
+    return "; ".join(
+        f"{axis} " + ", ".join(f"{run} {scores[axis]}" for run, scores in sample.scores.items())
+        for axis, spread in sample.spread.items()
+        if spread
+    )
+
+
+def _question(sample: "PanelSample") -> str:
+    return f": {shorten(sample.question, 60)}" if sample.question else ""
+
+
+def _alpha(agreement: "Agreement") -> str:
+    """`alpha 0.62 (0.12 to 0.91)`."""
+    if agreement.alpha is None:
+        return f"not defined: {agreement.reason}"
+    if agreement.interval is None:
+        return f"alpha {agreement.alpha:.2f} ({agreement.reason or 'no interval'})"
+    return f"alpha {agreement.alpha:.2f} ({agreement.interval[0]:.2f} to {agreement.interval[1]:.2f})"
+
+
+def _rate(rate: "Rate") -> str:
+    """`6 of 8, 75.0% (40.9% to 92.9%)`."""
+    base = f"{rate.numerator} of {rate.denominator}"
+    if rate.value is None or rate.interval is None:
+        return base
+    return f"{base}, {rate.value:.1%} ({rate.interval[0]:.1%} to {rate.interval[1]:.1%})"
+
+
+# `synthesis judge`: judged evaluation of generated answers.
 
 
 @click.group()

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.saving import history_place
+from synthesis.cli.history import history_place
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.printable import safe
 from synthesis.settings import find_settings
