@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from synthesis import io
 from synthesis.checks import rules_in_force
+from synthesis.io import CASES
 
 CHECKS = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
 _USERS = (
@@ -90,7 +90,7 @@ def mixed(count: int, seed: int = 3) -> Iterator[dict[str, Any]]:
     chance = random.Random(seed)
     rows = [
         json.loads(line)
-        for path in sorted(io.CASES.parent.glob("evals*.jsonl"))
+        for path in sorted(CASES.parent.glob("evals*.jsonl"))
         if "safety" not in path.name
         for line in path.read_text(encoding="utf-8").splitlines()
     ]

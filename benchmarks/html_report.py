@@ -13,16 +13,16 @@ from tempfile import TemporaryDirectory
 import msgspec
 from playwright.sync_api import Page, sync_playwright
 
-from synthesis import io
 from synthesis.api import load_cases
 from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
+from synthesis.io import CASES
 from synthesis.report.formats import FORMATS, write_pieces
 from synthesis.report.stored import from_dict
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
 
-CASES = 5_000
+MANY = 5_000
 WORD = "husband"
 SEARCH = """word => new Promise(done => {
   const box = document.getElementById("by-words");
@@ -35,7 +35,7 @@ SEARCH = """word => new Promise(done => {
 
 def write_report(path: Path, number: int) -> None:
     """The bundled cases over and over, so that the page has findings as real ones have them."""
-    known, rules = load_cases(io.CASES), rules_in_force()
+    known, rules = load_cases(CASES), rules_in_force()
     cases = (msgspec.structs.replace(known[place % len(known)], id=f"MANY-{place + 1}") for place in range(number))
     report = from_dict(run_cases(cases, Evaluator(rules)).to_dict())
     write_pieces(FORMATS["html"].render(report, glossary_of(rules)), path)
@@ -63,7 +63,7 @@ def measured(page: Page, path: Path) -> list[tuple[str, float, float]]:
 
 
 def main(arguments: list[str]) -> None:
-    number = int(arguments[0]) if arguments else CASES
+    number = int(arguments[0]) if arguments else MANY
     with TemporaryDirectory() as temporary, sync_playwright() as driver:
         path = Path(temporary) / "report.html"
         write_report(path, number)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from campaign.processes import completed, started, strays, wait_until
 from campaign.tally import Attempt, Budget, Kind, Setting, expect
-from synthesis import io
+from synthesis.io import CASES
 
 INTERRUPTED = 130
 END = 2.0  # seconds in which an interrupted run must end
@@ -23,7 +23,7 @@ SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
 
 def _cases(path: Path, count: int) -> Path:
     """The bundled cases over and over, each time with other ids."""
-    rows = [json.loads(line) for line in io.CASES.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
     with path.open("w", encoding="utf-8") as file:
         for number in range(count):
             row = rows[number % len(rows)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from campaign import input_files
 from campaign.lab import EVALUATION, Lab
 from campaign.tally import Attempt, Budget, Kind, Setting, expect
-from synthesis import io
+from synthesis.io import CASES
 
 MEGABYTES = 400
 SECONDS = 60  # of processor time
@@ -70,7 +70,7 @@ DAMAGES: list[Damage] = [_whole, _truncated, _truncated, _flipped, _flipped, _in
 @contextmanager
 def prepare(setting: Setting) -> Iterator[Attempt]:
     with Lab.opened(*EVALUATION) as lab:
-        lab.warm("--cases", io.CASES, "--workers", 1, "--out", setting.folder / "report.json")
+        lab.warm("--cases", CASES, "--workers", 1, "--out", setting.folder / "report.json")
 
         def attempt(chance: random.Random, number: int, folder: Path) -> None:
             if number % LARGE_EVERY == LARGE_EVERY - 1:

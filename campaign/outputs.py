@@ -14,7 +14,7 @@ from pathlib import Path
 
 from campaign.lab import EVALUATION, Lab
 from campaign.tally import Attempt, Budget, Kind, Setting, expect
-from synthesis import io
+from synthesis.io import CASES
 
 ALIVE = "campaign()"  # a script that must never be one
 PIECES = [
@@ -82,7 +82,7 @@ def _write_pack(chance: random.Random, folder: Path) -> None:
 @contextmanager
 def prepare(setting: Setting) -> Iterator[Attempt]:
     with Lab.opened(*EVALUATION) as lab:
-        lab.warm("--cases", io.CASES, "--workers", 1, "--out", setting.folder / "report.json")
+        lab.warm("--cases", CASES, "--workers", 1, "--out", setting.folder / "report.json")
 
         def attempt(chance: random.Random, number: int, folder: Path) -> None:
             _write_cases(chance, folder / "cases.jsonl")

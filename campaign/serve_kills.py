@@ -12,7 +12,7 @@ from pathlib import Path
 from campaign.processes import strays, wait_until
 from campaign.serving import Reply, Server, serving
 from campaign.tally import Attempt, Budget, Kind, Setting, expect
-from synthesis import io
+from synthesis.io import CASES
 
 TIMEOUT = 20
 SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
@@ -51,7 +51,7 @@ class _Client:
 
 @contextmanager
 def prepare(setting: Setting) -> Iterator[Attempt]:  # noqa: ARG001
-    cases = b"\n".join(io.CASES.read_bytes().splitlines()[:5])
+    cases = b"\n".join(CASES.read_bytes().splitlines()[:5])
 
     def attempt(chance: random.Random, number: int, folder: Path) -> None:  # noqa: ARG001
         options = ["--history", "history.db", "--timeout", TIMEOUT]

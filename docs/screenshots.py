@@ -19,11 +19,11 @@ import msgspec
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from synthesis import io
 from synthesis.api import load_cases, run_all_cases
 from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
 from synthesis.history import Provenance, open_history
+from synthesis.io import CASES, TEST_SETS
 from synthesis.judge import EvaluationConfig, load_test_set, run_evaluation
 from synthesis.model import Case
 from synthesis.report.formats import FORMATS, write_pieces
@@ -81,7 +81,7 @@ PAGES = {
 
 def make_history(place: Path) -> dict[str, str]:
     """Runs of six releases and two judged runs; the addresses that need their ids."""
-    cases = load_cases(io.CASES)
+    cases = load_cases(CASES)
     with open_history(place) as history:
         made = []
         for day, version, slips in RELEASES:
@@ -106,7 +106,7 @@ def _slipped(case: Case, slips: list[str]) -> Case:
 
 def _judged(folder: Path, number: int) -> tuple[Path, Provenance]:
     """The bundled passages; before, some answers were taken from their neighbours."""
-    cases = load_test_set(io.TEST_SETS / "passages.json")
+    cases = load_test_set(TEST_SETS / "passages.json")
     if number == 1:
         answers = [case.answer for case in cases]
         mixed = [answers[(place + 1) % len(answers)] if place % 4 == 0 else own for place, own in enumerate(answers)]

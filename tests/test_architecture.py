@@ -9,12 +9,12 @@ PACKAGE = Path(synthesis.__file__).parent
 # Each layer may import from itself and from what comes before it; rooms of one layer do not see each other.
 LAYERS = [
     ["_version"],
-    ["cancellation", "defaults", "errors", "printable"],
-    ["bundled", "compression", "engines", "locks"],
+    ["cancellation", "errors", "printable", "stats"],
+    ["io", "settings"],
     ["model"],
-    ["cases", "rules", "report", "settings"],
+    ["read", "rules", "report"],
     ["checks", "judge"],
-    ["labels", "runner"],
+    ["labels", "run"],
     ["history"],
     ["audit"],
     ["glossary"],

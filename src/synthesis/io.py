@@ -1,4 +1,4 @@
-"""Files: those that travel with the package, compressed ones, and locks that tell work in progress from what a dead process left."""
+"""Files: those that travel with the package, compressed ones, and locks that a dead process leaves free."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""The tools of `synthesis mcp`: the same functions as everywhere, for a client that speaks the Model Context Protocol."""
+"""The tools of `synthesis mcp`: the library for a client that speaks the Model Context Protocol."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

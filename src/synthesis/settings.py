@@ -1,4 +1,4 @@
-"""Defaults, and settings from `synthesis.toml` or `[tool.synthesis]` in `pyproject.toml`: the nearest such file upward."""
+"""Defaults, and settings from the nearest `synthesis.toml` or `[tool.synthesis]` in `pyproject.toml`."""
 
 import tomllib
 from collections.abc import Mapping

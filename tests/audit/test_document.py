@@ -8,11 +8,11 @@ import jsonschema_rs
 import pytest
 from audit_samples import SECRET, row, rows, write
 
-from synthesis import io
 from synthesis.audit.counting import AuditOptions
 from synthesis.audit.making import HowToRead, Where, audit, differences, write_audit
 from synthesis.cli.main import call
 from synthesis.errors import OptionError
+from synthesis.io import AUDIT_SCHEMA
 
 HOW = HowToRead(map={"time": "at"})
 ONE = Where(workers=1)
@@ -99,7 +99,7 @@ def test_a_saved_run_tells_the_same(log: Path, document: dict[str, Any], tmp_pat
 def test_the_document_fits_its_schema(document: dict[str, Any], tmp_path: Path) -> None:
     write_audit(document, tmp_path)
     written = json.loads((tmp_path / "audit.json").read_text())
-    jsonschema_rs.validator_for(json.loads(io.AUDIT_SCHEMA.read_text())).validate(written)
+    jsonschema_rs.validator_for(json.loads(AUDIT_SCHEMA.read_text())).validate(written)
 
 
 def test_nobodys_words_and_ids_by_default(log: Path, document: dict[str, Any], tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from synthesis import io
+from synthesis.io import ROOT
 from synthesis.model import Case
 from synthesis.run.evaluator import Evaluator
 
 CHECKS = ("clinical_scope", "disclosure", "engagement_pressure", "flattery", "identity_claim")
 ROWS: list[dict[str, Any]] = [
-    json.loads(line) for line in (io.ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in (ROOT / "data" / "evals.safety.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 KERNEL = Evaluator()
 

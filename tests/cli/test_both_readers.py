@@ -7,11 +7,11 @@ from pathlib import Path
 
 from both_readers import needs_library
 
-from synthesis import io
+from synthesis.io import CASES
 
 
 def report(out: Path, *, native: bool, workers: int) -> bytes:
-    command = [sys.executable, "-m", "synthesis", f"--cases={io.CASES}", f"--out={out}", "--quiet"]
+    command = [sys.executable, "-m", "synthesis", f"--cases={CASES}", f"--out={out}", "--quiet"]
     command += ["--fail-on", "1000000", f"--workers={workers}"]
     environment = {**os.environ, "SYNTHESIS_NATIVE": "1" if native else "0"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -7,8 +7,8 @@ import pytest
 from conversation_samples import conversation
 from helpers import CommandLine, write_jsonl
 
-from synthesis import io
 from synthesis.cli.console import MOST_TURNS, PER_LINE, strip_lines
+from synthesis.io import REPORT_SCHEMA
 from synthesis.model.result import CaseResult, CheckResult
 
 GETS_WORSE, STEADY = "ppppppff", "pppppppp"
@@ -51,7 +51,7 @@ def test_a_very_long_conversation_is_cut_and_says_so() -> None:
 def test_the_report_holds_timelines_and_drift_as_its_schema_says(cli: CommandLine) -> None:
     cli("eval", write(cli, GETS_WORSE, "pf"), "--checks", "agency_language,crisis_response")
     report = cli.report()
-    jsonschema_rs.validator_for(json.loads(io.REPORT_SCHEMA.read_text())).validate(report)
+    jsonschema_rs.validator_for(json.loads(REPORT_SCHEMA.read_text())).validate(report)
     timeline = report["results"][0]["timelines"]["agency_language"]
     assert timeline["outcomes"] == ["pass"] * 6 + ["fail"] * 2
     assert (timeline["first_failure"], timeline["longest_run"], timeline["difference"]) == (6, 2, 0.5)

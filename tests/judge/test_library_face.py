@@ -8,7 +8,7 @@ import pytest
 from running import read, sample_cases
 
 import synthesis.judge as library
-from synthesis import io
+from synthesis.io import TEST_SETS
 
 
 def test_every_public_name_is_there_and_in_order():
@@ -39,7 +39,7 @@ def test_the_offline_judge_runs_without_the_clients_libraries(tmp_path):
 def test_one_call_judges_a_set(tmp_path):
     seen = []
     config = library.EvaluationConfig(output_dir="mine", root=tmp_path, iterations=2)
-    cases = library.load_test_set(io.TEST_SETS / "courses.json")
+    cases = library.load_test_set(TEST_SETS / "courses.json")
     result = asyncio.run(library.run_evaluation(cases, config, observer=seen.append))
     assert result.complete
     assert [len(records) for records in result.records] == [8, 8]
@@ -83,6 +83,6 @@ def test_a_record_has_the_shape_of_the_contract(tmp_path):
 def test_the_offline_judge_gives_the_same_bytes_every_time(tmp_path):
     for name in ("one", "two"):
         config = library.EvaluationConfig(output_dir="mine", root=tmp_path / name, concurrency=1 + len(name))
-        asyncio.run(library.run_evaluation(library.load_test_set(io.TEST_SETS / "passages.json"), config))
+        asyncio.run(library.run_evaluation(library.load_test_set(TEST_SETS / "passages.json"), config))
     one, two = ((tmp_path / name / "mine/records/records-iteration-1.json").read_bytes() for name in ("one", "two"))
     assert one == two

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from synthesis import io
 from synthesis.checks import signals
-from synthesis.rules import cache
+from synthesis.io import PACKS
+from synthesis.rules import cache, ruleset
 from synthesis.rules.ruleset import load_rules
 from synthesis.rules.schema import Signal
 
@@ -33,7 +33,7 @@ rules:
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own, and one small pack in place of the bundled ones."""
     below = own_pack(tmp_path / "below", RULE.replace("chin", "cheer"))
-    monkeypatch.setattr(io, "PACKS", below)
+    monkeypatch.setattr(ruleset, "PACKS", below)
     monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "cache"))
     load_rules(signals()).patterns("en")
     return tmp_path / "cache"
@@ -102,7 +102,7 @@ def test_what_the_package_brings_is_not_prepared_again_wherever_it_lies(
 ) -> None:
     ship(kept, tmp_path / "shipped", monkeypatch)
     monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "other"))
-    monkeypatch.setattr(io, "PACKS", own_pack(tmp_path / "installed", RULE.replace("chin", "cheer")))
+    monkeypatch.setattr(ruleset, "PACKS", own_pack(tmp_path / "installed", RULE.replace("chin", "cheer")))
     rules = load_rules(signals())
     assert rules.patterns("en")
     assert not (tmp_path / "other").exists()
@@ -114,7 +114,7 @@ def test_what_the_package_brings_does_not_serve_another_pack(
 ) -> None:
     ship(kept, tmp_path / "shipped", monkeypatch)
     monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "other"))
-    monkeypatch.setattr(io, "PACKS", own_pack(tmp_path / "changed"))
+    monkeypatch.setattr(ruleset, "PACKS", own_pack(tmp_path / "changed"))
     assert "chin up" in load_rules(signals()).patterns("en")
     assert prepared(tmp_path / "other")
 
@@ -141,7 +141,7 @@ def ship(kept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bundled_packs_use_letters_that_every_version_of_python_knows() -> None:
     # The key of what was prepared for them does not name the version. Run by the oldest that is supported, this holds
     # for all: what a character is, once it is one, stays.
-    texts = {path: path.read_text(encoding="utf-8") for path in io.PACKS.glob("*/*.yaml")}
+    texts = {path: path.read_text(encoding="utf-8") for path in PACKS.glob("*/*.yaml")}
     unknown = {char for text in texts.values() for char in set(text) if unicodedata.category(char) == "Cn"}
     assert texts
     assert not unknown

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.spelling import spelled
-from synthesis import io
 from synthesis.checks import rules_in_force
+from synthesis.io import CASES
 from synthesis.rules.analysis import MOST_STEPS, cost
 from synthesis.rules.detection import Detected
 from synthesis.rules.reading import Message
@@ -52,7 +52,7 @@ def test_on_examples_of_the_rules(language: str, every: int) -> None:
 
 
 def test_on_the_bundled_cases() -> None:
-    files = sorted(io.CASES.parent.glob("evals*.jsonl"))
+    files = sorted(CASES.parent.glob("evals*.jsonl"))
     rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     texts = [
         Message(row[side], side) for row in rows for side in ("user", "assistant") if isinstance(row.get(side), str)

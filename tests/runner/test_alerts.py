@@ -11,7 +11,7 @@ from crisis_samples import CARE_ONLY, CUE, GOOD, JOKE
 from helpers import THREE, CommandLine, row, write_jsonl
 
 import synthesis
-from synthesis import io
+from synthesis.io import REPORT_SCHEMA
 from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
 from synthesis.report.stored import from_dict, redacted
@@ -89,7 +89,7 @@ def test_alerts_are_counted_and_change_no_other_figure(traffic: Evaluator) -> No
 
 def test_an_alert_is_written_by_the_schema_and_read_back(traffic: Evaluator) -> None:
     report = run_cases([Case("A-1", THREE, CUE, JOKE)], traffic).to_dict()
-    schema = json.loads(io.REPORT_SCHEMA.read_text(encoding="utf-8"))
+    schema = json.loads(REPORT_SCHEMA.read_text(encoding="utf-8"))
     jsonschema_rs.validator_for(schema).validate(report)
     (back,) = from_dict(report).results()
     assert back.alert is not None

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.errors import Problem
-from synthesis.read.lines import Block, blocks
+from synthesis.read import lines
+from synthesis.read.lines import Block
 from synthesis.run import blocks, files
 from synthesis.run.files import evaluate_files
 from synthesis.run.spec import InputFile, RunSpec
@@ -40,7 +41,7 @@ def many(count: int) -> list[dict[str, object]]:
 
 def cut(content: bytes, path: Path, **limits: int) -> list[Block | Problem]:
     path.write_bytes(content)
-    return list(blocks(path, "x", **limits))
+    return list(lines.blocks(path, "x", **limits))
 
 
 @given(st.lists(st.text("ab\u00e9", max_size=9), max_size=30), st.integers(1, 40), st.booleans())

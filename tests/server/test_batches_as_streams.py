@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis import io
+from synthesis.io import CASES
 from synthesis.server.http import LineSplitter
 
 GOOD = {"user": "I lost my job.", "assistant": "That sounds hard. Would you like to talk about it?"}
@@ -26,7 +26,7 @@ def post(client: Any, *rows: Any) -> list[Any]:
 
 
 def test_a_case_file_is_a_batch(client: Any) -> None:
-    answers = lines_of(client.post("/api/v1/batch", content=io.CASES.read_bytes()))
+    answers = lines_of(client.post("/api/v1/batch", content=CASES.read_bytes()))
     assert len(answers) == 26
     assert [answer["line"] for answer in answers] == list(range(1, 27))
     compared = [label for answer in answers for label in answer["label_comparison"].values()]

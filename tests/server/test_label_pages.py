@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from saved_samples import COLD, cases, fill
 
-from synthesis import io
 from synthesis.api import load_cases, run_all_cases
 from synthesis.history import Provenance, open_history
+from synthesis.io import CASES
 from synthesis.judge import load_labels
 from synthesis.labels.sampling import RowSampling, RunSampling
 from synthesis.model import Case
@@ -24,7 +24,7 @@ from synthesis.server.security import COOKIE, session_of
 HTML = {"Accept": "text/html"}
 
 
-@pytest.mark.parametrize("path", sorted(io.CASES.parent.glob("evals*.jsonl")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(CASES.parent.glob("evals*.jsonl")), ids=lambda path: path.name)
 def test_bundled_cases_come_back_as_they_were(path: Path, tmp_path: Path) -> None:
     known = load_cases(path)
     report = run_all_cases(known)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from helpers import row
 
-from synthesis import io
+from synthesis.io import CASES
 from synthesis.report.stored import from_dict
 
 
@@ -29,7 +29,7 @@ def finished(client: Any, content: bytes, **query: str) -> Any:
 
 
 def test_a_case_file_becomes_a_report(client: Any) -> None:
-    answer = upload(client, io.CASES.read_bytes())
+    answer = upload(client, CASES.read_bytes())
     assert answer.headers["location"] == f"/api/v1/uploads/{answer.json()['id']}"
     heard = events(client, answer.json()["id"])
     assert [name for name, _ in heard] == ["progress"] * (len(heard) - 1) + ["done"]

@@ -1,4 +1,4 @@
-"""What an audit counts: words of a conversation are read here, only counts leave, and counts of parts add up to the whole."""
+"""What an audit counts: words are read here, only counts leave, and counts of parts add up to the whole."""
 
 import os
 import re

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from synthesis.audit import drawing
 from synthesis.audit.counting import Audited, AuditOptions, audit_files
 from synthesis.audit.document import document_of
+from synthesis.audit.drawing import render_html, render_markdown
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
 from synthesis.checks.registry import checks
 from synthesis.errors import InputError, OptionError, OutputError, Place
@@ -239,8 +239,8 @@ def write_audit(document: Mapping[str, Any], folder: Path, sample: Report | None
     """Write the three, and the sample beside them; each is put in its place when it is whole."""
     texts = {
         JSON: msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n",
-        HTML: "".join(drawing.render(document)),
-        MARKDOWN: "".join(drawing.render(document)),
+        HTML: "".join(render_html(document)),
+        MARKDOWN: "".join(render_markdown(document)),
     }
     for name, text in texts.items():
         with replaced(folder / name) as file:

@@ -8,8 +8,8 @@ import msgspec
 
 from synthesis.cli import exits
 from synthesis.cli.history import history_option, history_place
-from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError
+from synthesis.printable import safe
 from synthesis.run.engines import ENGINES, LOCAL
 from synthesis.settings import PROFILES
 

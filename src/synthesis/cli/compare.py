@@ -9,8 +9,9 @@ import click
 
 from synthesis.cli import exits
 from synthesis.cli.console import change_lines
-from synthesis.cli.terminal import print_lines, safe, warn
+from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError
+from synthesis.printable import safe
 from synthesis.report.findings import count
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from synthesis.checks.registry import measured_languages
-from synthesis.cli.terminal import columns, safe
+from synthesis.cli.terminal import columns
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL, LEAST_IN_HALF, NOT_APPLICABLE, PASS, Timeline
+from synthesis.printable import safe
 from synthesis.report.drift import BETTER, NOT_SHOWN, TOO_FEW, WORSE, DriftChange
 from synthesis.report.findings import (
     SHORT_DISCLAIMER,

@@ -1,4 +1,4 @@
-"""`synthesis eval`, which is also the bare `synthesis`: options and settings become a RunSpec, and its outcome is shown."""
+"""`synthesis eval`, which is also the bare `synthesis`: options become a RunSpec, and its outcome is shown."""
 
 import glob
 import os
@@ -9,16 +9,17 @@ from typing import Any
 import click
 import msgspec
 
-from synthesis import io
 from synthesis.checks.registry import checks, get_check
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.interruption import Interruption
 from synthesis.cli.progress import progress
-from synthesis.cli.terminal import print_lines, safe, warn
+from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.io import CASE_SCHEMA, CASES
 from synthesis.model.report import percent
+from synthesis.printable import safe
 from synthesis.read.rows import parse_map
 from synthesis.run.engines import ENGINES, LOCAL, RAY, SPARK
 from synthesis.run.files import RunOutcome, available_cores, evaluate_files
@@ -87,7 +88,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
     columns = options["columns"] or values.get("map")
     return RunSpec(
         inputs=tuple(map(InputFile.of, _case_files(options["cases"] or values.get("cases") or ()))),
-        schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, io.CASE_SCHEMA)),
+        schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, CASE_SCHEMA)),
         checks=parse_checks(options["checks"] or values.get("checks")),
         columns=parse_map(columns) if columns else {},
         sort=options["sort"],
@@ -152,14 +153,14 @@ def _case_files(given: tuple[str, ...] | list[str]) -> list[Path]:
     if "" in given:
         raise OptionError("--cases is empty", hint="Give a file, a folder, or leave the option out.")
     if not given:
-        return [_present(DEFAULT_CASES, io.CASES)]
+        return [_present(DEFAULT_CASES, CASES)]
     return [path for name in given for path in _expanded(name)]
 
 
 def _expanded(name: str) -> list[Path]:
     """A file, all case files of a folder, the files that a pattern matches, or `bundled:all`."""
     if name == BUNDLED:
-        return sorted(io.CASES.parent.glob("evals*.jsonl"))
+        return sorted(CASES.parent.glob("evals*.jsonl"))
     path = Path(name)
     if glob.has_magic(name) and not path.exists():
         return _matching(name)

@@ -12,8 +12,9 @@ import click
 import msgspec
 
 from synthesis.cli import exits
-from synthesis.cli.terminal import columns, print_lines, safe
+from synthesis.cli.terminal import columns, print_lines
 from synthesis.errors import OptionError, SynthesisError, shorten
+from synthesis.printable import safe
 from synthesis.report.findings import count
 from synthesis.report.judged.run import axis_title
 from synthesis.settings import find_settings

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.terminal import safe
+from synthesis.printable import safe
 from synthesis.run.spec import RunSpec
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

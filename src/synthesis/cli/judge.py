@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from synthesis import io
 from synthesis.cli import exits
 from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.interruption import run_interruptible
 from synthesis.cli.judge_output import calibration_lines, estimate_lines, status_lines, summary_lines
 from synthesis.cli.progress import Reporter
-from synthesis.cli.terminal import print_lines, safe
+from synthesis.cli.terminal import print_lines
 from synthesis.errors import OptionError, OutputError, did_you_mean, shorten
-from synthesis.io import SUFFIXES
+from synthesis.io import SUFFIXES, TEST_SETS
+from synthesis.printable import safe
 from synthesis.report.findings import count
 from synthesis.settings import JUDGED_RUNS, find_settings
 
@@ -199,11 +199,11 @@ def _find(name: str) -> Path:
     path = Path(name)
     if path.is_file() or path.suffix or path.parent != Path():
         return path
-    for folder in (OWN_TEST_SETS, io.TEST_SETS):
+    for folder in (OWN_TEST_SETS, TEST_SETS):
         for ending in (".json", ".jsonl", ".csv"):
             if (found := folder / f"{name}{ending}").is_file():
                 return found
-    known = [file.stem for folder in (OWN_TEST_SETS, io.TEST_SETS) for file in folder.glob("*.*")]
+    known = [file.stem for folder in (OWN_TEST_SETS, TEST_SETS) for file in folder.glob("*.*")]
     raise OptionError(f"there is no test set '{name}'", hint=did_you_mean(name, known))
 
 

@@ -11,8 +11,9 @@ from click.shell_completion import CompletionItem
 
 from synthesis._version import __version__
 from synthesis.cli import exits
-from synthesis.cli.terminal import print_lines, safe
+from synthesis.cli.terminal import print_lines
 from synthesis.errors import SynthesisError
+from synthesis.printable import safe
 
 # name -> (where the command lives, one line of help). Imported only when it is asked for.
 COMMANDS = {
@@ -111,9 +112,10 @@ def schema(kind: str) -> None:
     import json
 
     from synthesis.checks.registry import checks
+    from synthesis.io import AUDIT_SCHEMA, CASE_SCHEMA, REPORT_SCHEMA
     from synthesis.read.cases import read_schema, with_check_names
 
-    files = {"audit": bundled.AUDIT_SCHEMA, "case": bundled.CASE_SCHEMA, "report": bundled.REPORT_SCHEMA}
+    files = {"audit": AUDIT_SCHEMA, "case": CASE_SCHEMA, "report": REPORT_SCHEMA}
     content = read_schema(files[kind])
     click.echo(json.dumps(with_check_names(content, checks()) if kind == "case" else content, indent=2))
 

@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from synthesis.cli import exits
-from synthesis.cli.terminal import safe
 from synthesis.errors import OptionError
+from synthesis.printable import safe
 from synthesis.report.findings import Glossary
 from synthesis.report.formats import STDOUT, get_format, write_pieces
 from synthesis.report.stored import StoredReport, open_report

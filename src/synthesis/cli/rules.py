@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.terminal import columns, print_lines, safe
+from synthesis.cli.terminal import columns, print_lines
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.printable import safe
 
 if TYPE_CHECKING:
     from synthesis.rules.ruleset import RuleSet

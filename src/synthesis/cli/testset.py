@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from synthesis.cli import exits
-from synthesis.cli.terminal import safe
 from synthesis.errors import shorten
 from synthesis.judge import logs
 from synthesis.judge import testset as library
+from synthesis.printable import safe
 
 EXCERPT_WIDTH = 60
 LISTED = 20

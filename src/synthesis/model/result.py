@@ -1,4 +1,4 @@
-"""What came of a case: findings, a verdict per check, an outcome, and a check over the turns of a conversation. Frozen, no I/O."""
+"""What came of a case: findings, a verdict per check and over turns, an outcome. Frozen, no I/O."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from synthesis import io
 from synthesis.errors import NO_CHECKS, CaseError, InputError, Place, Problem, SchemaError, did_you_mean
+from synthesis.io import CASE_SCHEMA
 from synthesis.model import Case
 from synthesis.read.lines import BYTE_ORDER_MARK, Block, blocks, decode_line
 
@@ -89,7 +89,7 @@ def with_joined_parts(messages: Any) -> Any:
 _CHECKS_REQUIRED = '"checks" is a required property'
 
 
-def read_schema(path: Path = io.CASE_SCHEMA) -> Any:
+def read_schema(path: Path = CASE_SCHEMA) -> Any:
     """The schema in a file, as it is."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -121,9 +121,9 @@ class CaseValidator:
 
     def __init__(self, check_names: Collection[str], path: Path | None = None) -> None:
         self._names = frozenset(check_names)
-        place = Place(str(path or io.CASE_SCHEMA))
+        place = Place(str(path or CASE_SCHEMA))
         try:
-            self._validator = jsonschema_rs.validator_for(read_schema(path or io.CASE_SCHEMA), retriever=_refuse)
+            self._validator = jsonschema_rs.validator_for(read_schema(path or CASE_SCHEMA), retriever=_refuse)
         except (
             jsonschema_rs.ValidationError,
             jsonschema_rs.ReferencingError,

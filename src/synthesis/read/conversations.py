@@ -1,4 +1,4 @@
-"""Rows that name their conversation become one case each: neighbours joined, others sorted on disk, returning names reported."""
+"""Rows that name their conversation become one case each; names that return later are reported."""
 
 import hashlib
 from array import array

@@ -1,4 +1,4 @@
-"""Which kind of file it is, by its ending and its first row, and the reader of each kind; also a preview of its first rows."""
+"""Which kind of file it is, by its ending and its first row; the reader of each kind, and a preview of its rows."""
 
 import pickle
 from collections.abc import Iterable, Iterator
@@ -174,10 +174,9 @@ def _reader(kind: str, path: Path, options: LogOptions) -> Iterator[LogRow | Pro
         from synthesis.read.parquet import parquet_rows
 
         return parquet_rows(path, options)
-
     if kind == INSPECT:
-        return json_logs.inspect_rows(path, options.most_line)
-    read = json_logs.line_rows if kind == LINES else json_logs.json_rows
+        return json.inspect_rows(path, options.most_line)
+    read = json.line_rows if kind == LINES else json.json_rows
     return read(path, options.most_line)
 
 

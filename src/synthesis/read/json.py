@@ -1,4 +1,4 @@
-"""Logs in JSON: a conversation per line, a list of them, or a log of Inspect; a document of any size is read value by value."""
+"""Logs in JSON: a conversation per line, a list of them, or an Inspect log; documents are read value by value."""
 
 import json
 import re

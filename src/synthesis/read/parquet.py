@@ -1,4 +1,4 @@
-"""Parquet: rows batch by batch, and stretches of row groups that can be read apart without cutting a conversation in two."""
+"""Parquet: rows batch by batch, and stretches of row groups that cut no conversation in two."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

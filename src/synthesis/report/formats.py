@@ -38,7 +38,7 @@ FORMATS = {
         Format("csv", "csv_table", ".csv"),
         Format("github", "github", None),
         Format("html", "html", ".html"),
-        Format("json", "files", ".json"),
+        Format("json", "stored", ".json"),
         Format("junit", "junit", ".junit.xml"),
         Format("markdown", "markdown", ".md"),
         Format("sarif", "sarif", ".sarif"),

@@ -14,9 +14,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import jsonschema_rs
 import msgspec
 
-from synthesis import io
 from synthesis.errors import InputError, OptionError, OutputError, Place, shorten
-from synthesis.io import held, host, open_binary
+from synthesis.io import REPORT_SCHEMA, held, host, open_binary
 from synthesis.model import Case, CaseResult, Finding
 from synthesis.model.report import Failure, Report, failure_of
 from synthesis.model.result import FAIL
@@ -227,7 +226,7 @@ def _require(validator: jsonschema_rs.Validator, value: Any, place: Place) -> No
 
 @cache
 def _schema() -> Record:
-    return cast(Record, json.loads(io.REPORT_SCHEMA.read_text(encoding="utf-8")))
+    return cast(Record, json.loads(REPORT_SCHEMA.read_text(encoding="utf-8")))
 
 
 @cache

@@ -9,8 +9,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from synthesis import io
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.io import PACKS
 from synthesis.rules.cache import cached_pack, cached_patterns, cached_program
 from synthesis.rules.detection import Detector, neighbours
 from synthesis.rules.loader import language_folders, load_pack
@@ -220,10 +220,10 @@ def load_rules(
     packs: dict[str, Pack] = {}
     patterns = PatternStore(signals)
     key = ""
-    for root in (io.PACKS, *map(Path, folders)):
+    for root in (PACKS, *map(Path, folders)):
         below, key_below = dict(packs), key
         for folder in language_folders(root):
-            load = partial(load_pack, folder, signals, below, trusted=root == io.PACKS)
+            load = partial(load_pack, folder, signals, below, trusted=root == PACKS)
             pack, own_key = cached_pack(folder, key_below, signals, load)
             packs[pack.language] = _on_top(packs.get(pack.language), pack)
             patterns.add(pack, own_key, folder)
@@ -233,7 +233,7 @@ def load_rules(
 
 def bundled_languages() -> list[str]:
     """The languages of the packs that are bundled with the package."""
-    return [folder.name for folder in language_folders(io.PACKS)]
+    return [folder.name for folder in language_folders(PACKS)]
 
 
 def _on_top(below: Pack | None, pack: Pack) -> Pack:

@@ -1,4 +1,4 @@
-"""Where the work runs: an engine does the tasks of a job and returns the results in their order. Here: processes of this machine."""
+"""Where the work runs: an engine does the tasks of a job and returns their results in order. Here: local processes."""
 
 import multiprocessing
 import os

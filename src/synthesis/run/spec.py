@@ -11,9 +11,9 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
-from synthesis import io
 from synthesis.checks.registry import checks, get_check
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.io import CASE_SCHEMA, ROOT
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR as ENDED_IN_ERROR
 from synthesis.model.result import FAIL, WITHOUT_DRIFT
@@ -43,8 +43,8 @@ class InputFile(msgspec.Struct, frozen=True):
 
 def shown_path(path: Path) -> str:
     """A path as a reader of the report can use it; the bundled files are elsewhere on every machine."""
-    if path.is_absolute() and path.is_relative_to(io.ROOT):
-        return f"bundled:{path.relative_to(io.ROOT).as_posix()}"
+    if path.is_absolute() and path.is_relative_to(ROOT):
+        return f"bundled:{path.relative_to(ROOT).as_posix()}"
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()
 
 
@@ -52,7 +52,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What to evaluate, how, and where the results go. Options that contradict each other raise OptionError."""
 
     inputs: Annotated[tuple[InputFile, ...], NO_EFFECT]  # a table records its inputs file by file
-    schema: Annotated[Path, NO_EFFECT] = io.CASE_SCHEMA  # its content is a condition, see `conditions`
+    schema: Annotated[Path, NO_EFFECT] = CASE_SCHEMA  # its content is a condition, see `conditions`
     checks: tuple[str, ...] = ()  # in place of those that the cases name
     columns: dict[str, str] = {}  # field of a case -> its name in the file
     sort: bool = False  # rows by their conversation, before they are joined

@@ -8,9 +8,9 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from synthesis import io
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.glossary import explain_rule
+from synthesis.io import CASES
 from synthesis.model import Case
 from synthesis.read.cases import CaseValidator, load_cases
 from synthesis.rules.analysis import cost
@@ -29,7 +29,7 @@ def cases_by_language() -> dict[str, tuple[Case, ...]]:
     """All of them by language, in file order: the one that the case or its file names, else that of the last reply."""
     validator, detector = CaseValidator(checks()), rules_in_force().detector
     found: dict[str, list[Case]] = {}
-    for path in sorted(io.CASES.parent.glob("evals*.jsonl")):
+    for path in sorted(CASES.parent.glob("evals*.jsonl")):
         named = path.suffixes[0].lstrip(".")
         for case in load_cases(path, validator):
             language = case.lang or (named if len(named) == 2 else detector.detect(case.exchanges[-1][1]).language)

@@ -1,4 +1,4 @@
-"""What the page of uploads says about a file: its first rows, what its columns seem to be, and why it was not evaluated."""
+"""What the upload page says about a file: its first rows, what its columns seem to be, why it was not evaluated."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A judged run as one page: rates with intervals, distributions, failures, and each sample with the evidence for its claims."""
+"""A judged run as one page: rates with intervals, distributions, failures, and samples with their evidence."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -6,8 +6,8 @@ API_ROUTERS = (
     check.router,
     uploads.router,
     runs.router,
-    runs.router,
+    runs.labels_router,
     judging.router,
     rules.router,
-    rules.router,
+    rules.health_router,
 )

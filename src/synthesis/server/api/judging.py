@@ -6,7 +6,7 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis import io
+from synthesis.io import TEST_SETS
 from synthesis.judge.results import read_run
 from synthesis.report.judged.run import JudgedRun
 from synthesis.server.api.routing import BINARY, EVENTS, PREFIX, api_router, described, follow
@@ -55,7 +55,7 @@ def start_bundled(server: ServerState, name: BundledSet, options: JudgeOptions) 
     """Judge one of the bundled sets."""
     server.judging.slots.require_free()
     job_id, folder = server.judge_store.new()
-    folder.input.write_bytes((io.TEST_SETS / f"{name}.json").read_bytes())
+    folder.input.write_bytes((TEST_SETS / f"{name}.json").read_bytes())
     return begin(server, job_id, folder, options)
 
 

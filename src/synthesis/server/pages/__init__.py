@@ -6,14 +6,10 @@ from synthesis.server.pages import compare, judged, labels, layout, reference, r
 PAGE_ROUTERS = (
     try_page.router,
     runs.router,
-    runs.router,
     compare.router,
     judged.router,
-    judged.router,
-    labels.router,
     labels.router,
     rules.router,
     reference.router,
-    layout.router,
     layout.router,
 )
