@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import Place, TestSetError
-from synthesis.judge import documents
+from synthesis.judge.documents import read_document
 from synthesis.judge.journal.ledger import Call, IterationLedger, Ledger
 from synthesis.judge.journal.lines import Price, RunLine
 from synthesis.judge.model import TokenUsage
@@ -50,7 +50,7 @@ def total(price: Price | None, usage: tuple[TokenUsage, ...] | list[TokenUsage])
 
 
 def _read_prices(path: Path) -> dict[str, FilePrice]:
-    prices = documents.read_document(path, dict[str, FilePrice], _HINT)
+    prices = read_document(path, dict[str, FilePrice], _HINT)
     for model, price in prices.items():
         if not all(math.isfinite(value) and value >= 0 for value in (price.input, price.output)):
             raise TestSetError(f"the price of '{model}' must be 0 or more", place=Place(str(path)), hint=_HINT)

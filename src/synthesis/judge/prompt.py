@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.judge import documents
+from synthesis.judge.documents import complaint, compose, read_document
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -66,12 +66,12 @@ def load_prompt(name_or_path: str) -> Prompt:
             hint=f"{known} A file of your own is named with its ending: --system-prompt-version mine.yaml",
         )
     path = Path(name_or_path)
-    prompt = documents.read_document(path, Prompt, _HINT)
+    prompt = read_document(path, Prompt, _HINT)
     for field, slots in _SLOTS.items():
         for slot in slots:
             if f"{{{slot}}}" not in getattr(prompt, field):
-                root = documents.compose(path, _HINT)
-                raise documents.complaint(path, root, [field], f"has no place for {{{slot}}}", _HINT)
+                root = compose(path, _HINT)
+                raise complaint(path, root, [field], f"has no place for {{{slot}}}", _HINT)
     return prompt
 
 
@@ -90,7 +90,7 @@ def prompt_source(version: str) -> str:
 
 @cache
 def _bundled(version: str) -> Prompt:
-    return documents.read_document(FOLDER / f"{version}.yaml", Prompt, _HINT)
+    return read_document(FOLDER / f"{version}.yaml", Prompt, _HINT)
 
 
 def system_text(prompt: Prompt, rubric: Rubric, *, claims: bool = False) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.judge import documents
+from synthesis.judge.documents import complaint, compose, read_document
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
 from synthesis.judge.records import SCORES
 
@@ -21,9 +21,9 @@ _HINT = f"The bundled rubrics show the shape: {FOLDER.name}/rag.yaml beside the 
 def load_rubric(name_or_path: str | Path) -> Rubric:
     """A bundled rubric by its name, or any rubric file by its path."""
     path = _find(name_or_path)
-    rubric = documents.read_document(path, Rubric, _HINT)
+    rubric = read_document(path, Rubric, _HINT)
     for steps, message in _problems(rubric):
-        raise documents.complaint(path, documents.compose(path, _HINT), steps, message, _HINT)
+        raise complaint(path, compose(path, _HINT), steps, message, _HINT)
     return rubric
 
 

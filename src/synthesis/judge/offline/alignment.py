@@ -15,7 +15,7 @@ MOST_PLACES = 128  # of one word, in the most similar windows first
 JOINED_WINDOWS = 32  # the most similar ones; a claim is not pieced together from more places than that
 
 
-def wording(stems: Sequence[str], index: ContextIndex, window: Window) -> float:
+def shared_wording(stems: Sequence[str], index: ContextIndex, window: Window) -> float:
     """The mean of two shares: neighbours that are neighbours in the context, words in the window's order."""
     neighbours = [pair in index.pairs for pair in pairwise(stems)] or [stems[0] in index.stems]
     return (sum(neighbours) / len(neighbours) + in_order(stems, window)) / 2

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from synthesis.errors import shorten
-from synthesis.judge.offline import alignment
+from synthesis.judge.offline.alignment import editing_cost, in_order, shared_wording, stems_of, words_in_runs
 from synthesis.judge.offline.context import COPIED_RUN, EXTRACT_RUN, ContextIndex, Window
 from synthesis.judge.offline.tokens import Token, joined
 from synthesis.judge.offline.words import NEGATIONS, NOT_DENYING, ROUNDING_WORDS
@@ -35,17 +35,17 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
 
     `given` are stems that need no proof, such as the words of the question in a sentence about the reader.
     """
-    stems = alignment.stems_of(tokens)
+    stems = stems_of(tokens)
     windows = index.similar_windows(tokens)
     missing = _missing_terms(tokens, index, given)
     if not windows:
         return Support(0.0, len(stems), 0, None, "", joined(missing), ["nothing similar in the context"], False)
     window, turned = _best_window(tokens, stems, windows)
-    copied = alignment.words_in_runs(stems, index, COPIED_RUN) / len(stems)
+    copied = words_in_runs(stems, index, COPIED_RUN) / len(stems)
     # Where words are copied, a wrong join changes what is said; in a writer's own words joins mean less.
-    joins = 1 - alignment.editing_cost(stems, windows) * (1 + copied) / 2
+    joins = 1 - editing_cost(stems, windows) * (1 + copied) / 2
     notes = _conflict_notes(tokens, index, given, turned)
-    wording = alignment.wording(stems, index, window)
+    wording = shared_wording(stems, index, window)
     value = wording * _terms_found(tokens, missing) * joins * (CONFLICT_FACTOR if notes else 1.0)
     conflict = bool(notes)
     if copied >= 0.5 and joins < 0.8:
@@ -53,7 +53,7 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
     return Support(
         value=value,
         words=len(stems),
-        extracted=alignment.words_in_runs(stems, index, EXTRACT_RUN),
+        extracted=words_in_runs(stems, index, EXTRACT_RUN),
         passage=window.passage,
         evidence=shorten(window.text, EVIDENCE_WIDTH),
         unsupported=joined(missing),
@@ -66,7 +66,7 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
 
 def _says_otherwise(tokens: Sequence[Token], stems: list[str], index: ContextIndex, window: Window) -> bool:
     """The window says the same with another number or name where the claim has one that the context lacks."""
-    if alignment.in_order(stems, window) < NEAR_ENOUGH:
+    if in_order(stems, window) < NEAR_ENOUGH:
         return False
     other = [token for token in window.tokens if token.stem not in stems]
     numbers = [token for token in other if token.kind in ("number", "number-word")]
@@ -87,7 +87,7 @@ def _best_window(tokens: Sequence[Token], stems: list[str], windows: Sequence[Wi
     """The window that has most of the claim in order; one that contradicts it counts half as near."""
     best_worth, best, best_turned = -1.0, windows[0], list[str]()
     for window in windows:
-        order = alignment.in_order(stems, window)
+        order = in_order(stems, window)
         if order <= best_worth:
             continue
         turned = _turned(tokens, window) if order >= NEAR_ENOUGH else []
