@@ -18,11 +18,9 @@ from faithfulness import case_of
 from labelled import chosen
 from protocol import READ, group_of
 
-from synthesis.judge.offline.claims import split_claims, split_passage
-from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.judge import check_claims
 from synthesis.judge.offline.scoring import Features, extract_weight, features_of, log_support, score_limit, weights
-from synthesis.judge.offline.support import support_of
+from synthesis.judge.offline.support import ContextIndex, split_claims, split_passage, support_of
 
 FITTED, LEFT_OUT = ("wice_dev", "begin_dev"), "qags_dev"
 FOLDS, SEED, RIDGE = 5, 20, 0.01

@@ -21,13 +21,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from synthesis.judge import prompt as prompts
+from synthesis.judge.chat import openai_judge
 from synthesis.judge.clients import JudgeSettings
-from synthesis.judge.clients.vendors import openai_judge
-from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.model import TestCase
 from synthesis.judge.replies import read_reply
 from synthesis.judge.rubric import load_rubric
-from synthesis.judge.run import run_evaluation
+from synthesis.judge.run import EvaluationConfig, run_evaluation
 
 CONCURRENCY = 64
 SERVER = """

@@ -7,9 +7,8 @@ from typing import Any
 import report_samples
 from sqlalchemy import create_engine, make_url, text
 
-from synthesis.judge.config import EvaluationConfig
 from synthesis.judge.model import TestCase
-from synthesis.judge.run import run_evaluation
+from synthesis.judge.run import EvaluationConfig, run_evaluation
 from synthesis.report.stored import StoredReport, from_dict
 
 SAID, ANSWERED = "Ludmila left me in Ravenna.", "You should forget Ravenna."

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from synthesis.judge.asking import Patience
-from synthesis.judge.config import EvaluationConfig, EvaluationResult
+from synthesis.judge.calls import Patience
 from synthesis.judge.model import TestCase
-from synthesis.judge.run import run_evaluation
+from synthesis.judge.run import EvaluationConfig, EvaluationResult, run_evaluation
 
 KEY = "sk-a-key-that-must-never-be-written-down"
 QUICK = Patience(first_wait=0.01)

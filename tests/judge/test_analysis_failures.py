@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judged_samples import FREE_RUBRIC, RUBRIC, records, toned
 
-from synthesis.judge.analysis import failure_analysis
+from synthesis.judge.metrics import failure_analysis
 
 SCORE = st.integers(1, 5)
 

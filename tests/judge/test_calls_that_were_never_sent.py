@@ -10,7 +10,7 @@ import pytest
 from running import command, config_for, environment, judge, read, sample_cases, synthesis, wait_until, write_set
 from server import JudgeServer
 
-from synthesis.judge.asking import Patience
+from synthesis.judge.calls import Patience
 
 
 class FullServer:

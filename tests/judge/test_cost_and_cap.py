@@ -156,7 +156,7 @@ def test_the_cost_files_have_the_shape_of_the_contract(tmp_path):
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 10_000), st.integers(0, 10_000))))
 def test_the_total_is_linear_in_the_tokens(calls):
-    from synthesis.judge.journal.lines import Price
+    from synthesis.judge.ledger import Price
     from synthesis.judge.model import TokenUsage
 
     usage = [TokenUsage("m", *call) for call in calls]

@@ -8,11 +8,10 @@ from running import KEY, QUICK, config_for, judge, sample_cases
 from server import JudgeServer, status
 
 from synthesis.errors import OptionError, RunFolderError
-from synthesis.judge.clients.endpoint import is_loopback, masked
-from synthesis.judge.config import EvaluationConfig
+from synthesis.judge.clients import is_loopback, masked
 from synthesis.judge.cost import find_price
 from synthesis.judge.prompt import load_prompt, prompt_source
-from synthesis.judge.run import run_evaluation
+from synthesis.judge.run import EvaluationConfig, run_evaluation
 
 
 def run(config):

@@ -7,7 +7,7 @@ import pytest
 from running import config_for, judge, sample_case, sample_cases
 from server import JudgeServer, cut_body, drop, good_content, says, scores_of, slow, status
 
-from synthesis.judge.asking import Patience
+from synthesis.judge.calls import Patience
 
 GOOD = good_content("sample-0")
 NONSENSE = [

@@ -10,7 +10,7 @@ from running import config_for, judge, sample_cases, synthesis
 from server import JudgeServer, says
 
 from synthesis.errors import RunFolderError
-from synthesis.judge.journal.file import read_ledger
+from synthesis.judge.journal import read_ledger
 
 OLD_RUNS = Path(__file__).parents[1] / "fixtures_0_1" / "judged"
 

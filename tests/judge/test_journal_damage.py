@@ -8,8 +8,8 @@ from running import config_for, judge, read, results_of, sample_cases
 from server import JudgeServer, says
 
 from synthesis.errors import RunFolderError
-from synthesis.judge.journal.file import Journal, read_ledger
-from synthesis.judge.journal.ledger import State
+from synthesis.judge.journal import Journal, read_ledger
+from synthesis.judge.ledger import State
 
 
 @pytest.fixture

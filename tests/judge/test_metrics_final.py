@@ -3,8 +3,7 @@
 import pytest
 from judged_samples import RUBRIC, record, records
 
-from synthesis.judge.final_metrics import final_metrics
-from synthesis.judge.metrics import iteration_metrics
+from synthesis.judge.metrics import final_metrics, iteration_metrics
 
 
 def final(*iterations, errors=0):

@@ -6,7 +6,7 @@ import json
 from running import config_for, judge, sample_cases
 from server import JudgeServer, slow
 
-from synthesis.judge.limits import Pacer
+from synthesis.judge.calls import Pacer
 
 
 class CrowdedServer(JudgeServer):

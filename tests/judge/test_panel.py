@@ -9,10 +9,9 @@ from running import judge, sample_case, synthesis
 
 from synthesis.cli.main import main
 from synthesis.errors import OptionError, RunFolderError
-from synthesis.judge.config import EvaluationConfig
-from synthesis.judge.journal.lines import Identity
-from synthesis.judge.panel import build_panel, lower_median
-from synthesis.judge.panel_model import PanelRun
+from synthesis.judge.ledger import Identity
+from synthesis.judge.panel import PanelRun, build_panel, lower_median
+from synthesis.judge.run import EvaluationConfig
 from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, SavedScore
 from synthesis.stats import alpha_of_counts, bootstrap_interval, krippendorff_alpha_ordinal
 

@@ -3,10 +3,9 @@
 from running import config_for, judge, read, sample_cases
 from server import JudgeServer, status
 
-from synthesis.judge.journal import progress as progress_module
-from synthesis.judge.journal.ledger import Ledger
-from synthesis.judge.journal.lines import Identity, RunLine, SetLine, VerdictLine, sample_hash
-from synthesis.judge.journal.progress import ProgressView
+from synthesis.judge import journal
+from synthesis.judge.journal import ProgressView
+from synthesis.judge.ledger import Identity, Ledger, RunLine, SetLine, VerdictLine, sample_hash
 from synthesis.judge.rubric import load_rubric
 
 
@@ -31,13 +30,13 @@ def test_its_shape_follows_the_contract(tmp_path):
 
 def test_it_follows_every_sample(tmp_path, monkeypatch):
     written = []
-    real = progress_module.replace_file
+    real = journal.replace_file
 
     def noting(path, content, *, durable):
         real(path, content, durable=durable)
         written.append(read(path)["statistics"]["completedQuestions"])
 
-    monkeypatch.setattr(progress_module, "replace_file", noting)
+    monkeypatch.setattr(journal, "replace_file", noting)
     with JudgeServer() as server:
         judge(sample_cases(30), config_for(server, tmp_path, concurrency=1))
     assert written == list(range(1, 31))
@@ -58,7 +57,7 @@ def big_view(count):
 
 def test_bytes_per_sample_stay_flat_however_slow_the_judge(monkeypatch):
     clock = iter(range(10**9))
-    monkeypatch.setattr("synthesis.judge.journal.progress.time.monotonic", lambda: 10 * next(clock))
+    monkeypatch.setattr("synthesis.judge.journal.time.monotonic", lambda: 10 * next(clock))
     per_sample = {}
     for count in (1000, 4000, 8000):
         written = sum(len(view.content()) for view in big_view(count) if view.is_due())

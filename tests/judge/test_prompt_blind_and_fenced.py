@@ -10,9 +10,9 @@ from running import config_for, judge
 from server import JudgeServer
 
 from synthesis.errors import OptionError
-from synthesis.judge.flags import IMITATES, flags_of
 from synthesis.judge.model import Course, Skill, TestCase
 from synthesis.judge.prompt import fence, load_prompt, material_text, reply_schema, system_text
+from synthesis.judge.records import IMITATES, flags_of
 from synthesis.judge.rubric import load_rubric
 from synthesis.judge.testset import parse_test_cases
 

@@ -7,7 +7,7 @@ from running import config_for, judge, sample_case, sample_cases
 from server import JudgeServer, says
 
 from synthesis.errors import OptionError, TestSetError
-from synthesis.judge.config import EvaluationConfig
+from synthesis.judge.run import EvaluationConfig
 
 
 def replay(root, source, **changes):

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.judge.replies import UnusableReplyError, read_reply
+from synthesis.judge.replies import Scanner, UnusableReplyError, read_reply
 from synthesis.judge.rubric import load_rubric
-from synthesis.judge.tolerant_json import Scanner
 
 RUBRIC = load_rubric("rag")
 SCORE = st.integers(1, 5)

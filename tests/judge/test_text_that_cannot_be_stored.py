@@ -4,7 +4,7 @@ import pytest
 from running import config_for, judge, read, sample_cases
 from server import JudgeServer, good_content, says
 
-from synthesis.judge.journal.file import read_ledger
+from synthesis.judge.journal import read_ledger
 
 ESCAPED = good_content("sample-0").replace("faithfulness of", r"half \ud800 a pair, \udc00\ud83d\ude00 of")
 RAW = good_content("sample-0").replace("faithfulness of", "half \ud800 of")

@@ -5,10 +5,8 @@ from typing import Any
 
 import msgspec
 
-from synthesis.judge.analysis import failure_analysis
-from synthesis.judge.claims import CheckedClaim
-from synthesis.judge.metrics import iteration_metrics
-from synthesis.judge.passages import with_passages
+from synthesis.judge.claims import CheckedClaim, with_passages
+from synthesis.judge.metrics import failure_analysis, iteration_metrics
 from synthesis.judge.rubric import load_rubric
 from synthesis.report.judged.html import render
 from synthesis.report.judged.run import Iteration, JudgedRun

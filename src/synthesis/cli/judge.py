@@ -21,10 +21,10 @@ from synthesis.settings import JUDGED_RUNS, find_settings
 
 if TYPE_CHECKING:
     from synthesis.judge.agreement import Agreement
-    from synthesis.judge.config import EvaluationConfig, EvaluationResult
-    from synthesis.judge.journal.ledger import Ledger
+    from synthesis.judge.ledger import Ledger
     from synthesis.judge.model import TestCase
-    from synthesis.judge.panel_model import Panel, PanelJudge, PanelSample
+    from synthesis.judge.panel import Panel, PanelJudge, PanelSample
+    from synthesis.judge.run import EvaluationConfig, EvaluationResult
     from synthesis.report.judged.run import Rate
 
 OWN_TEST_SETS = Path("data/evaluation/test-sets")
@@ -123,9 +123,9 @@ def read_inputs(
     **settings: Any,
 ) -> Inputs:
     """Read the test set and put the configuration together."""
-    from synthesis.judge.clients.endpoint import parse_body, parse_header
-    from synthesis.judge.config import EvaluationConfig
+    from synthesis.judge.clients import parse_body, parse_header
     from synthesis.judge.rubric import load_rubric
+    from synthesis.judge.run import EvaluationConfig
     from synthesis.judge.testset import parse_mapping
 
     cases, name, notes = _read_cases(test_set, answers, contexts, parse_mapping(columns), max_line)
@@ -146,7 +146,7 @@ def read_inputs(
 def stored_run(name: str, root: Path) -> "tuple[Path, Ledger]":
     """The folder of a run and what its journal adds up to."""
     from synthesis.judge.journal import read_ledger
-    from synthesis.judge.result_files import run_folder
+    from synthesis.judge.results import run_folder
 
     folder = run_folder(root, name)
     return folder, read_ledger(folder)
@@ -385,7 +385,7 @@ def run(fail_under: float | None, **options: Any) -> int:
 @evaluation_options
 def estimate(**options: Any) -> int:
     """Tokens and cost of what is left to judge, before the first call; sends and writes nothing."""
-    from synthesis.judge.estimate import estimate_evaluation
+    from synthesis.judge.run import estimate_evaluation
 
     inputs = read_inputs(**options)
     _print(inputs.notes, err=True)
@@ -449,8 +449,7 @@ def calibrate(name: str, labels: str, root: Path) -> int:
     """Compare a run's verdicts with human LABELS: agreement, confusion, bias."""
     from synthesis.judge.calibration import calibrate as compare
     from synthesis.judge.calibration import load_labels
-    from synthesis.judge.result_files import write_calibration
-    from synthesis.judge.results import derive
+    from synthesis.judge.results import derive, write_calibration
 
     human = load_labels(labels)
     folder, ledger = stored_run(name, root)

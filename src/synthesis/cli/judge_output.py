@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from synthesis.errors import shorten
 
 if TYPE_CHECKING:
-    from synthesis.judge.estimate import Estimate
-    from synthesis.judge.journal.ledger import Ledger
-    from synthesis.judge.journal.lines import RunLine
+    from synthesis.judge.ledger import Ledger, RunLine
     from synthesis.judge.results import IterationResults, Results
+    from synthesis.judge.run import Estimate
 
 SHOWN_FAILURES = 5
 Figures = Mapping[str, Any]
@@ -32,7 +31,7 @@ def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) 
 
 def status_lines(ledger: "Ledger") -> Iterator[str]:
     """The state of every sample."""
-    from synthesis.judge.journal.ledger import State
+    from synthesis.judge.ledger import State
     from synthesis.judge.results import derive, states
 
     run = ledger.present_run()
@@ -151,7 +150,7 @@ def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[st
 
 
 def _flag_lines(iteration: "IterationResults") -> Iterator[str]:
-    from synthesis.judge.flags import IMITATES, REPAIRED
+    from synthesis.judge.records import IMITATES, REPAIRED
     from synthesis.report.judged.run import EMPTY
 
     meanings = {

@@ -16,7 +16,7 @@ from synthesis.cli.terminal import columns
 from synthesis.run.files import Pace, duration
 
 if TYPE_CHECKING:
-    from synthesis.judge.config import Progress
+    from synthesis.judge.run import Progress
     from synthesis.model import CaseResult
     from synthesis.report.stored import StoredReport
 

@@ -31,8 +31,8 @@ from synthesis.history.model import (
     searchable,
     storable,
 )
-from synthesis.judge.journal.file import read_ledger
-from synthesis.judge.journal.ledger import Ledger
+from synthesis.judge.journal import read_ledger
+from synthesis.judge.ledger import Ledger
 from synthesis.judge.results import IterationResults, Results, derive
 from synthesis.model import CaseResult, CheckResult
 from synthesis.model.result import NOT_APPLICABLE, PASS

@@ -6,30 +6,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from synthesis.judge.analysis import failure_analysis
     from synthesis.judge.calibration import calibrate, load_labels
     from synthesis.judge.clients import Judge, JudgeSettings, create_judge
-    from synthesis.judge.config import EvaluationConfig, EvaluationResult, Progress
-    from synthesis.judge.estimate import Estimate, estimate_evaluation
     from synthesis.judge.journal import read_ledger
-    from synthesis.judge.metrics import iteration_metrics
+    from synthesis.judge.metrics import failure_analysis, iteration_metrics
     from synthesis.judge.model import Rubric, TestCase, Verdict
     from synthesis.judge.offline import OfflineJudge
     from synthesis.judge.records import make_record
-    from synthesis.judge.result_files import write_results
-    from synthesis.judge.results import Results, derive
+    from synthesis.judge.results import Results, derive, write_results
     from synthesis.judge.rubric import load_rubric
-    from synthesis.judge.run import run_evaluation
+    from synthesis.judge.run import (
+        Estimate,
+        EvaluationConfig,
+        EvaluationResult,
+        Progress,
+        estimate_evaluation,
+        run_evaluation,
+    )
     from synthesis.judge.testset import join_files, load_test_set
 
 _HOMES = {
-    "Estimate": "estimate",
-    "EvaluationConfig": "config",
-    "EvaluationResult": "config",
+    "Estimate": "run",
+    "EvaluationConfig": "run",
+    "EvaluationResult": "run",
     "Judge": "clients",
     "JudgeSettings": "clients",
     "OfflineJudge": "offline",
-    "Progress": "config",
+    "Progress": "run",
     "Results": "results",
     "Rubric": "model",
     "TestCase": "model",
@@ -37,8 +40,8 @@ _HOMES = {
     "calibrate": "calibration",
     "create_judge": "clients",
     "derive": "results",
-    "estimate_evaluation": "estimate",
-    "failure_analysis": "analysis",
+    "estimate_evaluation": "run",
+    "failure_analysis": "metrics",
     "iteration_metrics": "metrics",
     "join_files": "testset",
     "load_labels": "calibration",
@@ -47,7 +50,7 @@ _HOMES = {
     "make_record": "records",
     "read_ledger": "journal",
     "run_evaluation": "run",
-    "write_results": "result_files",
+    "write_results": "results",
 }
 
 __all__ = [

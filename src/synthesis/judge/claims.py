@@ -1,12 +1,14 @@
-"""Claims of an answer with their evidence: the judge decides, and every quote it gives is checked word by word."""
+"""The claims of an answer: their quotes looked up in the passages, and what they add up to."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from synthesis.judge.replies import UnusableReplyError, fold, outermost_values
+from synthesis.stats import rate
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = "supported", "contradicted", "not found"
 _VERDICTS = {
@@ -146,3 +148,129 @@ def _first_text(keys: Mapping[str, Any], names: Sequence[str]) -> str:
 def _passage_number(value: Any) -> int | None:
     found = _NUMBER.search(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
     return int(found[0]) or None if found else None
+
+
+# The parts of the context that claims rest on, kept in the record: it has no other copy of the context.
+
+
+AROUND = 240  # characters before and behind a quote that are kept with it
+OPENING = 480  # characters of a passage that are kept where a quote does not stand in it
+LONGEST_WORD = 30  # characters; a part ends between words, in scripts that have spaces
+Claims = Sequence[Mapping[str, Any]]
+
+
+def with_passages(claims: Sequence[dict[str, Any]], passages: Sequence[str]) -> dict[str, Any]:
+    """The details of a verdict: its claims, and the parts of passages around their quotes."""
+    return {"claims": list(claims), "passages": list(_kept(claims, passages))}
+
+
+def _kept(claims: Claims, passages: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for number, text in enumerate(passages, 1):
+        for start, end in _joined(_wanted(claims, number)):
+            start, end = _word_start(text, start), _word_end(text, end)
+            if text[start:end].strip():
+                yield {"passage": number, "start": start, "length": len(text), "text": text[start:end]}
+
+
+def _word_start(text: str, start: int) -> int:
+    return next((at for at in range(start, max(0, start - LONGEST_WORD), -1) if text[at - 1].isspace()), start)
+
+
+def _word_end(text: str, end: int) -> int:
+    return next((at for at in range(end, min(len(text), end + LONGEST_WORD)) if text[at].isspace()), end)
+
+
+def _wanted(claims: Claims, number: int) -> list[tuple[int, int]]:
+    """Around each quote of one passage; its opening for a quote that is not in it."""
+    return [
+        (max(0, span[0] - AROUND), span[1] + AROUND) if (span := claim.get("quoteSpan")) else (0, OPENING)
+        for claim in claims
+        if claim.get("passage") == number and claim.get("quote")
+    ]
+
+
+def _joined(parts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Parts that touch or overlap become one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(parts):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+# Claims of all answers together: how many are supported, how many quotes are false, which claims come up again.
+
+
+MOST_FREQUENT = 10
+Claim = Mapping[str, Any]  # as a record holds it
+
+
+def claim_metrics(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How many claims are not supported, and how many quotes are false; None where no judge listed claims."""
+    claims = [claim for _, claim in _judged_claims(records)]
+    if not claims:
+        return None
+    counts, false = _by_verdict(claims), _false_quotes(claims)
+    quotes = sum(bool(claim.get("quote")) for claim in claims)
+    total, unsupported = len(claims), len(claims) - counts["supported"]
+    return {
+        **counts,
+        "withoutQuote": sum(claim.get("quoteFound") is False for claim in claims) - false,
+        "unsupported": rate(unsupported, total, "Share of claims that are not supported"),
+        "falseQuotes": rate(false, quotes, "Share of quotes that do not stand in the passage they name"),
+    }
+
+
+def unsupported_claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Claims by verdict for the failure analysis, and the unsupported ones that most answers have.
+
+    The list is called `examples`, as all words of answers in the analysis are: a run saved without texts drops it.
+    """
+    named = _judged_claims(records)
+    if not named:
+        return None
+    claims = [claim for _, claim in named]
+    alike: dict[tuple[str, str], list[tuple[str, Claim]]] = {}
+    for name, claim in named:
+        if claim["verdict"] != SUPPORTED:
+            alike.setdefault((claim["verdict"], _alike(claim["text"])), []).append((name, claim))
+    frequent = sorted(alike.values(), key=lambda members: -len(members))[:MOST_FREQUENT]
+    examples = [_frequent(members) for members in frequent]
+    return {**_by_verdict(claims), "falseQuotes": _false_quotes(claims), "examples": examples}
+
+
+def _by_verdict(claims: Sequence[Claim]) -> dict[str, int]:
+    verdicts = Counter(claim["verdict"] for claim in claims)
+    return {
+        "total": len(claims),
+        "supported": verdicts[SUPPORTED],
+        "contradicted": verdicts[CONTRADICTED],
+        "notFound": verdicts[NOT_FOUND],
+    }
+
+
+def _false_quotes(claims: Sequence[Claim]) -> int:
+    return sum(claim.get("quoteFound") is False and bool(claim.get("quote")) for claim in claims)
+
+
+def _judged_claims(records: Sequence[Mapping[str, Any]]) -> list[tuple[str, Claim]]:
+    """Claims with a verdict (those of version 0.1 have none), each with the id of its sample."""
+    return [
+        (record["queryLogId"], claim)
+        for record in records
+        for claim in record.get("details", {}).get("claims", ())
+        if "verdict" in claim
+    ]
+
+
+def _alike(text: str) -> str:
+    """Claims that differ in capitals, spaces or signs alone are one."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _frequent(members: Sequence[tuple[str, Claim]]) -> dict[str, Any]:
+    claim = members[0][1]
+    names = list(dict.fromkeys(name for name, _ in members))
+    return {"text": claim["text"], "verdict": claim["verdict"], "count": len(members), "queryLogIds": names}

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.judge.documents import complaint, compose, read_document
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
+from synthesis.judge.rubric import complaint, compose, read_document
 
 FOLDER = Path(__file__).parent / "prompts"
 FENCE_LENGTH = 12

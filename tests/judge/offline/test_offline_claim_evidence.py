@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from offline_samples import ANALYST, BRIDGE, COURSES, judged
 
 from synthesis.errors import LanguageError
-from synthesis.judge.offline.claims import split_claims
-from synthesis.judge.offline.quoting import Original
-from synthesis.judge.passages import AROUND
+from synthesis.judge.claims import AROUND
+from synthesis.judge.offline.support import split_claims
+from synthesis.judge.offline.text import Original
 from synthesis.judge.prompt import context_texts
 
 

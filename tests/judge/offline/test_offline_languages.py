@@ -6,7 +6,7 @@ import pytest
 from offline_samples import RUBRIC, judged
 
 from synthesis.errors import LanguageError
-from synthesis.judge.offline import scripts, segmentation, tokens
+from synthesis.judge.offline import judge, text
 
 # language, context, a true answer, one with another number, an unrelated one
 SEGMENTED = [
@@ -45,7 +45,7 @@ NAMES = [sample[0] for sample in SEGMENTED]
 @pytest.fixture
 def without_icu(monkeypatch):
     """As if the extra were not installed."""
-    for module in (segmentation, scripts):
+    for module in (text, judge):
         monkeypatch.setattr(module, "can_segment", lambda: False)
 
 
@@ -125,8 +125,8 @@ def test_kana_and_han_are_one_family():
 
 
 def test_a_run_without_a_dictionary_stays_whole(monkeypatch):
-    monkeypatch.setattr(segmentation, "can_segment", lambda: False)
-    assert [token.text for token in tokens.tokenise("a สะพาน b")] == ["a", "สะพาน", "b"]
+    monkeypatch.setattr(text, "can_segment", lambda: False)
+    assert [token.text for token in text.tokenise("a สะพาน b")] == ["a", "สะพาน", "b"]
 
 
 def test_a_run_keeps_the_kind_and_ends_incomplete(cli):

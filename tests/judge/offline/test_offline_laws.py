@@ -7,7 +7,7 @@ from offline_samples import BRIDGE, RUBRIC
 from synthesis.errors import LanguageError
 from synthesis.judge.model import Course, Skill, TestCase
 from synthesis.judge.offline import OfflineJudge
-from synthesis.judge.offline.claims import split_claims
+from synthesis.judge.offline.support import split_claims
 
 VOCABULARY = """
 the bridge toll is not opened in 1932 Anna Lind night 40,000 cars never by you because

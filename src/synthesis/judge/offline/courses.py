@@ -5,10 +5,19 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from synthesis.judge.model import Course
-from synthesis.judge.offline.context import ContextIndex
-from synthesis.judge.offline.support import CONFLICT_FACTOR, Support, foreign_numbers
-from synthesis.judge.offline.tokens import SAME_WORD_PREFIX, Token, joined, normalise, stem, tokenise
-from synthesis.judge.offline.words import FRAME_WORDS, NEGATIONS, NOT_DENYING, TURNS
+from synthesis.judge.offline.support import CONFLICT_FACTOR, ContextIndex, Support, foreign_numbers
+from synthesis.judge.offline.text import (
+    FRAME_WORDS,
+    NEGATIONS,
+    NOT_DENYING,
+    SAME_WORD_PREFIX,
+    TURNS,
+    Token,
+    joined,
+    normalise,
+    stem,
+    tokenise,
+)
 
 _SEVERAL = re.compile(r"^(?:both|all|together|these|those|overall|combined)\b", re.I)
 _LOOSE = re.compile(

@@ -1,26 +1,30 @@
 """The offline judge: what is compared with what, and what the verdict says about it."""
 
-from synthesis.errors import JudgeError
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from synthesis.errors import JudgeError, LanguageError
+from synthesis.judge.claims import CONTRADICTED, NOT_FOUND, SUPPORTED, CheckedClaim, with_passages
 from synthesis.judge.model import AxisVerdict, Course, Rubric, TestCase, Verdict
-from synthesis.judge.offline.bridging import (
+from synthesis.judge.offline.courses import CourseEvidence, admits_loose_fit, evidence_text
+from synthesis.judge.offline.scoring import (
+    OWN_WORDS,
+    Faithfulness,
     completeness,
     factual_part,
+    faithfulness,
     is_frame,
     is_question,
+    is_supported,
     look_for_bridging,
     question_stems,
     says_nothing_found,
     speaks_to_reader,
 )
-from synthesis.judge.offline.claims import Claim, split_claims
-from synthesis.judge.offline.context import ContextIndex
-from synthesis.judge.offline.courses import CourseEvidence, admits_loose_fit
-from synthesis.judge.offline.evidence import claim_evidence
-from synthesis.judge.offline.scoring import OWN_WORDS, Faithfulness, faithfulness
-from synthesis.judge.offline.scripts import refuse_incomparable
-from synthesis.judge.offline.support import Support, support_of
-from synthesis.judge.offline.tokens import language_of
-from synthesis.judge.passages import with_passages
+from synthesis.judge.offline.support import Claim, ContextIndex, Support, split_claims, support_of
+from synthesis.judge.offline.text import Original, Place, can_segment, language_of
 from synthesis.judge.prompt import context_texts
 
 AXES = ("faithfulness", "completeness")
@@ -136,3 +140,105 @@ def _limits(count: int, index: ContextIndex) -> list[str]:
     if index.truncated:
         limits.append("The context was too long to be read to its end.")
     return limits
+
+
+# What the offline judge shows for each claim, in the form that every judge's claims have.
+
+
+def claim_evidence(
+    checked: Sequence[tuple[Claim, Support]], answer: str, passages: Sequence[str], *, listed: bool
+) -> Iterator[CheckedClaim]:
+    """Each claim with its verdict, its place in the answer and the words of the passage that decide it."""
+    said, shown = Original(answer), [Original(passage) for passage in passages]
+    end = 0
+    for claim, support in checked:
+        # In order, so that a sentence that the answer repeats is marked each time.
+        span = said.locate(claim.text, after=end)
+        end = span[1] if span else end
+        yield _claim(claim.text, support, span, shown, claim_verdict(support, listed))
+
+
+def claim_verdict(support: Support, listed: bool) -> str:
+    """A contradiction needs a sentence that says otherwise; what merely is not there is not found."""
+    if support.contradicted:
+        return CONTRADICTED
+    return SUPPORTED if is_supported(support, listed) else NOT_FOUND
+
+
+def _claim(text: str, support: Support, span: Place | None, passages: Sequence[Original], verdict: str) -> CheckedClaim:
+    number, found = support.passage, None
+    if number is not None and verdict != NOT_FOUND:
+        found = passages[number].locate(support.quote)
+    return CheckedClaim(
+        text=text,
+        support=round(support.value, 6),
+        evidence=support.evidence,
+        unsupported=tuple(support.unsupported),
+        notes=tuple(support.notes),
+        verdict=verdict,
+        span=span,
+        passage=None if number is None else number + 1,
+        quote=passages[number].text[slice(*found)] if number is not None and found else "",
+        quote_found=None if verdict == NOT_FOUND else found is not None,
+        quote_span=found,
+    )
+
+
+# Which scripts a sample is written in, and whether its words can be compared at all.
+
+
+SAMPLE = 20_000  # characters are enough
+STRAY = 0.1  # of the letters: a name or a term in another script, rather than the text's own
+SEGMENTED = {"thai": "Thai", "lao": "Lao", "khmer": "Khmer", "myanmar": "Burmese"}
+_ONE_FAMILY = {"hiragana": "cjk", "katakana": "cjk", "bopomofo": "cjk"}  # Japanese and Chinese mix these
+_CURE = "Install it with: pip install 'synthesis-eval[segmentation]'"
+
+
+def refuse_incomparable(case: TestCase) -> None:
+    """Raise for a sample on which a comparison of words would say the same whatever the answer is."""
+    answer = scripts_of([case.answer])
+    context = scripts_of(item if isinstance(item, str) else evidence_text(item) for item in case.context)
+    for script, name in SEGMENTED.items():
+        if _share(answer, script) >= STRAY and not can_segment():
+            raise LanguageError(
+                f"{name} is written without spaces, and dividing it into words needs the extra 'segmentation'. {_CURE}"
+            )
+    if answer and context:
+        script = _main(answer)
+        if _share(context, script) < STRAY and _share(answer, _main(context)) < STRAY:
+            raise LanguageError(
+                f"the answer is in {_named(script)} letters and the context in {_named(_main(context))} ones: "
+                "the offline judge compares words and cannot translate. Choose another judge with --judge-provider"
+            )
+
+
+def scripts_of(texts: Iterable[str]) -> Counter[str]:
+    """How many letters of each script the texts have."""
+    found: Counter[str] = Counter()
+    left = SAMPLE
+    for text in texts:
+        for char, count in Counter(text[:left]).items():  # far fewer characters than letters
+            if char.isalpha():
+                found[_script(char)] += count
+        left -= len(text)
+        if left <= 0:
+            break
+    return found
+
+
+@cache
+def _script(char: str) -> str:
+    name = unicodedata.name(char, "none").split()[0].lower()
+    return _ONE_FAMILY.get(name, name)
+
+
+def _main(scripts: Counter[str]) -> str:
+    return min(scripts, key=lambda script: (-scripts[script], script))
+
+
+def _share(scripts: Counter[str], script: str) -> float:
+    return scripts[script] / (scripts.total() or 1)
+
+
+def _named(script: str) -> str:
+    return {"cjk": "Chinese or Japanese", "myanmar": "Burmese"}.get(script, script.capitalize())

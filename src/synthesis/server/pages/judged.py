@@ -11,9 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from synthesis.errors import InputError
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
-from synthesis.judge.journal.lines import Identity
-from synthesis.judge.panel import build_panel
-from synthesis.judge.panel_model import Panel, PanelRun, PanelSample
+from synthesis.judge.ledger import Identity
+from synthesis.judge.panel import Panel, PanelRun, PanelSample, build_panel
 from synthesis.judge.results import read_run
 from synthesis.report.judged.html import body, sample_texts, sample_verdicts
 from synthesis.report.judged.run import JudgedRun, JudgedSample, axis_title
