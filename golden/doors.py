@@ -47,8 +47,7 @@ def jobs() -> Iterator[Job]:
     for file in data_files():
         for reader in READERS:
             yield Job(f"data/{Path(file).stem}/{reader}/", partial(_data, file, reader))
-    for reader in READERS:
-        yield Job(f"drift/{reader}", partial(_drift, reader))
+    yield Job("drift/", _drift)
     yield Job("forms/evals/", partial(_forms, "data/evals.jsonl"))
     yield Job("forms/evals.safety/", partial(_forms, "data/evals.safety.jsonl"))
     yield Job("forms/conversations/", partial(_forms, "conversations.jsonl"))
@@ -120,10 +119,10 @@ def _data(file: str, reader: str, folder: Path, _: Wanted) -> Said:
     return said
 
 
-def _drift(reader: str, folder: Path, _: Wanted) -> Said:
+def _drift(folder: Path, _: Wanted) -> Said:
     limits = ("--fail-on-drift", "agency_language=0.05", "--fail-on-drift", "flattery=0.0")
-    answer = _evaluate(folder, "report.json", "conversations.jsonl", "--checks", "all", *limits, reader=reader)
-    return {f"drift/{reader}": answer + (folder / "report.json").read_bytes()}
+    console = _evaluate(folder, "report.json", "conversations.jsonl", "--checks", "all", *limits)
+    return {"drift/console": console, "drift/report": (folder / "report.json").read_bytes()}
 
 
 def _forms(file: str, folder: Path, wanted: Wanted) -> Said:
@@ -191,20 +190,20 @@ def _audit(file: str, folder: Path, _: Wanted) -> Said:
 
 def _judge(test_set: str, folder: Path, wanted: Wanted) -> Said:
     begin = f"judge/{test_set}"
-    run = ("run", "--root", "runs")
     options = ("--output-dir", "run", "--root", "runs", "--iterations", "2", "--concurrency", "1")
     said = {f"{begin}/console": command(folder, "judge", "run", test_set, *options)}
-    makers: Makers = {
-        f"{begin}/{form}.console": partial(command, folder, "judge", "report", *run, "--format", form)
-        for form in ("text", "html", "markdown")
-    }
-    makers[f"{begin}/status"] = partial(command, folder, "judge", "status", *run)
-    said |= _made(makers, wanted)
-    for path in sorted((folder / "runs" / "run").rglob("*.*")):
-        # The journal has a checksum over each line with its time; what it holds is in the records.
-        if path.is_file() and not path.name.startswith((".", "journal")):
-            said[f"{begin}/{path.relative_to(folder / 'runs' / 'run')}"] = path.read_bytes()
-    return said
+    run = folder / "runs" / "run"
+    # The journal has a checksum over each line with its time; what it holds is in the records.
+    said |= {f"{begin}/{path.relative_to(run)}": path.read_bytes() for path in sorted(run.glob("[a-z]*/*.json"))}
+    makers: Makers = {f"{begin}/report.{form}": partial(_judged, folder, form) for form in ("text", "html", "markdown")}
+    makers[f"{begin}/status"] = partial(command, folder, "judge", "status", "run", "--root", "runs")
+    return said | _made(makers, wanted)
+
+
+def _judged(folder: Path, form: str) -> bytes:
+    """What the command says, and the page or document that it writes."""
+    said = command(folder, "judge", "report", "run", "--root", "runs", "--format", form, "--out", "judged")
+    return said + ((folder / "judged").read_bytes() if (folder / "judged").exists() else b"")
 
 
 def _library(name: str, folder: Path, _: Wanted) -> Said:
