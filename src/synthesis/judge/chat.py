@@ -100,7 +100,7 @@ class ChatJudge:
                 with recorded(call):
                     response = await self._model.request(messages, settings, self._parameters[request.structured])
         except Exception as error:
-            raise call.refusal or failed_call(error, self._timeout, self._secrets, sent=call.has_begun) from None
+            raise call.refusal or _failed_call(error, self._timeout, self._secrets, sent=call.has_begun) from None
         await call.begin()  # already done, unless a transport does not say when it sends
         used = response.usage
         usage = TokenUsage(self.model, used.input_tokens, used.output_tokens)
@@ -320,7 +320,7 @@ _REJECTION = re.compile(
 _EXPLAINED = 160
 
 
-def failed_call(error: Exception, timeout: float, secrets: Iterable[str], *, sent: bool) -> JudgeError:
+def _failed_call(error: Exception, timeout: float, secrets: Iterable[str], *, sent: bool) -> JudgeError:
     """The error of one request as one of ours; a request that was not `sent` cost nothing."""
     from pydantic_ai import exceptions as theirs
 

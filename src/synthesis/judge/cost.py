@@ -27,13 +27,13 @@ def find_price(model: str, provider: str, price_file: Path | None = None) -> Pri
     """The price of a model: from the user's file, else from the installed table; None is not known."""
     if price_file is not None:
         prices = _read_prices(price_file)
-        named = prices.get(model) or prices.get(bare_name(model))
+        named = prices.get(model) or prices.get(_bare_name(model))
         if named is not None:
             return Price(named.input, named.output, f"price file {price_file.name}")
     return _table_price(model, provider)
 
 
-def bare_name(model: str) -> str:
+def _bare_name(model: str) -> str:
     """A model's name without the vendor in front of it."""
     return model.rpartition("/")[2]
 

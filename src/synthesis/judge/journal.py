@@ -36,6 +36,10 @@ from synthesis.judge.ledger import (
 )
 from synthesis.judge.model import TokenUsage
 
+JOURNAL = "journal.jsonl"
+_RESULTS = ("records", "metrics", "cost", "final-metrics")
+SHARED_COPY = "shared-journal.jsonl"  # version 0.1 left it where the journal was in PostgreSQL; the same lines
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -69,11 +73,6 @@ class FolderLock:
     def release(self) -> None:
         """Release the folder."""
         os.close(self._descriptor)
-
-
-JOURNAL = "journal.jsonl"
-_RESULTS = ("records", "metrics", "cost", "final-metrics")
-SHARED_COPY = "shared-journal.jsonl"  # version 0.1 left it where the journal was in PostgreSQL; the same lines
 
 
 class Journal:

@@ -286,7 +286,7 @@ class IterationLedger:
         calls = self.calls_of.get(hash_, ())
         noted = tuple(usage for call in calls if call.begun.f == fingerprint for usage in call.usage or ())
         verdict = self.verdicts.get(hash_, {}).get(fingerprint)
-        return noted if verdict is None or verdict.n is not None else (*noted, *usage_in(verdict))
+        return noted if verdict is None or verdict.n is not None else (*noted, *_usage_in(verdict))
 
     def unaccounted(self) -> Iterator[Call]:
         """Calls that were begun and never answered."""
@@ -369,10 +369,10 @@ class Ledger:
         iteration.errors.pop((line.h, line.f), None)
         iteration.last_at = line.at
         if line.n is not None:
-            self._open.pop(line.n).calls[line.n].usage = usage_in(line)
+            self._open.pop(line.n).calls[line.n].usage = _usage_in(line)
 
 
-def usage_in(line: VerdictLine) -> tuple[TokenUsage, ...]:
+def _usage_in(line: VerdictLine) -> tuple[TokenUsage, ...]:
     """What the call behind a verdict was billed."""
     return msgspec.convert(line.record["tokenUsage"], tuple[TokenUsage, ...])
 
@@ -398,7 +398,7 @@ class JournalReader:
             line = decode(raw)
             self._check_format(line, raw, number)
             chain.check(raw)
-            check_line(line, self.ledger)
+            _check_line(line, self.ledger)
             self.ledger.apply(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, ChecksumError, DamagedLineError) as error:
             raise self._damaged(raw, number, error) from None
@@ -455,7 +455,7 @@ class StoredRecord(msgspec.Struct, frozen=True, rename="camel"):
     details: dict[str, Any] = {}
 
 
-def check_line(line: Line, ledger: Ledger) -> None:
+def _check_line(line: Line, ledger: Ledger) -> None:
     """Refuse a line that contradicts those before it. A checksum proves more, but lines of version 0.1 have none."""
     if isinstance(line, RunLine):
         return

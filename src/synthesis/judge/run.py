@@ -152,9 +152,9 @@ async def run_evaluation(
     _check_cases(test_cases)
     rubric = config.rubric or default_rubric(test_cases)
     folder = run_folder(config.root, config.output_dir)
-    judge = create_judge(judge_settings(config, rubric))
+    judge = create_judge(_judge_settings(config, rubric))
     try:
-        price = price_of(judge, config)
+        price = _price_of(judge, config)
         _check_cap(config, judge, price)
         journal = Journal(folder)
         try:
@@ -165,7 +165,7 @@ async def run_evaluation(
         await judge.close()
 
 
-def judge_settings(config: EvaluationConfig, rubric: Rubric) -> JudgeSettings:
+def _judge_settings(config: EvaluationConfig, rubric: Rubric) -> JudgeSettings:
     """What the configuration says about the judge."""
     return JudgeSettings(
         provider=config.judge_provider,
@@ -187,19 +187,19 @@ def judge_settings(config: EvaluationConfig, rubric: Rubric) -> JudgeSettings:
     )
 
 
-def price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
+def _price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
     """What the judge's model costs; None where it is not known."""
     return find_price(judge.model, config.judge_provider, config.price_file)
 
 
-def open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
+def _open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
     """The line that opens a journal: which judge, at which price."""
     rubric_id = f"{rubric.name}:{rubric_hash(rubric)[:12]}"
     identity = Identity(config.judge_provider, judge.model, judge.prompt, rubric_id, getattr(judge, "settings", ""))
     return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric)
 
 
-def pending_work(ledger: Ledger, config: EvaluationConfig) -> list[Work]:
+def _pending_work(ledger: Ledger, config: EvaluationConfig) -> list[Work]:
     """What is left to judge, iteration by iteration, in the order of the set."""
     wanted = {State.PENDING, State.FAILED} | ({State.STALE} if config.on_change == "rejudge" else set())
     return [
@@ -219,7 +219,7 @@ async def _run(
     journal: Journal,
     observer: Observer | None,
 ) -> EvaluationResult:
-    run = open_line(config, judge, rubric, price)
+    run = _open_line(config, judge, rubric, price)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
     ledger = journal.ledger
     for line in missing_lines(ledger, run, samples, config.on_change, str(journal.path)):
@@ -228,7 +228,7 @@ async def _run(
     budget = Budget(config.max_cost, price, spent_so_far(ledger, run))
     workers = Workers(judge, cases, rubric, CallContext(journal, budget, Pacer(config.concurrency)), config, observer)
     try:
-        stopped = await workers.run(pending_work(ledger, config))
+        stopped = await workers.run(_pending_work(ledger, config))
     finally:
         results = write_results(journal.folder, ledger)
     return EvaluationResult(
@@ -315,11 +315,11 @@ async def estimate_evaluation(test_cases: Sequence[TestCase], config: Evaluation
     """What is left to judge of a test set and what that takes; sends nothing, writes nothing."""
     config.check()
     rubric = config.rubric or default_rubric(test_cases)
-    judge = create_judge(msgspec.structs.replace(judge_settings(config, rubric), sends_calls=False))
+    judge = create_judge(msgspec.structs.replace(_judge_settings(config, rubric), sends_calls=False))
     try:
-        price = price_of(judge, config)
-        ledger = _ledger(test_cases, config, open_line(config, judge, rubric, price))
-        work = [test_cases[item.sample.position] for item in pending_work(ledger, config)]
+        price = _price_of(judge, config)
+        ledger = _ledger(test_cases, config, _open_line(config, judge, rubric, price))
+        work = [test_cases[item.sample.position] for item in _pending_work(ledger, config)]
         work = [case for case in work if is_asked_about(case)]
         worst = [judge.worst_case(case) for case in work]
     finally:

@@ -58,7 +58,7 @@ class OfflineJudge:
             "completeness": AxisVerdict(complete, f"{WHAT_IT_IS} {NOT_VALIDATED} {why}"),
         }
         texts = context_texts(case.context)
-        evidence = claim_evidence(checked, case.answer, texts, listed=courses is not None)
+        evidence = _claim_evidence(checked, case.answer, texts, listed=courses is not None)
         details = {
             "judge": "offline",
             "support": round(faithful.support, 6),
@@ -145,7 +145,7 @@ def _limits(count: int, index: ContextIndex) -> list[str]:
 # What the offline judge shows for each claim, in the form that every judge's claims have.
 
 
-def claim_evidence(
+def _claim_evidence(
     checked: Sequence[tuple[Claim, Support]], answer: str, passages: Sequence[str], *, listed: bool
 ) -> Iterator[CheckedClaim]:
     """Each claim with its verdict, its place in the answer and the words of the passage that decide it."""
@@ -155,10 +155,10 @@ def claim_evidence(
         # In order, so that a sentence that the answer repeats is marked each time.
         span = said.locate(claim.text, after=end)
         end = span[1] if span else end
-        yield _claim(claim.text, support, span, shown, claim_verdict(support, listed))
+        yield _claim(claim.text, support, span, shown, _claim_verdict(support, listed))
 
 
-def claim_verdict(support: Support, listed: bool) -> str:
+def _claim_verdict(support: Support, listed: bool) -> str:
     """A contradiction needs a sentence that says otherwise; what merely is not there is not found."""
     if support.contradicted:
         return CONTRADICTED
@@ -196,8 +196,8 @@ _CURE = "Install it with: pip install 'synthesis-eval[segmentation]'"
 
 def refuse_incomparable(case: TestCase) -> None:
     """Raise for a sample on which a comparison of words would say the same whatever the answer is."""
-    answer = scripts_of([case.answer])
-    context = scripts_of(item if isinstance(item, str) else evidence_text(item) for item in case.context)
+    answer = _scripts_of([case.answer])
+    context = _scripts_of(item if isinstance(item, str) else evidence_text(item) for item in case.context)
     for script, name in SEGMENTED.items():
         if _share(answer, script) >= STRAY and not can_segment():
             raise LanguageError(
@@ -212,7 +212,7 @@ def refuse_incomparable(case: TestCase) -> None:
             )
 
 
-def scripts_of(texts: Iterable[str]) -> Counter[str]:
+def _scripts_of(texts: Iterable[str]) -> Counter[str]:
     """How many letters of each script the texts have."""
     found: Counter[str] = Counter()
     left = SAMPLE

@@ -121,7 +121,7 @@ def faithfulness(checked: Checked, listed: bool) -> Faithfulness:
     features = features_of(supports)
     style, score, scoring = _listed(features) if listed else _fitted(features)
     against = [(text, support) for text, support in checked if support.conflict]
-    weak = [text for text, support in checked if support.value < weak_claim(listed)]
+    weak = [text for text, support in checked if support.value < _weak_claim(listed)]
     limit = score_limit(supports, listed)
     noun = "claim was" if len(checked) == 1 else "claims were"
     said = [
@@ -177,7 +177,7 @@ def _explained(style: str, scoring: dict[str, Any]) -> str:
 def score_limit(supports: Sequence[Support], listed: bool) -> int:
     """The highest score that conflicts and weak claims allow."""
     against = sum(support.conflict for support in supports)
-    faults = sum(support.conflict or support.value < weak_claim(listed) for support in supports)
+    faults = sum(support.conflict or support.value < _weak_claim(listed) for support in supports)
     if not faults:
         return 5
     if 2 * against > len(supports):
@@ -186,7 +186,7 @@ def score_limit(supports: Sequence[Support], listed: bool) -> int:
     return 3 if listed or faults >= MIXED_SHARE * len(supports) else 4
 
 
-def weak_claim(listed: bool) -> float:
+def _weak_claim(listed: bool) -> float:
     """The support below which nothing in the context speaks for a claim."""
     return WEAK_LISTED if listed else WEAK_CLAIM
 
@@ -219,7 +219,7 @@ _PLEASANTRY = re.compile(
 )
 
 
-def reason_in(text: str) -> bool:
+def _reason_in(text: str) -> bool:
     """The text has a word that gives a reason or a purpose."""
     return bool(_REASON.search(text))
 
@@ -317,7 +317,7 @@ def look_for_bridging(
         words=sum(token.is_content for claim in claims for token in claim.tokens),
         entries=len(entries),
         described=sum(_described(entry, courses) for entry in entries),
-        reasoned=sum(general or any(reason_in(claim.text) for claim in entry) for entry in entries),
+        reasoned=sum(general or any(_reason_in(claim.text) for claim in entry) for entry in entries),
         tied_to_question=sum(any(_tied(claim, asked) for claim in entry) for entry in entries),
         question_terms_taken_up=len(asked & said) / len(asked) if asked else 0.0,
         short_answer=_answers_in_short(asked, claims, index),
@@ -344,7 +344,7 @@ def _has_options(question: str, index: ContextIndex) -> bool:
 
 def _tied(claim: Claim, asked: frozenset[str]) -> bool:
     """A reason beside a word of the question, in one sentence."""
-    return reason_in(claim.text) and any(token.stem in asked for token in claim.tokens)
+    return _reason_in(claim.text) and any(token.stem in asked for token in claim.tokens)
 
 
 def _described(entry: Sequence[Claim], courses: CourseEvidence | None) -> bool:

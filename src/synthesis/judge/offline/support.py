@@ -50,7 +50,7 @@ def split_claims(answer: str) -> list[Claim]:
     """The claims of an answer; text without a single word makes none."""
     claims: list[Claim] = []
     for line in normalise(answer).splitlines():
-        bare, item = strip_markup(line)
+        bare, item = _strip_markup(line)
         heading = bool(_HEADING.match(line)) or bare.endswith((":", "："))
         for sentence in sentences(bare):
             claims.extend(_pieces(sentence, heading, item))
@@ -61,12 +61,12 @@ def split_passage(passage: str) -> list[Claim]:
     """The sentences of a context passage, cut exactly as an answer is."""
     found: list[Claim] = []
     for line in normalise(passage).splitlines():
-        for sentence in sentences(strip_markup(line)[0]):
+        for sentence in sentences(_strip_markup(line)[0]):
             found.extend(_pieces(sentence, heading=False, item=False))
     return found
 
 
-def strip_markup(line: str) -> tuple[str, bool]:
+def _strip_markup(line: str) -> tuple[str, bool]:
     """The line without markdown, and whether it was a list item."""
     if _RULE.match(line):
         return "", False
@@ -201,13 +201,13 @@ MOST_PLACES = 128  # of one word, in the most similar windows first
 JOINED_WINDOWS = 32  # the most similar ones; a claim is not pieced together from more places than that
 
 
-def shared_wording(stems: Sequence[str], index: ContextIndex, window: Window) -> float:
+def _shared_wording(stems: Sequence[str], index: ContextIndex, window: Window) -> float:
     """The mean of two shares: neighbours that are neighbours in the context, words in the window's order."""
     neighbours = [pair in index.pairs for pair in pairwise(stems)] or [stems[0] in index.stems]
-    return (sum(neighbours) / len(neighbours) + in_order(stems, window)) / 2
+    return (sum(neighbours) / len(neighbours) + _in_order(stems, window)) / 2
 
 
-def in_order(stems: Sequence[str], window: Window) -> float:
+def _in_order(stems: Sequence[str], window: Window) -> float:
     """The share of the claim's words that the window has in the same order (longest common subsequence)."""
     masks: dict[str, int] = defaultdict(int)
     for at, stem in enumerate(stems):
@@ -221,7 +221,7 @@ def in_order(stems: Sequence[str], window: Window) -> float:
     return (len(stems) - row.bit_count()) / len(stems)
 
 
-def words_in_runs(stems: Sequence[str], index: ContextIndex, length: int) -> int:
+def _words_in_runs(stems: Sequence[str], index: ContextIndex, length: int) -> int:
     """How many of the claim's words are in runs of at least that length that the context has."""
     covered, runs = bytearray(len(stems)), index.runs[length]
     for at in range(len(stems) - length + 1):
@@ -230,7 +230,7 @@ def words_in_runs(stems: Sequence[str], index: ContextIndex, length: int) -> int
     return sum(covered)
 
 
-def editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:
+def _editing_cost(stems: Sequence[str], windows: Sequence[Window]) -> float:
     """The least edits per word that make the claim out of the windows' sentences.
 
     Copying the next word is free, skipping ahead within a sentence costs half a word, jumping elsewhere or writing
@@ -280,7 +280,7 @@ def _lay_out(windows: Sequence[Window]) -> tuple[dict[int, int], dict[str, list[
     return sentence_of, {stem: sorted(found) for stem, found in places.items()}
 
 
-def stems_of(tokens: Sequence[Token]) -> list[str]:
+def _stems_of(tokens: Sequence[Token]) -> list[str]:
     return [token.stem for token in tokens]
 
 
@@ -312,17 +312,17 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
 
     `given` are stems that need no proof, such as the words of the question in a sentence about the reader.
     """
-    stems = stems_of(tokens)
+    stems = _stems_of(tokens)
     windows = index.similar_windows(tokens)
     missing = _missing_terms(tokens, index, given)
     if not windows:
         return Support(0.0, len(stems), 0, None, "", joined(missing), ["nothing similar in the context"], False)
     window, turned = _best_window(tokens, stems, windows)
-    copied = words_in_runs(stems, index, COPIED_RUN) / len(stems)
+    copied = _words_in_runs(stems, index, COPIED_RUN) / len(stems)
     # Where words are copied, a wrong join changes what is said; in a writer's own words joins mean less.
-    joins = 1 - editing_cost(stems, windows) * (1 + copied) / 2
+    joins = 1 - _editing_cost(stems, windows) * (1 + copied) / 2
     notes = _conflict_notes(tokens, index, given, turned)
-    wording = shared_wording(stems, index, window)
+    wording = _shared_wording(stems, index, window)
     value = wording * _terms_found(tokens, missing) * joins * (CONFLICT_FACTOR if notes else 1.0)
     conflict = bool(notes)
     if copied >= 0.5 and joins < 0.8:
@@ -330,7 +330,7 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
     return Support(
         value=value,
         words=len(stems),
-        extracted=words_in_runs(stems, index, EXTRACT_RUN),
+        extracted=_words_in_runs(stems, index, EXTRACT_RUN),
         passage=window.passage,
         evidence=shorten(window.text, EVIDENCE_WIDTH),
         unsupported=joined(missing),
@@ -343,12 +343,12 @@ def support_of(tokens: Sequence[Token], index: ContextIndex, given: frozenset[st
 
 def _says_otherwise(tokens: Sequence[Token], stems: list[str], index: ContextIndex, window: Window) -> bool:
     """The window says the same with another number or name where the claim has one that the context lacks."""
-    if in_order(stems, window) < NEAR_ENOUGH:
+    if _in_order(stems, window) < NEAR_ENOUGH:
         return False
     other = [token for token in window.tokens if token.stem not in stems]
     numbers = [token for token in other if token.kind in ("number", "number-word")]
-    names = {token.stem for token in names_in(window.tokens)} & {token.stem for token in other}
-    return bool((numbers and foreign_numbers(tokens, index)) or (names and foreign_names(tokens, index)))
+    names = {token.stem for token in _names_in(window.tokens)} & {token.stem for token in other}
+    return bool((numbers and foreign_numbers(tokens, index)) or (names and _foreign_names(tokens, index)))
 
 
 def _missing_terms(tokens: Sequence[Token], index: ContextIndex, given: frozenset[str]) -> list[Token]:
@@ -364,7 +364,7 @@ def _best_window(tokens: Sequence[Token], stems: list[str], windows: Sequence[Wi
     """The window that has most of the claim in order; one that contradicts it counts half as near."""
     best_worth, best, best_turned = -1.0, windows[0], list[str]()
     for window in windows:
-        order = in_order(stems, window)
+        order = _in_order(stems, window)
         if order <= best_worth:
             continue
         turned = _turned(tokens, window) if order >= NEAR_ENOUGH else []
@@ -375,10 +375,10 @@ def _best_window(tokens: Sequence[Token], stems: list[str], windows: Sequence[Wi
 
 
 def _turned(tokens: Sequence[Token], window: Window) -> list[str]:
-    denials = denial_mismatch(tokens, window)
+    denials = _denial_mismatch(tokens, window)
     if denials:
         return [f"denies or affirms the opposite of the context at: {', '.join(denials)}"]
-    names = swapped_names(tokens, window)
+    names = _swapped_names(tokens, window)
     return [f"names are in another order than in the context: {', '.join(names)}"] if names else []
 
 
@@ -389,7 +389,7 @@ def _conflict_notes(
     notes = list(turned)
     if numbers := foreign_numbers(asked, index):
         notes.append(f"number not in the context: {', '.join(numbers)}")
-    names = [name for name in foreign_names(tokens, index) if name in {token.text for token in asked}]
+    names = [name for name in _foreign_names(tokens, index) if name in {token.text for token in asked}]
     if names:
         notes.append(f"name not in the context: {', '.join(names)}")
     return notes
@@ -406,12 +406,12 @@ def foreign_numbers(tokens: Sequence[Token], index: ContextIndex) -> list[str]:
     ]
 
 
-def foreign_names(tokens: Sequence[Token], index: ContextIndex) -> list[str]:
+def _foreign_names(tokens: Sequence[Token], index: ContextIndex) -> list[str]:
     """Names and codes that the context does not have."""
-    return [token.text for token in names_in(tokens) if not index.knows(token)]
+    return [token.text for token in _names_in(tokens) if not index.knows(token)]
 
 
-def names_in(tokens: Sequence[Token]) -> list[Token]:
+def _names_in(tokens: Sequence[Token]) -> list[Token]:
     """Codes, and capitalised words that do not owe the capital to their place; none in all-capital text."""
     words = [token for token in tokens if token.kind == "word"]
     capitals = sum(token.text[0].isupper() for token in words)
@@ -438,7 +438,7 @@ def denied(tokens: Sequence[Token]) -> set[str]:
     return found
 
 
-def denial_mismatch(tokens: Sequence[Token], window: Window) -> list[str]:
+def _denial_mismatch(tokens: Sequence[Token], window: Window) -> list[str]:
     """Words that the claim denies and the window affirms, or the reverse."""
     here, there = denied(tokens), denied(window.tokens)
     if bool(here) == bool(there):
@@ -453,9 +453,9 @@ def _contents(tokens: Sequence[Token]) -> set[str]:
     return {token.stem for token in tokens if token.is_content}
 
 
-def swapped_names(tokens: Sequence[Token], window: Window) -> list[str]:
+def _swapped_names(tokens: Sequence[Token], window: Window) -> list[str]:
     """Two names whose order differs from the window's, unless one of the two texts is passive ("by")."""
-    names = list(dict.fromkeys(token.stem for token in names_in(tokens)))
+    names = list(dict.fromkeys(token.stem for token in _names_in(tokens)))
     first = tokens[0]
     if first.kind == "word" and first.text[0].isupper() and first.is_content and first.stem not in names:
         names.insert(0, first.stem)

@@ -168,10 +168,10 @@ class Token(NamedTuple):
 
 def normalise(text: str) -> str:
     """One form for what looks the same: full-width forms, quotes, invisible characters, broken numbers."""
-    return _BROKEN_DECIMAL.sub(r"\1", _BROKEN_THOUSANDS.sub(r"\1", fold_characters(text)))
+    return _BROKEN_DECIMAL.sub(r"\1", _BROKEN_THOUSANDS.sub(r"\1", _fold_characters(text)))
 
 
-def fold_characters(text: str) -> str:
+def _fold_characters(text: str) -> str:
     """Full-width forms, quotes and invisible characters in one form."""
     return unicodedata.normalize("NFKC", text).translate(_QUOTES)
 
@@ -188,7 +188,7 @@ def tokenise(text: str) -> list[Token]:
         elif kind == "word":
             tokens.extend(_word_tokens(found, match.start()))
         else:
-            stem = plain_number(found) if kind == "number" else found.lower().replace("-", "")
+            stem = _plain_number(found) if kind == "number" else found.lower().replace("-", "")
             tokens.append(Token(found, stem, kind, match.start()))
     return tokens
 
@@ -241,7 +241,7 @@ def _cut_suffix(word: str) -> str:
     return word
 
 
-def plain_number(found: str) -> str:
+def _plain_number(found: str) -> str:
     """`1,050.50` and `1050.5` are one number; digits of every script are."""
     digits = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in found)
     digits = re.sub(r",(?=\d{3}(?:\D|$))", "", digits)
@@ -255,7 +255,7 @@ def number_value(token: Token) -> str:
 
 def perhaps_decimals(text: str) -> set[str]:
     """`122. 5` may be two sentences that meet, or a broken 122.5: allow the number as known."""
-    return {plain_number(f"{whole}.{part}") for whole, part in _PERHAPS_DECIMAL.findall(text)}
+    return {_plain_number(f"{whole}.{part}") for whole, part in _PERHAPS_DECIMAL.findall(text)}
 
 
 SAMPLE = 2000  # characters are enough
@@ -353,6 +353,6 @@ def _folded(text: str) -> Iterator[tuple[str, Place]]:
     start = 0
     for end in range(1, len(text) + 1):
         if end == len(text) or not unicodedata.combining(text[end]):
-            for char in fold_characters(text[start:end]):
+            for char in _fold_characters(text[start:end]):
                 yield char, (start, end)
             start = end
