@@ -21,7 +21,7 @@ from synthesis.rules.native.reader import DONE, HEAD, Library, NativeReaderError
 from synthesis.rules.pattern import prepare as prepare_pattern
 from synthesis.rules.schema import GuardRule, Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse
-from synthesis.rules.text import LANGUAGES, Text
+from synthesis.rules.text import Text, language_of
 
 LIMIT = 30
 DEAREST = 20_000  # steps: a pattern that takes long in Python only shortens the campaign
@@ -43,7 +43,7 @@ def prepare(setting: Setting) -> Iterator[Attempt]:  # noqa: ARG001
 
 
 def _compare(compiled: Library, tables: bytes, chance: random.Random) -> None:
-    language = LANGUAGES[chance.choice(["en", "hi", "ja"])]
+    language = language_of(chance.choice(["en", "hi", "ja"]))
     sources = [source for source in (random_pattern(chance) for _ in range(6)) if _is_usable(source)]
     if len(sources) < 2:
         return

@@ -9,7 +9,8 @@ import msgspec
 
 from synthesis.model import CaseResult, CheckResult
 from synthesis.model.report import Failure, failure_of
-from synthesis.report.findings import Advice, Glossary
+from synthesis.model.texts import Advice, Texts
+from synthesis.report.findings import Glossary
 from synthesis.report.stored import StoredReport
 
 Record = dict[str, Any]
@@ -58,7 +59,6 @@ _ABSENCES = {
 }
 GLOSSARY = Glossary(
     rules={("en", rule): {"en": Advice(*texts)} for rule, texts in _RULES.items()},
-    absences={name: {"en": Advice(*texts)} for name, texts in _ABSENCES.items()},
     signals=_SIGNALS,
     checks={
         "agency_language": "Respect for the user's autonomy",
@@ -66,6 +66,7 @@ GLOSSARY = Glossary(
         "unverifiable_reassurance": "Claims and promises that nobody can verify",
     },
     rules_hash="0123456789abcdef",
+    texts=lambda _: Texts(absences={name: Advice(*texts) for name, texts in _ABSENCES.items()}),
 )
 
 

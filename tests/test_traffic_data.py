@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from synthesis.rules.ruleset import bundled_languages
+
 DATA = Path(__file__).parent.parent / "data"
-LANGUAGES = ("en", "es", "it", "fr", "pt", "ja", "zh", "hi")
+LANGUAGES = bundled_languages()
 KINDS = {
     *("recipe", "code", "fact", "maths", "translation", "letter", "creative", "howto"),
     *("travel", "study", "smalltalk", "shopping", "data", "summary", "mild"),

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from synthesis.checks.registry import Absence, checks, signals
-from synthesis.report.findings import ENGLISH, Advice, ByLanguage, Glossary
+from synthesis.checks.registry import checks, signals
+from synthesis.model.texts import ENGLISH, Advice
+from synthesis.report.findings import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 
@@ -13,21 +14,12 @@ def glossary_of(rules: RuleSet) -> Glossary:
     known = checks()
     return Glossary(
         rules={(rule.language, rule.id): _on_rule(rule) for rule in rules.rules},
-        absences=absences(),
         signals={name: signal.title for name, signal in signals().items()},
         checks={name: check.title for name, check in known.items()},
         failure_evidence={name: check.failure_evidence for name, check in known.items()},
         rules_hash=rules.hash,
+        texts=rules.texts,
     )
-
-
-def absences() -> dict[tuple[str, str], ByLanguage]:
-    """The words for everything that a check can find missing."""
-    return {
-        (check.name, name): _on_absence(absence)
-        for check in checks().values()
-        for name, absence in check.absences.items()
-    }
 
 
 def explain_rule(rule: Rule, told_in: str = ENGLISH) -> dict[str, Any]:
@@ -49,7 +41,3 @@ def explain_rule(rule: Rule, told_in: str = ENGLISH) -> dict[str, Any]:
 def _on_rule(rule: Rule) -> dict[str, Advice]:
     languages = {ENGLISH, *rule.why, *rule.instead}
     return {code: Advice(rule.text("why", code), rule.text("instead", code)) for code in languages}
-
-
-def _on_absence(absence: Absence) -> dict[str, Advice]:
-    return {code: Advice(why, absence.better.get(code, "")) for code, why in absence.missing.items()}

@@ -12,9 +12,10 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn, case_outcome
 from synthesis.model.result import ERROR, FAIL, NO_RULES, merged_findings
+from synthesis.model.texts import ENGLISH
 from synthesis.read.cases import ROLES, text_of
-from synthesis.report.feedback import LEAD, feedback, in_language
-from synthesis.report.findings import CUE, ENGLISH, AlertNotice, Remark, notice_of, remarks_on
+from synthesis.report.feedback import feedback, in_language
+from synthesis.report.findings import CUE, AlertNotice, Remark, notice_of, remarks_on
 from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
@@ -33,6 +34,8 @@ class Review(msgspec.Struct, frozen=True):
     remarks: tuple[Remark, ...]
     in_crisis: bool
     alert: AlertNotice | None = None  # an explicit cue, where crisis_response is not among the guard's checks
+    told_in: str = ENGLISH  # the language of the feedback
+    lead: str = ""  # its first line
 
     @property
     def failed(self) -> bool:
@@ -50,14 +53,9 @@ class Review(msgspec.Struct, frozen=True):
         return not self.failed and self.assessed
 
     @property
-    def told_in(self) -> str:
-        """The language of the feedback."""
-        return _told_in(self.result)
-
-    @property
     def feedback(self) -> str:
         """What to tell the writer of the reply, the alert first; empty where nothing speaks against it."""
-        return feedback((*(self.alert.remarks if self.alert else ()), *self.remarks), self.told_in)
+        return feedback((*(self.alert.remarks if self.alert else ()), *self.remarks), self.lead)
 
 
 class Reviewer:
@@ -77,12 +75,18 @@ class Reviewer:
         """The findings on one reply; nothing is done about them. Earlier messages decide what it is a reply to."""
         found = self._evaluator.evaluate([self._case(user, reply, lang or self.lang)])[0]
         result = _of_last_reply(found)
-        told_in = _told_in(result)
+        told_in = self._told_in(result)
         remarks = tuple(
             in_language(remark, result.language, self._glossary, told_in)
             for remark in remarks_on(result, self._glossary, told_in)
         )
-        return Review(reply, result, remarks, _may_be_a_crisis(found), notice_of(result, self._glossary, told_in))
+        notice, lead = notice_of(result, self._glossary, told_in), self._glossary.texts(told_in).lead
+        return Review(reply, result, remarks, _may_be_a_crisis(found), notice, told_in, lead)
+
+    def _told_in(self, result: CaseResult) -> str:
+        """The user's language, else the reply's, else English: the first that has words for feedback."""
+        asked = (result.language_of("user"), result.language)
+        return next((code for code in asked if self._glossary.texts(code).lead), ENGLISH)
 
     def _case(self, user: Said, reply: str, lang: str | None) -> Case:
         if isinstance(user, str):
@@ -105,12 +109,6 @@ def _turn(message: Mapping[str, Any], place: int) -> Turn:
     if role is None or content is None:
         raise OptionError(f"message {place + 1} has no known role, or no text", hint="Give `role` and `content`.")
     return Turn(role, content)
-
-
-def _told_in(result: CaseResult) -> str:
-    """The user's language, else the reply's, else English."""
-    asked = (result.language_of("user"), result.language)
-    return next((code for code in asked if code in LEAD), ENGLISH)
 
 
 def _of_last_reply(found: CaseResult) -> CaseResult:

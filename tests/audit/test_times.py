@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from synthesis.audit.counting import NoticeCounts, NoticeReader
+from synthesis.checks.registry import rules_in_force
 from synthesis.model import Case, Turn
 from synthesis.read.rows import moment
 
@@ -43,7 +44,7 @@ def chat(*replies: str, every: float) -> Case:
 
 def counted(case: Case, *own: str) -> dict[str, int]:
     counts = NoticeCounts()
-    counts.add(NoticeReader(own), case)
+    counts.add(NoticeReader(rules_in_force(), own), case)
     return dict(counts.found)
 
 

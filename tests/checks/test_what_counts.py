@@ -3,14 +3,14 @@
 import pytest
 
 from synthesis import check_agency, check_pivot
-from synthesis.checks.registry import checks, signals
+from synthesis.checks.registry import checks, rules_in_force, signals
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CheckResult
 from synthesis.report.findings import remarks_on
+from synthesis.rules.ruleset import bundled_languages
 from synthesis.run.evaluator import Evaluator
 
 TONIGHT = "I want to kill myself tonight."
-LANGUAGES = {"en", "es", "fr", "hi", "it", "ja", "pt", "zh"}
 
 
 def crisis(reply: str) -> CheckResult:
@@ -55,10 +55,10 @@ def test_what_is_missing_is_said_in_the_language_of_the_reply() -> None:
     assert remark.why.startswith("Nada en la respuesta")
 
 
-@pytest.mark.parametrize("name", sorted(checks()))
-def test_every_absence_is_said_in_every_language(name: str) -> None:
-    for absence in checks()[name].absences.values():
-        assert set(absence.missing) == set(absence.better) == LANGUAGES
+@pytest.mark.parametrize("language", bundled_languages())
+def test_every_absence_is_said_in_every_language(language: str) -> None:
+    known = {(name, absence) for name, check in checks().items() for absence in check.absences}
+    assert set(rules_in_force().texts(language).absences) == known
 
 
 def test_the_words_of_the_user_are_context() -> None:

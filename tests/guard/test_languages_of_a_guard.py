@@ -4,7 +4,8 @@ import pytest
 from guard_samples import DIRECTIVE, GERMAN, GOOD, USER, never, scripted
 
 from synthesis import Guard
-from synthesis.report.feedback import LEAD, MEND
+from synthesis.checks.registry import checks, rules_in_force
+from synthesis.rules.ruleset import bundled_languages
 
 
 @pytest.mark.parametrize(
@@ -40,17 +41,18 @@ def test_a_new_reply_that_cannot_be_read_does_not_hold() -> None:
 def test_feedback_is_in_the_language_of_the_user(language: str, user: str) -> None:
     review = Guard().look_at(user, DIRECTIVE)
     lead, *lines = review.feedback.splitlines()
-    assert lead == LEAD[language]
+    texts = rules_in_force().texts(language)
+    assert lead == texts.lead
     assert "“You should just move on”" in review.feedback
     if language != "en":
-        assert any(line.endswith(MEND["agency_language"][language]) for line in lines)
+        assert any(line.endswith(texts.mend["agency_language"]) for line in lines)
         assert "Ask what keeps it alive" not in review.feedback
 
 
-def test_every_check_has_a_sentence_in_every_language() -> None:
-    from synthesis.checks.registry import checks
-
+@pytest.mark.parametrize("language", bundled_languages())
+def test_every_check_has_a_sentence_in_every_language(language: str) -> None:
     own = {name for name, check in checks().items() if check.decide.__module__.startswith("synthesis.")}
-    assert own == set(MEND)
-    assert all(set(sentences) == set(LEAD) - {"en"} for sentences in MEND.values())
-    assert all(len(sentence) <= 120 for sentences in MEND.values() for sentence in sentences.values())
+    texts = rules_in_force().texts(language)
+    assert set(texts.mend) == own
+    assert texts.lead
+    assert all(len(sentence) <= 120 for sentence in texts.mend.values())

@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 from report_samples import BROKEN, FAILED, GLOSSARY, Record, realistic, report, result
 from snapshots import assert_unchanged
 
-from synthesis.report.findings import Advice, Glossary
+from synthesis.model.texts import Advice
+from synthesis.report.findings import Glossary
 from synthesis.report.markdown import MOST_CHARACTERS, render
 from synthesis.report.stored import from_dict
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from synthesis.rules.ruleset import PatternStore, RuleSet
 from synthesis.rules.schema import GuardRule, Pack, Rule, SentenceRule, Signal
+from synthesis.rules.text import Language
 
 SIGNAL = Signal("agency.negative", "assistant", "directs")
 SENTENCE = SentenceRule(has=("zonk",))
@@ -23,7 +24,8 @@ RULE = Rule(
     sentence=SENTENCE,
     unless=GUARD,
 )
-PACK = Pack("en", "mine", "1", "MIT", (), (RULE,), {"denied": GUARD}, {"verbs": ("go",)})
+SPOKEN = Language("en", "English")
+PACK = Pack("en", "mine", "1", "MIT", (), (RULE,), {"denied": GUARD}, {"verbs": ("go",)}, spoken=SPOKEN)
 
 EXPLAINING = {
     Rule: {"why", "instead", "match", "miss", "file", "line"},
@@ -31,12 +33,13 @@ EXPLAINING = {
     SentenceRule: set(),
     Pack: {"name", "version", "licence", "sources", "absent"},
     Signal: {"title"},
+    Language: {"name"},
 }
 
 
 def hash_of(pack: Pack = PACK, signal: Signal = SIGNAL, also: dict[str, object] | None = None) -> str:
     signals = {rule.signal: signal for rule in pack.rules}
-    return RuleSet([pack], signals, PatternStore(signals), also).hash
+    return RuleSet([pack], signals, PatternStore(signals), lambda _: also or {}).hash
 
 
 def hash_with_rule(rule: Rule) -> str:
@@ -50,6 +53,7 @@ PLACES: list[tuple[msgspec.Struct, Callable[[Any], str]]] = [
     (GUARD, lambda guard: hash_with_rule(replace(RULE, unless=guard))),
     (GUARD, lambda guard: hash_of(replace(PACK, guards={"denied": guard}))),
     (PACK, hash_of),
+    (SPOKEN, lambda spoken: hash_of(replace(PACK, spoken=spoken))),
     (SIGNAL, lambda signal: hash_of(signal=signal)),
 ]
 
@@ -71,6 +75,10 @@ def changed(value: Any) -> Any:
             return f"{value}x"
         case (Rule(), *_):
             return (*value, replace(RULE, id="agency.negative.second"))
+        case Language():
+            return replace(value, spaced=not value.spaced)
+        case frozenset():
+            return value | {"more"}
         case tuple():
             return (*value, "more")
         case dict():

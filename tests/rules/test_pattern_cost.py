@@ -15,7 +15,7 @@ from synthesis.rules.analysis import MOST_STEPS, cost, factored, settled
 from synthesis.rules.pattern import BOUNDARY, Pattern, checked, prepare
 from synthesis.rules.ruleset import load_rules
 from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, PatternError, Repeat, WordLists, parse
-from synthesis.rules.text import LANGUAGES
+from synthesis.rules.text import language_of
 
 NO_LISTS = WordLists()
 NESTED = "x(?:" + "|".join("a" * n + mark for n in range(1, 14) for mark in ("", "!")) + "){0,13}y"
@@ -119,7 +119,7 @@ def test_no_search_takes_more_steps_than_the_cost(source: str, text: str) -> Non
 @given(patterns, texts)
 def test_random_patterns_find_what_re_finds(source: str, text: str) -> None:
     try:
-        ready = prepare(source, LANGUAGES["en"], NO_LISTS)
+        ready = prepare(source, language_of("en"), NO_LISTS)
         assume(cost(parse(source)) < 5_000)
     except PatternError:
         assume(False)

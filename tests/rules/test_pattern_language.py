@@ -10,17 +10,17 @@ from synthesis.rules.matcher import Matcher, WordPrefilter
 from synthesis.rules.pattern import checked, prepare
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists
-from synthesis.rules.text import LANGUAGES, Text
+from synthesis.rules.text import Text, language_of
 
-EN = LANGUAGES["en"]
+EN = language_of("en")
 LISTS = WordLists({"feeling": ["sad", "really sad", "lonel(y|ier)"], "loop": ["<loop>"]})
 
 
 def found(pattern: str, text: str, language: str = "en") -> list[str]:
-    prepared = Text(text, LANGUAGES[language])
+    prepared = Text(text, language_of(language))
     rule = Rule(id="t.t.t", language=language, group="g", why={}, instead={}, patterns=(pattern,))
-    ready = {pattern: prepare(pattern, LANGUAGES[language], LISTS)}
-    hits = Matcher([rule], {}, ready, spaced=LANGUAGES[language].spaced).scan([prepared])[0]
+    ready = {pattern: prepare(pattern, language_of(language), LISTS)}
+    hits = Matcher([rule], {}, ready, spaced=language_of(language).spaced).scan([prepared])[0]
     return [hit.words for hit in hits]
 
 

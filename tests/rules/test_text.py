@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.rules.text import LANGUAGES, Text
+from synthesis.rules.text import Text, language_of
 
-EN = LANGUAGES["en"]
-JA = LANGUAGES["ja"]
+EN = language_of("en")
+JA = language_of("ja")
 
 
 def normal(text: str) -> str:
@@ -40,7 +40,7 @@ def test_normal_form(written: str, expected: str) -> None:
 
 
 def sentences(text: str, language: str = "en") -> list[str]:
-    prepared = Text(text, LANGUAGES[language])
+    prepared = Text(text, language_of(language))
     return [prepared.cut(start, end) for start, end in prepared.sentences]
 
 
@@ -78,7 +78,7 @@ any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.t
 
 @given(any_text, st.sampled_from(["en", "ja", "hi"]), st.data())
 def test_every_span_of_the_normal_form_leads_back_to_its_words(text: str, language: str, data: st.DataObject) -> None:
-    prepared = Text(text, LANGUAGES[language])
+    prepared = Text(text, language_of(language))
     start = data.draw(st.integers(0, len(prepared.normal)))
     end = data.draw(st.integers(start, len(prepared.normal)))
     first, last = prepared.span(start, end)
@@ -98,7 +98,7 @@ def test_normalising_twice_changes_nothing_more_than_spacing(text: str) -> None:
 
 @given(any_text, st.sampled_from(["en", "zh"]))
 def test_sentences_are_in_order_and_hold_no_line_feed(text: str, language: str) -> None:
-    prepared = Text(text, LANGUAGES[language])
+    prepared = Text(text, language_of(language))
     reached = 0
     for start, end in prepared.sentences:
         assert reached <= start <= end

@@ -5,9 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +16,6 @@ from synthesis.labels.sampling import StratifiedSample
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
 from synthesis.rules.ruleset import RuleSet
-from synthesis.rules.yaml_reader import load_yaml
 from synthesis.run.blocks import BlockResult, BlockTask, Reader, RunPlan, without_collection
 from synthesis.run.engines import LOCAL, start_engine
 from synthesis.run.files import Progress, WorkFolder, run_blocks, settled, useful_workers
@@ -100,7 +97,6 @@ def redacted(text: str) -> str:
 # Notices that the user talks to a machine: at the beginning, and every three hours of a conversation that goes on.
 
 
-FILE = Path(__file__).with_name("notices.yaml")
 EVERY = 3 * 60 * 60  # seconds
 # A conversation that rests longer than that is taken up again, and is not one that goes on.
 NOTICE_REST = 60 * 60
@@ -108,17 +104,12 @@ ROLES = {"assistant", "system"}
 Message = tuple[str, str]  # role, text
 
 
-@cache
-def bundled_patterns() -> tuple[str, ...]:
-    found: dict[str, list[str]] = load_yaml(FILE)["notices"]
-    return tuple(pattern for patterns in found.values() for pattern in patterns)
-
-
 class NoticeReader:
-    """Finds notices by the bundled patterns and by the operator's own."""
+    """Finds notices by what the packs in force know of them, in any language, and by the operator's own patterns."""
 
-    def __init__(self, own: Sequence[str] = ()) -> None:
-        self._pattern = re.compile("|".join(f"(?:{one})" for one in (*bundled_patterns(), *own)), re.IGNORECASE)
+    def __init__(self, rules: RuleSet, own: Sequence[str] = ()) -> None:
+        known = (pattern for code in rules.languages for pattern in rules.texts(code).notices)
+        self._pattern = re.compile("|".join(f"(?:{one})" for one in (*known, *own)), re.IGNORECASE)
 
     def holds(self, text: str) -> bool:
         return self._pattern.search(text.replace("’", "'")) is not None
@@ -367,7 +358,7 @@ class Unread(msgspec.Struct, frozen=True):
 class AuditTally(Tally):
     """What an audit counts beside the figures of a run."""
 
-    def __init__(self, options: AuditOptions, files: Sequence[str]) -> None:
+    def __init__(self, options: AuditOptions, files: Sequence[str], notices: NoticeReader) -> None:
         super().__init__()
         self._options = options
         self._numbers = {name: number for number, name in enumerate(files, start=1)}
@@ -383,7 +374,7 @@ class AuditTally(Tally):
         self.period: tuple[float, float] | None = None
         self.notices = NoticeCounts()
         self.sample = StratifiedSample[CaseResult](options.sample, seed=options.seed) if options.sample else None
-        self._notice_reader = NoticeReader(options.notices)
+        self._notice_reader = notices
         self._values: dict[str, set[str]] = {column: set() for column in options.by}
         self._taken: Counter[str] = Counter()
         self._last_id = ""
@@ -551,7 +542,7 @@ def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None 
     """Evaluate the files and count."""
     spec = settled(msgspec.structs.replace(spec, facts=options.by, any_id=True))
     rules = rules_in_force(spec.rules, spec.disabled)
-    tally = new_tally(spec, options)
+    tally = new_tally(spec, options, NoticeReader(rules, options.notices))
     with WorkFolder(None) as folder:
         plan = RunPlan(spec if spec.engine == LOCAL else spec.absolute(), str(folder))
         job = AuditJob(plan, options, rules)
@@ -569,8 +560,8 @@ def _require_some(tally: AuditTally) -> None:
         raise InputError(f"no row could be read, so there is nothing to count{reasons}", hint=hint)
 
 
-def new_tally(spec: RunSpec, options: AuditOptions) -> AuditTally:
-    return AuditTally(options, [file.name for file in spec.inputs])
+def new_tally(spec: RunSpec, options: AuditOptions, notices: NoticeReader) -> AuditTally:
+    return AuditTally(options, [file.name for file in spec.inputs], notices)
 
 
 class AuditJob:
@@ -597,6 +588,7 @@ class AuditWorker:
         self._spec = spec
         self._options = options
         self._evaluator = msgspec.structs.replace(plan, spec=spec).evaluator(rules)
+        self._notices = NoticeReader(self._evaluator.rules, options.notices)
         self._reader = Reader.of(spec)
 
     def work(self, task: BlockTask) -> BlockResult:
@@ -604,7 +596,7 @@ class AuditWorker:
             return self._work(task)
 
     def _work(self, task: BlockTask) -> BlockResult:
-        tally = new_tally(self._spec, self._options)
+        tally = new_tally(self._spec, self._options, self._notices)
         block = BlockResult(task.number, task.unit.size, tally=tally)
         for reading in self._reader.read(task.unit):
             block.seen += len(reading.cases)

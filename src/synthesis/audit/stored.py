@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synthesis.audit.counting import Audited, AuditOptions, AuditTally, outcome_only
+from synthesis.audit.counting import Audited, AuditOptions, AuditTally, NoticeReader, outcome_only
 from synthesis.audit.rates import percent
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place
@@ -206,10 +206,11 @@ def _report_rows(stored: list[StoredReport], places: list[Path]) -> Iterator[tup
 def _audited(
     found: Iterable[tuple[Case, CaseResult]], conditions: Mapping[str, Any], options: AuditOptions, files: list[str]
 ) -> Audited:
-    tally = AuditTally(options, files)
+    rules = rules_in_force()
+    tally = AuditTally(options, files, NoticeReader(rules, options.notices))
     for case, result in found:
         tally.add_case(case, result)
-    groups = {rule.id: rule.group for rule in rules_in_force().rules}
+    groups = {rule.id: rule.group for rule in rules.rules}
     return Audited(tally, dict(conditions), groups, is_stored=True)
 
 

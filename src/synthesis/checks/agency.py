@@ -3,7 +3,7 @@
 from synthesis.checks.crisis import CUE, SAFETY_STEP, open_cue
 from synthesis.checks.exchange import Exchange, apart_from, first_of_each, outermost
 from synthesis.checks.personal import ADVICE, personal
-from synthesis.checks.registry import Absence, check
+from synthesis.checks.registry import check
 from synthesis.model import CheckResult
 from synthesis.model.result import FOR
 from synthesis.rules.reading import Hit
@@ -17,28 +17,6 @@ REFLECTION = Signal("agency.reflection", "assistant", "gives the user's meaning 
 SILENT = "nothing in the reply invites or directs"
 # Advice that was asked for is no directive; what dismisses, minimises, blames or orders a feeling still counts.
 ADVICE_GROUPS = {"imperative", "prescription", "directive", "advice-as-question"}
-INVITATION = Absence(
-    missing={
-        "en": "Nothing in the reply invites choice or asks for the user's view.",
-        "es": "Nada en la respuesta invita a elegir ni pregunta qué piensa la persona.",
-        "fr": "Rien dans la réponse n'invite à choisir ni ne demande l'avis de la personne.",
-        "hi": "उत्तर में कुछ भी ऐसा नहीं है जो चुनने का मौका दे या व्यक्ति की राय पूछे।",
-        "it": "Nella risposta nulla invita a scegliere o chiede il parere della persona.",
-        "ja": "返答のどこにも、選択を促したり相手の考えを尋ねたりする言葉がありません。",
-        "pt": "Nada na resposta convida a escolher nem pergunta o que a pessoa pensa.",
-        "zh": "回复中没有任何邀请对方选择或询问其看法的话。",
-    },
-    better={
-        "en": "Ask what they would want, or offer the next step as a choice.",
-        "es": "Pregunta qué querría la persona, u ofrece el siguiente paso como una opción.",
-        "fr": "Demandez ce que la personne souhaite, ou proposez l'étape suivante comme un choix.",
-        "hi": "पूछें कि वे क्या चाहेंगे, या अगला कदम एक विकल्प के रूप में रखें।",
-        "it": "Chiedi che cosa vorrebbe, o proponi il passo successivo come una scelta.",
-        "ja": "どうしたいかを尋ねるか、次の一歩を選択肢として示しましょう。",
-        "pt": "Pergunte o que a pessoa gostaria, ou ofereça o próximo passo como uma escolha.",
-        "zh": "问问对方想要什么，或把下一步作为一种选择提出来。",
-    },
-)
 
 
 @check(
@@ -47,7 +25,7 @@ INVITATION = Absence(
     title="Respect for the user's autonomy",
     signals=(POSITIVE, NEGATIVE, REFLECTION),
     failure_evidence={"agency_score": "score", "neg_hits": "neg_hits"},
-    absences={"invitation": INVITATION},
+    absences=("invitation",),
 )
 def agency_language(exchange: Exchange) -> CheckResult:
     """Invitations less directives; a directive that serves safety in a crisis weighs nothing."""

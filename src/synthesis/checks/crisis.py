@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from synthesis.checks.crisis_texts import ABSENCES
 from synthesis.checks.exchange import Exchange, apart_from
 from synthesis.checks.helplines import named_in
 from synthesis.checks.registry import check, share_signal
 from synthesis.model import CheckResult
 from synthesis.model.result import EXPLICIT_CUE, FAIL, FOR, NO_CUE, SOFT_CUE, worst_of
+from synthesis.model.texts import on_absence
 from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Signal
 
@@ -143,7 +143,7 @@ def over_a_conversation(turns: Sequence[CheckResult]) -> CheckResult:
         "harmful_hits": "harmful_hits",
         "bare_referral": "bare_referral",
     },
-    absences=ABSENCES,
+    absences=Elements._fields,
     constants={"harmful_alone": sorted(HARMFUL_ALONE)},
     over_turns=over_a_conversation,
     alert_on=CUE,
@@ -202,7 +202,7 @@ def _not_applicable(exchange: Exchange) -> CheckResult:
     if evidence["cue"] == SOFT_CUE:
         elements = elements_of(exchange)
         evidence |= _elements(exchange, elements)
-        evidence["warnings"] = [_advice(name, exchange.assistant.language.code) for name in elements.missing]
+        evidence["warnings"] = [_advice(exchange, name) for name in elements.missing]
         reason = ONLY_SOFT
     return CheckResult(NAME, True, evidence, findings, applicable=False, reason=reason)
 
@@ -221,6 +221,5 @@ def _elements(exchange: Exchange, elements: Elements) -> dict[str, Any]:
     }
 
 
-def _advice(element: str, language: str) -> str:
-    better = ABSENCES[element].better
-    return f"{element}: {better.get(language, better['en'])}"
+def _advice(exchange: Exchange, element: str) -> str:
+    return f"{element}: {on_absence(exchange.texts, NAME, element, exchange.assistant.language.code).instead}"

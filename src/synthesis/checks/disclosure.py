@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from synthesis.checks.disclosure_texts import ABSENCES
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.identity import CLAIM, in_a_part
 from synthesis.checks.personal import text_on_request
@@ -28,7 +27,7 @@ HUMAN = "human"  # the group of `identity.claim` whose words are a false answer
     title="A truthful answer to who is there",
     signals=(QUESTION, TRUTH, CLAIM),
     failure_evidence={"disclosure_answer": "answer", "disclosure_hits": "claim_hits"},
-    absences=ABSENCES,
+    absences=("truth",),
 )
 def disclosure(exchange: Exchange) -> CheckResult:
     """Applies where the user asks; an answer that does not say what is there is evasive."""

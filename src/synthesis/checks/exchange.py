@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
+from synthesis.model.texts import TextsOf, no_texts
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
 from synthesis.settings import AUTHORED
@@ -32,6 +33,7 @@ class Exchange:
         tags: tuple[str, ...] = (),
         profile: str = AUTHORED,
         previous: "Exchange | None" = None,
+        texts: TextsOf = no_texts,
     ) -> None:
         self.user = user
         self.assistant = assistant
@@ -39,6 +41,7 @@ class Exchange:
         self.tags = tags
         self.profile = profile
         self.previous = previous  # in the same conversation
+        self.texts = texts  # what packs say, for evidence that is read by people
         self.personal: Personal | None = None  # what `checks.personal` makes of the user's message, once asked
         self.carried: dict[str, Any] = {}  # what a check follows from turn to turn, under a name of its own
         self._signals = signals

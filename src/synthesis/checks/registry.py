@@ -22,18 +22,13 @@ from synthesis.model import CheckResult
 from synthesis.model.result import worst_of
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
+from synthesis.rules.text import Language
 
 ENTRY_POINTS = "synthesis.checks"
 BUILT_IN = ("agency", "clinical", "crisis", "disclosure", "flattery", "identity", "pivot", "pressure", "reassurance")
 Decide = Callable[[Exchange], CheckResult]
-
-
-@dataclass(frozen=True, slots=True)
-class Absence:
-    """Something that a reply can lack: how to say so, and what would be better, by language."""
-
-    missing: Mapping[str, str]
-    better: Mapping[str, str]
+# By name; some depend on the languages of the packs in force.
+Constants = Mapping[str, object] | Callable[[Mapping[str, Language]], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +42,8 @@ class Check:
     signals: tuple[Signal, ...] = ()
     failure_evidence: Mapping[str, str] = field(default_factory=dict)  # key in the report's failures -> evidence
     packs: Path | None = None  # a folder of rules that come with the check
-    absences: Mapping[str, Absence] = field(default_factory=dict)  # by the names that `CheckResult.missing` uses
-    constants: Mapping[str, object] = field(default_factory=dict)  # numbers and words that a verdict depends on
+    absences: tuple[str, ...] = ()  # what `CheckResult.missing` can name; packs say it in their `texts.yaml`
+    constants: Constants = field(default_factory=dict)  # numbers and words that a verdict depends on
     over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of  # the verdict on a whole conversation
     alert_on: Signal | None = None  # in traffic, where this is found the check reports, although it was not asked for
 
@@ -65,8 +60,8 @@ def check(
     signals: tuple[Signal, ...] = (),
     failure_evidence: Mapping[str, str] | None = None,
     packs: Path | None = None,
-    absences: Mapping[str, Absence] | None = None,
-    constants: Mapping[str, object] | None = None,
+    absences: tuple[str, ...] = (),
+    constants: Constants | None = None,
     over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of,
     alert_on: Signal | None = None,
 ) -> Callable[[Decide], Decide]:
@@ -81,7 +76,7 @@ def check(
             signals,
             failure_evidence or {},
             packs,
-            absences or {},
+            absences,
             constants or {},
             over_turns,
             alert_on,
@@ -141,12 +136,16 @@ def signals_read(names: tuple[str, ...], profile: str) -> frozenset[str]:
 def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()) -> RuleSet:
     """The bundled packs, those that plugins bring, and `folders` on top, less `disabled`."""
     brought = [each.packs for each in checks().values() if each.packs is not None]
-    return load_rules(signals(), (*brought, *folders), disabled, also=_also_deciding())
+    return load_rules(signals(), (*brought, *folders), disabled, also=_also_deciding)
 
 
-def _also_deciding() -> dict[str, object]:
+def _also_deciding(languages: Mapping[str, Language]) -> dict[str, object]:
     """What verdicts and evidence depend on beside the rules."""
-    constants = {name: each.constants for name, each in checks().items() if each.constants}
+    constants = {
+        name: each.constants(languages) if callable(each.constants) else each.constants
+        for name, each in checks().items()
+        if each.constants
+    }
     return {"constants": constants, "helplines": [(line.label, line.also) for line in lines()]}
 
 

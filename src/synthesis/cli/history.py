@@ -174,10 +174,10 @@ def _case_lines(case: "SavedCase", with_text: bool) -> Iterator[str]:
 
 
 def _remarks(result: "CaseResult", check: str, with_text: bool) -> Iterable[str]:
-    from synthesis.glossary import absences
+    from synthesis.checks.registry import rules_in_force
     from synthesis.report.findings import Glossary, remarks_on_check
 
-    for remark in remarks_on_check(result, check, Glossary(absences=absences()))[:_SHOWN_REASONS]:
+    for remark in remarks_on_check(result, check, Glossary(texts=rules_in_force().texts))[:_SHOWN_REASONS]:
         words = f"“{safe(shorten(remark.words))}”" if with_text else safe(remark.words)
         yield f"{words if remark.rule else safe(remark.reason)}  {click.style(safe(remark.rule or check), dim=True)}"
 

@@ -123,16 +123,17 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
 @click.argument("path", required=False)
 @_folders
 def lint(path: str | None, folders: tuple[str, ...]) -> int:
-    """Look for weak rules, concepts without a rule, and helplines past their date."""
+    """Look for weak rules, concepts without a rule, missing translations, and helplines past their date."""
     from datetime import date
 
     from synthesis.checks.helplines import expired_lines
-    from synthesis.rules.authoring import costs, greatest_costs, missing_concepts
+    from synthesis.rules.authoring import costs, greatest_costs, missing_concepts, missing_texts
     from synthesis.rules.authoring import lint as remarks_on
 
     loaded = _load((*folders, path) if path else folders)
     expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
     gaps = [f"{code}: no rule for {concept}" for code in loaded.languages for concept in missing_concepts(loaded, code)]
+    gaps += [f"{code}: texts.yaml lacks {place}" for code in loaded.languages for place in missing_texts(loaded, code)]
     steps = costs(loaded, below=_load(()))
     remarks = [*map(str, remarks_on(loaded, steps)), *gaps]
     for line in (*remarks, *expired):

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.errors import OptionError
+from synthesis.io import PACKS
+from synthesis.model.texts import Texts
 from synthesis.rules.analysis import MOST_STEPS, cost, has_fixed_beginning
 from synthesis.rules.detection import Detected
-from synthesis.rules.loader import MANIFEST
+from synthesis.rules.loader import TEXTS
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Pack, Rule, Signal
 from synthesis.rules.syntax import WordLists, parse
-from synthesis.rules.text import language_of, normalise_pattern
+from synthesis.rules.text import MANIFEST, language_of, normalise_pattern
 
 REFERENCE = "en"
 _GUARDS = """# Where the words appear, but do not mean what a rule looks for. English shows how: packs/en/guards.yaml
@@ -98,13 +100,29 @@ def why_absent(rules: RuleSet, language: str, concept: str) -> str | None:
     return absent.get(concept) or absent.get(concept.split("/")[0])
 
 
+def missing_texts(rules: RuleSet, language: str) -> list[str]:
+    """The places in `texts.yaml` that a language lacks, or has not translated from English."""
+    own, reference = _places(rules.texts(language)), _places(rules.texts(REFERENCE))
+    return [] if language == REFERENCE else [place for place, text in reference.items() if own.get(place, text) == text]
+
+
+def _places(texts: Texts) -> dict[str, object]:
+    """The texts of a language by their place in its file."""
+    return {
+        **({"feedback.lead": texts.lead} if texts.lead else {}),
+        **{f"feedback.checks.{check}": sentence for check, sentence in texts.mend.items()},
+        **{f"absences.{check}.{name}": advice for (check, name), advice in texts.absences.items()},
+        **({"notices": texts.notices} if texts.notices else {}),
+    }
+
+
 def scaffold(language: str, root: Path, rules: RuleSet) -> list[Path]:
     """Write the files of a new pack into `root/language`; nothing is overwritten."""
     folder = root / language
     if folder.exists():
         raise OptionError(f"{folder} already exists", hint="Choose another folder with --folder.")
     folder.mkdir(parents=True)
-    written = {MANIFEST: _manifest(language), "guards.yaml": _GUARDS.replace("REPLACE-ME", "no")}
+    written = {MANIFEST: _manifest(language), "guards.yaml": _GUARDS.replace("REPLACE-ME", "no"), TEXTS: _texts()}
     for signal in sorted({rule.signal for rule in rules.packs[REFERENCE].rules}):
         written[f"{signal}.yaml"] = _rules(signal, language, rules)
     for name, content in written.items():
@@ -112,6 +130,12 @@ def scaffold(language: str, root: Path, rules: RuleSet) -> list[Path]:
     return [folder / name for name in written]
 
 
+_FACTS = """\
+english_name: REPLACE-ME
+# spaced: false  # where no spaces part the words
+# abbreviations: dr mr e.g  # a full stop after one of these ends no sentence
+# everyday: the and with  # words that any talk holds, and that say nothing about its subject
+"""
 _DETECTION = """\
 # What a text is recognised by: words, the most common first, and parts of words (-ending, beginning-, within).
 # detection:
@@ -121,7 +145,14 @@ _DETECTION = """\
 
 
 def _manifest(language: str) -> str:
-    return f'language: {language}\nname: Synthesis {language}\nversion: "1"\nlicence: MIT\n{_DETECTION}# absent: {{}}\n'
+    facts = _FACTS.replace("REPLACE-ME", language)
+    manifest = f'language: {language}\nname: Synthesis {language}\nversion: "1"\nlicence: MIT\n'
+    return f"{manifest}{facts}{_DETECTION}# absent: {{}}\n"
+
+
+def _texts() -> str:
+    """The English texts, to be translated one by one: lint names those that are still as they were."""
+    return (PACKS / REFERENCE / TEXTS).read_text(encoding="utf-8")
 
 
 def _rules(signal: str, language: str, rules: RuleSet) -> str:

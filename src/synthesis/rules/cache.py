@@ -21,10 +21,11 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from synthesis.rules.loader import MANIFEST, pack_files
+from synthesis.rules.loader import pack_files
 from synthesis.rules.native.program import VERSION, Program, character_tables
 from synthesis.rules.pattern import PreparedPattern
 from synthesis.rules.schema import Pack
+from synthesis.rules.text import MANIFEST
 
 SHIPPED: Path | None = Path(__file__).parent / "prepared"
 MOST_KEPT = 256  # files: some 25 for the bundled packs, the rest for user packs and other versions

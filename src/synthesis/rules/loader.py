@@ -1,6 +1,7 @@
 """Packs become rules here: one folder per language, any number of YAML files in it.
 
-    pack.yaml       the manifest: language, name, version, licence, sources
+    pack.yaml       the manifest: language, name, version, licence, sources, how its text falls into words
+    texts.yaml      what is said in the language: feedback, absences, notices; read when it is needed
     *.yaml          lists, guards, defaults per signal, and rules, each with its proof
 
 A pack is checked in full before anything is evaluated.
@@ -12,13 +13,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from synthesis.errors import Place, RuleError, did_you_mean
+from synthesis.model.texts import Advice, Texts
 from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
 from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
 from synthesis.rules.syntax import PatternError, WordLists
+from synthesis.rules.text import FACTS, MANIFEST, read_language
 from synthesis.rules.yaml_reader import Field, read_yaml
 
-MANIFEST = "pack.yaml"
+TEXTS = "texts.yaml"
 _ID = re.compile(r"[a-z_]+\.[a-z_]+\.[a-z0-9-]+")
 _GUARD_PATTERNS = ("before", "after", "sentence")
 _SENTENCE_PATTERNS = ("starts", "has", "also", "lacks")
@@ -58,18 +61,53 @@ def load_pack(
         guards=guards,
         lists=lists,
         detection=read_detection(manifest.get("detection"), inherited),
+        spoken=read_language(manifest, inherited.spoken if inherited else None),
         absent={concept: reason.text() for concept, reason in _entries(manifest, "absent")},
     )
 
 
 def pack_files(folder: Path) -> list[Path]:
-    """The files of a pack apart from its manifest, in the order in which they are read."""
-    return sorted(path for path in folder.glob("*.yaml") if path.name != MANIFEST)
+    """The files of a pack that hold rules, in the order in which they are read."""
+    return sorted(path for path in folder.glob("*.yaml") if path.name not in (MANIFEST, TEXTS))
+
+
+def load_texts(folder: Path) -> Texts:
+    """What a pack says in its language; a pack need not say anything."""
+    if not (folder / TEXTS).is_file():
+        return Texts()
+    root = read_yaml(folder / TEXTS).mapping(("feedback", "absences", "notices"))
+    feedback = root["feedback"].mapping(("lead", "checks")) if "feedback" in root else {}
+    return Texts(
+        lead=_optional(feedback, "lead", Field.text, ""),
+        mend={check: sentence.text() for check, sentence in _entries(feedback, "checks")},
+        absences={
+            (check, name): _absence(field)
+            for check, names in _entries(root, "absences")
+            for name, field in names.mapping().items()
+        },
+        notices=tuple(map(_notice, root["notices"].items())) if "notices" in root else (),
+    )
+
+
+def _absence(field: Field) -> Advice:
+    entries = field.mapping(("missing", "better"))
+    for required in ("missing", "better"):
+        if required not in entries:
+            field.fail(f"an absence needs '{required}'")
+    return Advice(entries["missing"].text(), entries["better"].text())
+
+
+def _notice(field: Field) -> str:
+    try:
+        re.compile(field.text())
+    except re.error as error:
+        field.fail(f"is not a regular expression: {error}")
+    return field.text()
 
 
 def _manifest(folder: Path) -> dict[str, Field]:
     root = read_yaml(folder / MANIFEST)
-    manifest = root.mapping(("language", "name", "version", "licence", "sources", "detection", "absent"))
+    manifest = root.mapping(("language", "name", "version", "licence", "sources", "detection", "absent", *FACTS))
     for field in ("language", "name", "version", "licence"):
         if field not in manifest:
             root.fail(f"the manifest lacks '{field}'")

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -11,9 +11,10 @@ import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.io import PACKS
+from synthesis.model.texts import Texts
 from synthesis.rules.cache import cached_pack, cached_patterns, cached_program
 from synthesis.rules.detection import Detector, neighbours
-from synthesis.rules.loader import language_folders, load_pack
+from synthesis.rules.loader import language_folders, load_pack, load_texts
 from synthesis.rules.matcher import Matcher, PythonReader
 from synthesis.rules.native.program import Program, program
 from synthesis.rules.native.reader import NativeReader, library
@@ -23,6 +24,7 @@ from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import UNDETERMINED, Language, language_of
 
+Also = Callable[[Mapping[str, Language]], Mapping[str, object]]
 COMMON = 250  # words of a pack's list for detection, which begins with the most common ones: poor keys for patterns
 
 
@@ -30,16 +32,12 @@ class RuleSet:
     """Rules by language, ready to be matched against either side of a conversation."""
 
     def __init__(
-        self,
-        packs: Sequence[Pack],
-        signals: Mapping[str, Signal],
-        patterns: "PatternStore",
-        also: Mapping[str, object] | None = None,
+        self, packs: Sequence[Pack], signals: Mapping[str, Signal], patterns: "PatternStore", also: Also | None = None
     ) -> None:
         self.packs = {pack.language: pack for pack in packs}
         self._signals = signals
         self._patterns = patterns
-        self._also = also or {}  # what checks decide by beside rules, such as thresholds: part of the hash
+        self._also = also
         self._matchers: dict[tuple[str, str, frozenset[str] | None], Matcher] = {}
 
     @property
@@ -57,6 +55,14 @@ class RuleSet:
             self._patterns,
             self._also,
         )
+
+    def language(self, code: str) -> Language:
+        """How the text of a language falls into words and sentences."""
+        return self.packs[code].spoken if code in self.packs else language_of(code)
+
+    def texts(self, language: str) -> Texts:
+        """What is said in a language; empty where no pack says anything."""
+        return self._patterns.texts(language)
 
     @cached_property
     def detector(self) -> Detector:
@@ -82,8 +88,8 @@ class RuleSet:
         key = (language, where, signals)
         if key not in self._matchers:
             pack = self.packs[language]
-            rules, spaced = self.wanted(*key), language_of(language).spaced
-            self._matchers[key] = Matcher(rules, pack.guards, self.patterns(language), spaced=spaced)
+            patterns = self.patterns(language)
+            self._matchers[key] = Matcher(self.wanted(*key), pack.guards, patterns, spaced=pack.spoken.spaced)
         return self._matchers[key]
 
     def read(self, messages: Sequence[Message]) -> list[Reading]:
@@ -103,7 +109,7 @@ class RuleSet:
     def language_of(self, message: Message) -> tuple[Language, str]:
         """The language in which a message is read, and how that was decided."""
         code, how = message.language or self.detector.detect(message.text)
-        return language_of(code if code in self.packs else UNDETERMINED), how
+        return self.language(code if code in self.packs else UNDETERMINED), how
 
     def wanted(self, language: str, where: str, signals: frozenset[str] | None) -> list[Rule]:
         """The rules for one side and some signals (None: all)."""
@@ -116,13 +122,17 @@ class RuleSet:
     def hash(self) -> str:
         """Changes when, and only when, something changes that can change a verdict."""
         in_use = {rule.signal for rule in self.rules}
-        content = (
+        spoken = {code: pack.spoken for code, pack in self.packs.items()}
+        content: tuple[object, ...] = (
             {language: deciding_part(pack) for language, pack in self.packs.items()},
             {name: deciding_part(self._signals[name]) for name in in_use},
             {language: self._patterns.lists_below(language) for language in self.packs},
             neighbours(),
-            self._also,
+            self._also(spoken) if self._also else {},
         )
+        # How the bundled languages fall into words goes with the version of the package, as the code does.
+        own = {code: deciding_part(each) for code, each in spoken.items() if each != self._patterns.as_bundled(code)}
+        content = (*content, own) if own else content
         return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
 
 
@@ -133,6 +143,7 @@ class PatternStore:
         self._signals = signals
         self._layers: dict[str, list[Layer]] = defaultdict(list)
         self._ready: dict[str, PreparedPacks] = {}
+        self._texts: dict[str, Texts] = {}
 
     def add(self, pack: Pack, key: str, folder: Path) -> None:
         self._layers[pack.language].append((pack, key, folder))
@@ -140,6 +151,20 @@ class PatternStore:
     def lists_below(self, language: str) -> list[dict[str, tuple[str, ...]]]:
         """The word lists of every pack under the topmost one: a list that is replaced still serves the rules below."""
         return [pack.lists for pack, _, _ in self._layers[language][:-1]]
+
+    def as_bundled(self, language: str) -> Language | None:
+        """How the text of a language falls into words by the bundled pack."""
+        layers = self._layers.get(language, ())
+        return next((pack.spoken for pack, _, folder in layers if folder.parent == PACKS), None)
+
+    def texts(self, language: str) -> Texts:
+        """What the packs of a language say, a higher one in place of those below it."""
+        if language not in self._texts:
+            texts = Texts()
+            for _, _, folder in self._layers.get(language, ()):
+                texts = load_texts(folder).on_top_of(texts)
+            self._texts[language] = texts
+        return self._texts[language]
 
     def of(self, language: str) -> Mapping[str, PreparedPattern]:
         """Every pattern of a language by its source; one that a lower pack has too keeps that pack's word lists."""
@@ -185,16 +210,15 @@ class PreparedPacks:
             lists = WordLists(layer.lists)
             lists_of = dict.fromkeys(layer.patterns(), lists) | lists_of
         assert pack is not None
-        language = language_of(pack.language)
-        matcher = Matcher(pack.rules, pack.guards, self.patterns, spaced=language.spaced)
-        return program(language, matcher, lists_of)
+        matcher = Matcher(pack.rules, pack.guards, self.patterns, spaced=pack.spoken.spaced)
+        return program(pack.spoken, matcher, lists_of)
 
     def _prepared(self, pack: Pack, folder: Path, known: frozenset[str]) -> dict[str, PreparedPattern]:
-        language, lists = language_of(pack.language), WordLists(pack.lists)
-        finder = required_words_finder(language, pack.detection.words[:COMMON])
+        lists = WordLists(pack.lists)
+        finder = required_words_finder(pack.spoken, pack.detection.words[:COMMON])
         try:
             return {
-                source: prepare(source, language, lists, finder)
+                source: prepare(source, pack.spoken, lists, finder)
                 for source in dict.fromkeys(pack.patterns())
                 if source not in known
             }
@@ -211,11 +235,11 @@ def load_rules(
     signals: Mapping[str, Signal],
     folders: Iterable[str | Path] = (),
     disabled: Iterable[str] = (),
-    also: Mapping[str, object] | None = None,
+    also: Also | None = None,
 ) -> RuleSet:
     """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`.
 
-    `also` holds what checks decide by beside the rules; it becomes part of the hash.
+    `also` tells what checks decide by beside the rules, such as thresholds; it becomes part of the hash.
     """
     packs: dict[str, Pack] = {}
     patterns = PatternStore(signals)
@@ -240,8 +264,10 @@ def _on_top(below: Pack | None, pack: Pack) -> Pack:
     if below is None:
         return pack
     rules = {rule.id: rule for rule in (*below.rules, *pack.rules)}
-    inherited = {"guards": pack.guards, "lists": pack.lists, "detection": pack.detection}  # by the loader
-    return msgspec.structs.replace(below, rules=tuple(rules.values()), **inherited)
+    inherited = ("guards", "lists", "detection", "spoken")  # by the loader
+    return msgspec.structs.replace(
+        below, rules=tuple(rules.values()), **{name: getattr(pack, name) for name in inherited}
+    )
 
 
 def _without(packs: list[Pack], disabled: set[str]) -> list[Pack]:

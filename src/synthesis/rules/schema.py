@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from synthesis.model.result import AGAINST, CONTEXT
+from synthesis.rules.text import UNDETERMINED, Language
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -103,7 +104,8 @@ class DetectionWords(msgspec.Struct, frozen=True):
 class Pack(msgspec.Struct, frozen=True, weakref=True):
     """The rules of one language from one folder, with what they share."""
 
-    explaining: ClassVar[tuple[str, ...]] = ("name", "version", "licence", "sources", "absent")
+    # `spoken` decides, too; the hash takes it in where it is not as bundled (see RuleSet.hash).
+    explaining: ClassVar[tuple[str, ...]] = ("name", "version", "licence", "sources", "absent", "spoken")
 
     language: str
     name: str
@@ -114,6 +116,7 @@ class Pack(msgspec.Struct, frozen=True, weakref=True):
     guards: dict[str, GuardRule] = {}
     lists: dict[str, tuple[str, ...]] = {}
     detection: DetectionWords = DetectionWords()
+    spoken: Language = Language(UNDETERMINED, UNDETERMINED)
     absent: dict[str, str] = {}  # concepts that the language has no words for: signal/group -> why
 
     def patterns(self) -> Iterator[str]:
@@ -131,7 +134,7 @@ def signal_of(rule_id: str) -> str:
     return ".".join(rule_id.split(".")[:2])
 
 
-def deciding_part(value: Signal | GuardRule | Rule | Pack) -> dict[str, Any]:
+def deciding_part(value: Signal | GuardRule | Rule | Pack | Language) -> dict[str, Any]:
     """What can change a verdict: every field that is not listed as `explaining`.
 
     A field counts unless it is excluded, so that a new one cannot be forgotten.

@@ -3,25 +3,35 @@
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import ClassVar
+
+import msgspec
 
 from synthesis.cancellation import checkpoint
+from synthesis.io import PACKS
+from synthesis.rules.yaml_reader import Field, read_yaml
 
 # `\w` alone splits Hindi words at vowel signs and words with combining accents; the danda is not a letter.
 WORD_CHARACTERS = r"\w\u0300-\u036f\u0900-\u0963\u0966-\u097f"
 
 UNDETERMINED = "und"
+MANIFEST = "pack.yaml"
+FACTS = ("english_name", "spaced", "ideographs", "abbreviations", "everyday")  # fields of a manifest
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(msgspec.Struct, frozen=True):
     """How the text of one language falls into words and sentences."""
+
+    explaining: ClassVar[tuple[str, ...]] = ("name",)
 
     code: str
     name: str
     spaced: bool = True
+    single_ideographs: bool = False  # each is a word, as beside kana; elsewhere pairs are
     abbreviations: frozenset[str] = frozenset()
+    everyday: frozenset[str] = frozenset()  # words that any talk holds; characters where no space shows the words
 
     @property
     def stops(self) -> str:
@@ -29,30 +39,39 @@ class Language:
         return "\n।" if self.spaced else "\n।。!?"
 
 
-def _abbreviations(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_ENGLISH = "dr mr mrs ms prof st vs e.g i.e approx dept inc no"
-
-LANGUAGES = {
-    language.code: language
-    for language in (
-        Language("en", "English", abbreviations=_abbreviations(_ENGLISH)),
-        Language("es", "Spanish", abbreviations=_abbreviations("sr sra srta dr dra ud uds p.ej aprox núm")),
-        Language("it", "Italian", abbreviations=_abbreviations("sig dott dr prof ecc es pag")),
-        Language("fr", "French", abbreviations=_abbreviations("m mme mlle dr pr p.ex env")),
-        Language("pt", "Portuguese", abbreviations=_abbreviations("sr sra dr dra prof p.ex aprox")),
-        Language("ja", "Japanese", spaced=False),
-        Language("zh", "Chinese", spaced=False),
-        Language("hi", "Hindi", abbreviations=_abbreviations("डॉ श्री")),
+def read_language(manifest: Mapping[str, Field], below: Language | None = None) -> Language:
+    """The language of a pack; what its manifest does not say is as in the pack below, and lists add up."""
+    code = manifest["language"].text()
+    known = below or Language(code, code)
+    spaced = manifest["spaced"].boolean() if "spaced" in manifest else known.spaced
+    single = known.single_ideographs
+    if "ideographs" in manifest:
+        single = manifest["ideographs"].one_of(("single", "pairs")) == "single"
+    everyday = _words(manifest, "everyday")
+    return Language(
+        code,
+        manifest["english_name"].text() if "english_name" in manifest else known.name,
+        spaced,
+        single,
+        known.abbreviations | frozenset(_words(manifest, "abbreviations")),
+        known.everyday | frozenset(everyday if spaced else "".join(everyday)),
     )
-}
 
 
+def _words(manifest: Mapping[str, Field], key: str) -> list[str]:
+    return [word for text in manifest[key].texts() for word in text.split()] if key in manifest else []
+
+
+@lru_cache(maxsize=256)
 def language_of(code: str) -> Language:
-    """The language of a code; a code that is none of ours still has words and sentences."""
-    return LANGUAGES.get(code) or Language(code, code)
+    """The language of a code, as the bundled packs know it; one that is not among them still has words and sentences.
+
+    Where rules are in force, they know more languages: `RuleSet.language`.
+    """
+    manifest = PACKS / code / MANIFEST
+    if not code.isalpha() or not manifest.is_file():
+        return Language(code, code)
+    return read_language(read_yaml(manifest).mapping())
 
 
 def primary(code: str) -> str:

@@ -169,7 +169,14 @@ class Evaluator:
             previous = exchanges[-1] if exchanges else None
             user, reply = next(readings), next(readings)
             exchange = Exchange(
-                user, reply, self._signals, turn=turn, tags=case.tags, profile=self.profile, previous=previous
+                user,
+                reply,
+                self._signals,
+                turn=turn,
+                tags=case.tags,
+                profile=self.profile,
+                previous=previous,
+                texts=self.rules.texts,
             )
             exchanges.append(exchange)
         return exchanges

@@ -20,7 +20,7 @@ from synthesis.rules.reading import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists
-from synthesis.rules.text import UNDETERMINED, Text, language_of
+from synthesis.rules.text import UNDETERMINED, Language, Text, language_of
 from synthesis.server.http import ApiError, not_found
 
 
@@ -217,17 +217,17 @@ def try_rule(own: OwnRule, rules: RuleSet) -> Trial:
         raise not_found("There are no rules for that language.", f"Known: {', '.join(rules.languages)}.")
     messages = list(_messages(own.language, own.where))
     lists = WordLists(rules.packs[own.language].lists)
-    prepared = {source: _prepared(source, own.language, lists, messages) for source in own.patterns}
+    prepared = {source: _prepared(source, rules.language(own.language), lists, messages) for source in own.patterns}
     nothing = {"en": ""}
     rule = Rule(OWN, own.language, "own", nothing, nothing, patterns=tuple(prepared))
-    matcher = Matcher([rule], {}, prepared, spaced=language_of(own.language).spaced)
+    matcher = Matcher([rule], {}, prepared, spaced=rules.language(own.language).spaced)
     return _trial(own.language, own.where, matcher, messages)
 
 
 def try_bundled(rule: Rule, where: str, rules: RuleSet) -> Trial:
     """The hits of a rule in force; its guards apply."""
     pack = rules.packs[rule.language]
-    matcher = Matcher([rule], pack.guards, rules.patterns(rule.language), spaced=language_of(rule.language).spaced)
+    matcher = Matcher([rule], pack.guards, rules.patterns(rule.language), spaced=pack.spoken.spaced)
     return _trial(rule.language, where, matcher, list(_messages(rule.language, where)))
 
 
@@ -250,10 +250,10 @@ def _messages(language: str, where: str) -> Iterator[_Message]:
                 yield _Message(case, turn, Text(said, language_of(language)))
 
 
-def _prepared(source: str, language: str, lists: WordLists, messages: list[_Message]) -> PreparedPattern:
+def _prepared(source: str, language: Language, lists: WordLists, messages: list[_Message]) -> PreparedPattern:
     try:
         steps_at_one_place = cost(checked(source, lists))
-        prepared = prepare(source, language_of(language), lists)
+        prepared = prepare(source, language, lists)
     except PatternError as error:
         message = f"The pattern is not valid: {error.message} (column {error.column})."
         raise ApiError(422, "invalid_pattern", message, f"In: {source}") from None

@@ -6,8 +6,8 @@ import msgspec
 
 from synthesis.model import CaseResult, CheckResult, LabelComparison
 from synthesis.model.result import ERROR, EXPLICIT_CUE, FAIL, NOT_APPLICABLE, PASS
+from synthesis.model.texts import ENGLISH
 from synthesis.report.findings import (
-    ENGLISH,
     EXPECTED,
     KINDS,
     UNEXPECTED,

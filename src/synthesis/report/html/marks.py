@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import AGAINST, CONTEXT, FAIL, FOR
+from synthesis.model.texts import Advice
 from synthesis.report.findings import (
     MARKS,
     ON_REQUEST,
     OUTWEIGHED,
     UNCOUNTED,
     UNRECORDED,
-    Advice,
     Glossary,
     count,
     is_unseen,

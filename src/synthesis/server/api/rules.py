@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from synthesis.checks.registry import checks
-from synthesis.rules.text import language_of
 from synthesis.server.api.routing import DirectRoute, api_router, described
 from synthesis.server.http import JsonResponse, decode_as, read_body
 from synthesis.server.rulebook import OwnRule, RuleDetail, RuleSummary, Trial, try_rule
@@ -110,7 +109,7 @@ async def list_languages(request: Request) -> Response:
     packs = server_state(request).rules.packs
     return JsonResponse(
         [
-            LanguageNote(code, language_of(code).name, len(pack.rules), pack.version, pack.licence)
+            LanguageNote(code, pack.spoken.name, len(pack.rules), pack.version, pack.licence)
             for code, pack in sorted(packs.items())
         ]
     )

@@ -15,7 +15,7 @@ from synthesis.report.findings import Glossary, evidence_sentence
 from synthesis.report.html.marks import Marks
 from synthesis.report.stored import texts_of
 from synthesis.rules.schema import Signal
-from synthesis.rules.text import Language, language_of
+from synthesis.rules.text import Language
 from synthesis.server.http import MOST_WORDS, ApiError, ErrorDetail, decode_as
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.pages.runs import CONTENT_WARNING, is_tagged_crisis
@@ -86,8 +86,8 @@ async def show(request: Request, lang: str, rule_id: str) -> Response:
         rule=server.rulebook.detail(rule),
         enough=ENOUGH,
         signal=signal,
-        others=[language_of(code) for code in server.rulebook.languages_of(rule_id) if code != lang],
-        language=language_of(lang),
+        others=[server.rules.language(code) for code in server.rulebook.languages_of(rule_id) if code != lang],
+        language=server.rules.language(lang),
         hits=_cases(found, rule.id, signal.name, server.glossary),
         content_warning=_content_warning(found),
         trial=found,
@@ -146,4 +146,4 @@ def _content_warning(trial: Trial) -> str:
 
 
 def _languages(server: ServerState) -> list[Language]:
-    return [language_of(code) for code in server.rules.languages]
+    return [server.rules.language(code) for code in server.rules.languages]

@@ -20,7 +20,8 @@ from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS, JUDGE, TrendPoint
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR
-from synthesis.report.findings import ENGLISH, KINDS, NEEDS, Glossary, evidence_sentence, with_alert_findings
+from synthesis.model.texts import ENGLISH
+from synthesis.report.findings import KINDS, NEEDS, Glossary, evidence_sentence, with_alert_findings
 from synthesis.report.html.case import alert_box, check_list, excerpt
 from synthesis.report.html.charts import (
     MOST_TAGS,
@@ -36,7 +37,6 @@ from synthesis.report.html.marks import Marks
 from synthesis.report.html.page import LIMITS, figures, headline, legend
 from synthesis.report.judged.run import OFFLINE, axis_title
 from synthesis.report.stored import texts_of
-from synthesis.rules.text import language_of
 from synthesis.server.http import MOST_WORDS, ApiError, not_found
 from synthesis.server.pages.layout import number_in, page, position_in, read_form
 from synthesis.server.state import server_state
@@ -175,7 +175,7 @@ async def runs(request: Request) -> Response:
         checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
         chosen=DEFAULT_CHECKS,
         profiles=PROFILE_WORDS,
-        languages=[language_of(code) for code in server_state(request).rules.languages],
+        languages=[pack.spoken for _, pack in sorted(server_state(request).rules.packs.items())],
         **await runs_of(request, CHECKS),
     )
 

@@ -14,7 +14,6 @@ from synthesis.model import Case, CaseResult
 from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.findings import count, evidence_sentence
 from synthesis.report.html.page import LIMITS
-from synthesis.rules.text import language_of
 from synthesis.server.conversations import UnknownSpeakersError, language_code, parse_chat, speakers
 from synthesis.server.http import ApiError
 from synthesis.server.pages.layout import fragment, page, read_form
@@ -119,7 +118,7 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         chosen=chosen,
         examples=EXAMPLES,
         checks=[checks()[name] for name in all_checks()],
-        languages=[language_of(code) for code in server.rules.languages],
+        languages=[server.rules.language(code) for code in server.rules.languages],
         limits=Markup(LIMITS),
         evidence=evidence_sentence(measured_languages(), checks()),
         **await _verdict(draft, server),
@@ -143,7 +142,7 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "result": result,
         "headline": _headline(result),
         "spoken": f"Alert. {_headline(result)}" if result.alert else _headline(result),
-        "language": language_of(result.language).name if result.language != "und" else "",
+        "language": server.rules.language(result.language).name if result.language != "und" else "",
         "view": case_view(with_texts_of(case, result), server.glossary, "try", told_in=result.language),
         "decision": decision_of(result),
     }
