@@ -17,7 +17,7 @@ def door(name: str) -> str:
 
 
 def sample() -> list[Job]:
-    """Of each door a job, of many a twentieth, as a job says several entries; of the examples one language for each way of reading."""
+    """One job of each door, or a twentieth of many; of the examples one language for each way of reading."""
     chosen = [job for job in jobs() if job.entries in one_language_a_way()]
     for name, group in groupby(jobs(), key=lambda job: door(job.entries)):
         ranked = sorted(group, key=lambda job: share(job.entries, LARGE))
