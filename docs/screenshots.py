@@ -75,7 +75,6 @@ PAGES = {
     "judged-list": "/judged",
     "label": "/label",
     "label-run": "/label/runs/{run_id}",
-    "docs": "/docs",
 }
 
 

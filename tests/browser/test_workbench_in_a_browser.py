@@ -22,7 +22,6 @@ PATHS = (
     "/rules",
     "/rules/en/agency.negative.you-should",
     "/rules/try",
-    "/docs",
     "/nowhere",
 )
 

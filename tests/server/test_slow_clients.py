@@ -4,7 +4,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -44,46 +44,19 @@ def rest_of(connection: socket.socket) -> bytes:
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
-def test_headers_that_drip_are_given_up(serving: Any, begun: bytes) -> None:
+def test_clients_whose_headers_never_end_do_not_hold_up_others(serving: Any, begun: bytes) -> None:
+    with serving(timeout=TIMEOUT, concurrency=1) as client, ExitStack() as stack:
+        for _ in range(50):
+            stack.enter_context(connected(client)).sendall(begun)
+        assert client.post("/api/v1/check", json={"user": "a", "assistant": "b"}).status_code == 200
+
+
+def test_a_connection_may_rest_between_two_requests(serving: Any) -> None:
     with serving(timeout=TIMEOUT) as client, connected(client) as connection:
-        connection.sendall(begun)
-        answer = drip(connection, b"a" if begun else b"\r\n")
-        assert answer.startswith(b"HTTP/1.1 408 ")
-        assert b"too_slow" in answer
-        assert b"x-content-type-options: nosniff" in answer
-
-
-def test_a_client_that_says_nothing_is_given_up(serving: Any) -> None:
-    with serving(timeout=TIMEOUT) as client, connected(client) as connection:
-        assert rest_of(connection).startswith(b"HTTP/1.1 408 ")
-
-
-def test_the_second_request_of_a_connection_has_the_same_time(serving: Any) -> None:
-    with serving(timeout=TIMEOUT) as client, connected(client) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
-        time.sleep(2 * TIMEOUT)  # between two requests a connection may rest
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nX-Slow: ")
-        assert drip(connection, b"a").startswith(b"HTTP/1.1 408 ")
-
-
-def test_headers_without_an_end_are_refused_before_they_fill_the_memory(serving: Any) -> None:
-    with serving() as client, connected(client) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
-        assert is_hung_up_on(connection, b"a" * 100_000, times=100)
-        assert client.get("/healthz").status_code == 200
-
-
-def is_hung_up_on(connection: socket.socket, piece: bytes, times: int) -> bool:
-    try:
-        for _ in range(times):
-            connection.sendall(piece)
-            time.sleep(0.01)
-    except ConnectionError:
-        return True
-    return False
+        for _ in range(2):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+            time.sleep(2 * TIMEOUT)
 
 
 @pytest.mark.parametrize("path", ["uploads", "judge/runs", "check", "rules/try"])

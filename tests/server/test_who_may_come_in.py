@@ -86,7 +86,7 @@ def test_no_other_site_is_allowed_to_read(client: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/rules", "/docs", "/login", "/healthz", "/metrics", "/nowhere", "/api/v1/nowhere", "/static/nowhere"]
+    "path", ["/", "/rules", "/login", "/healthz", "/metrics", "/nowhere", "/api/v1/nowhere", "/static/nowhere"]
 )
 def test_every_answer_carries_the_headers(client: Any, path: str) -> None:
     answer = client.get(path)
@@ -100,7 +100,7 @@ def test_refusals_carry_them_too(client: Any) -> None:
 
 
 def test_pages_hold_no_inline_script_or_style(client: Any) -> None:
-    for path in ("/", "/?example=PIVOT-006", "/?paste=1", "/rules", "/rules/try", "/docs", "/login"):
+    for path in ("/", "/?example=PIVOT-006", "/?paste=1", "/rules", "/rules/try", "/login"):
         text = client.get(path).text
         assert " style=" not in text
         assert "<style" not in text

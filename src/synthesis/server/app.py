@@ -1,12 +1,12 @@
 """The application and how it starts: middleware outside, routes inside, one process or several."""
 
-import asyncio
 import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from types import FrameType
@@ -25,9 +25,8 @@ from synthesis._version import __version__
 from synthesis.errors import OptionError, SynthesisError
 from synthesis.server.api import API_ROUTERS
 from synthesis.server.api.routing import PREFIX, complete_schema
-from synthesis.server.connections import ENDING, ServerConfig
 from synthesis.server.http import ApiError, answer
-from synthesis.server.metrics import Metrics, MetricsMiddleware
+from synthesis.server.metrics import Metrics, MetricsMiddleware, share_counts
 from synthesis.server.pages import PAGE_ROUTERS
 from synthesis.server.rulebook import loaded_rules
 from synthesis.server.security import SecurityMiddleware, ServerSettings
@@ -61,7 +60,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
         version=__version__,
         description=DESCRIPTION,
         openapi_url=f"{PREFIX}/openapi.json",
-        docs_url=None,  # the usual page loads scripts from the network; ours is at /docs
+        docs_url=None,  # FastAPI's pages load scripts from the network
         redoc_url=None,
         lifespan=_lifespan,
         redirect_slashes=False,
@@ -73,7 +72,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
         app.add_exception_handler(kind, answer)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
     app.state.routes = _routes(app)
-    metrics = Metrics(Path(settings.folder), [route.path for route in app.state.routes])
+    metrics = Metrics([route.path for route in app.state.routes])
     app.state.server = ServerState(settings, metrics)
     app.add_middleware(SecurityMiddleware, settings=settings)
     # Added last, so it is the outermost: it also counts what the layer inside refuses.
@@ -82,10 +81,10 @@ def create_app(settings: ServerSettings) -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     server: ServerState = app.state.server
     assert server.is_ready
-    yield {ENDING: asyncio.Event()}  # becomes the state of every request
+    yield
     server.close()
 
 
@@ -126,6 +125,7 @@ def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
         if settings.workers == 1:
             _Server(config).run(sockets=[bound])
         else:
+            share_counts(Path(folder))
             _serve_with_workers(config, bound)
 
 
@@ -134,12 +134,11 @@ def address(settings: ServerSettings) -> str:
     return f"http://{host}:{settings.port}/"
 
 
-def configured(settings: ServerSettings) -> ServerConfig:
+def configured(settings: ServerSettings) -> uvicorn.Config:
     """uvicorn's settings for a server with these."""
-    return ServerConfig(
+    return uvicorn.Config(
         partial(_application, settings),
         factory=True,
-        head_timeout=settings.timeout,
         workers=settings.workers,
         log_config=None,
         log_level=logging.WARNING,
@@ -147,7 +146,7 @@ def configured(settings: ServerSettings) -> ServerConfig:
         server_header=False,
         date_header=False,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=settings.timeout,
+        timeout_graceful_shutdown=ceil(settings.timeout),
         ws="none",
     )
 

@@ -64,7 +64,7 @@ def as_api_error(error: Exception) -> ApiError:
         case ApiError():
             return error
         case RequestValidationError():
-            return ApiError(422, "invalid_parameter", _parameters(error), "The reference at /docs lists them.")
+            return ApiError(422, "invalid_parameter", _parameters(error), "See the schema at /api/v1/openapi.json.")
         case HTTPException():
             return _of_http(error)
         case MissingExtraError():
@@ -107,7 +107,7 @@ def _methods(request: Request) -> set[str]:
 def _of_http(error: HTTPException) -> ApiError:
     phrase = HTTPStatus(error.status_code).phrase
     messages = {404: "There is nothing here.", 405: "This method is not allowed here."}
-    hint = "The reference at /docs lists all paths." if error.status_code in messages else ""
+    hint = "The schema at /api/v1/openapi.json lists all paths." if error.status_code in messages else ""
     message = messages.get(error.status_code, phrase)
     return ApiError(error.status_code, phrase.lower().replace(" ", "_"), message, hint, error.headers)
 

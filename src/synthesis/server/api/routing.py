@@ -7,17 +7,16 @@ their schemas are added to FastAPI's.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from inspect import signature
-from time import monotonic
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Path
 from fastapi.routing import APIRoute
+from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.server.connections import ENDING
-from synthesis.server.http import ApiError, ErrorBody, StreamedResponse
+from synthesis.server.http import ApiError, ErrorBody
 from synthesis.server.jobs import OVER, Job, JobFolder
 from synthesis.server.state import server_state
 
@@ -103,7 +102,6 @@ def _reference(kind: Any) -> dict[str, Any]:
 
 
 PAUSE = 0.1  # seconds between two reads of the state file
-SILENCE = 15.0  # seconds without an event before a comment keeps the connection alive
 
 
 def follow(request: Request, folder: JobFolder[Any]) -> Response:
@@ -111,34 +109,25 @@ def follow(request: Request, folder: JobFolder[Any]) -> Response:
     server = server_state(request)
     server.followers.require_free()
 
-    async def events() -> AsyncIterator[bytes]:
+    async def events() -> AsyncIterator[dict[str, str]]:
         with server.followers.one():
-            async for event in _events(folder, request):
-                yield event
+            async for name, job in _changes(folder):
+                yield {"event": name, "data": msgspec.json.encode(job).decode()}
 
-    return StreamedResponse(events(), EVENTS, server.settings.timeout)
+    return EventSourceResponse(events(), sep="\n", send_timeout=server.settings.timeout)
 
 
-async def _events(folder: JobFolder[Any], request: Request) -> AsyncIterator[bytes]:
+async def _changes(folder: JobFolder[Any]) -> AsyncIterator[tuple[str, Job]]:
     last: Job | None = None
-    sent = monotonic()
-    ending: asyncio.Event = getattr(request.state, ENDING)  # a job can outlast the time that the server has to end
-    while not ending.is_set() and not await request.is_disconnected():
+    while True:
         try:
             now: Job = folder.load()
         except ApiError:  # it was removed
             return
         if now.state in OVER:
-            yield _event("done", now)
+            yield "done", now
             return
         if now != last:
-            yield _event("progress", now)
-            last, sent = now, monotonic()
-        elif monotonic() - sent > SILENCE:
-            yield b": still here\n\n"
-            sent = monotonic()
+            yield "progress", now
+            last = now
         await asyncio.sleep(PAUSE)
-
-
-def _event(name: str, job: Job) -> bytes:
-    return f"event: {name}\ndata: {msgspec.json.encode(job).decode()}\n\n".encode()

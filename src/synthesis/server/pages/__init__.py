@@ -1,7 +1,7 @@
 """The pages, one module each. A module has `router = APIRouter(include_in_schema=False)`; this list makes it
 served, and `NAVIGATION` (layout.py) links to it."""
 
-from synthesis.server.pages import compare, judged, labels, layout, reference, rules, runs, try_page
+from synthesis.server.pages import compare, judged, labels, layout, rules, runs, try_page
 
 PAGE_ROUTERS = (
     try_page.router,
@@ -10,6 +10,5 @@ PAGE_ROUTERS = (
     judged.router,
     labels.router,
     rules.router,
-    reference.router,
     layout.router,
 )

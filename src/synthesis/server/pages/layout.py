@@ -37,7 +37,7 @@ NAVIGATION = (
     NavigationEntry("/judged", "Judged runs"),
     NavigationEntry("/label", "Label"),
     NavigationEntry("/rules", "Rules"),
-    NavigationEntry("/docs", "API"),
+    NavigationEntry("/api/v1/openapi.json", "API"),
 )
 
 
