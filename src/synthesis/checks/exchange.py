@@ -12,6 +12,7 @@ from synthesis.model import Finding
 from synthesis.model.texts import TextsOf, no_texts
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
+from synthesis.rules.text import UNDETERMINED
 from synthesis.settings import AUTHORED
 
 if TYPE_CHECKING:
@@ -45,20 +46,24 @@ class Exchange:
         self.personal: Personal | None = None  # what `checks.personal` makes of the user's message, once asked
         self.carried: dict[str, Any] = {}  # what a check follows from turn to turn, under a name of its own
         self._signals = signals
+        self.is_undetermined = UNDETERMINED in {user.language.code, assistant.language.code}
         self._hits: dict[str, list[Hit]] = defaultdict(list)
+        self._counting: dict[str, list[Hit]] = defaultdict(list)
         for hit in (*user.hits, *assistant.hits):
             self._hits[hit.rule.signal].append(hit)
+            if hit.rule.severity == FAIL:
+                self._counting[hit.rule.signal].append(hit)
 
     def hits(self, signal: str, *, anywhere: bool = False) -> list[Hit]:
         """The hits that count for a signal, in the order of the text; warnings and late anchors do not.
 
         With `anywhere`, an anchor signal counts in the whole reply.
         """
-        if not (found := self._hits.get(signal)):
+        counting = self._counting.get(signal)
+        if not counting:
             return []
-        counting = [hit for hit in found if hit.rule.severity == FAIL]
         if anywhere or not self._signals[signal].anchor:
-            return counting
+            return list(counting)  # of its own: who asks may add to it
         limit = self.assistant.anchor[1]
         return [hit for hit in counting if hit.start < limit]
 

@@ -160,7 +160,7 @@ class CaseValidator:
             *(asked if isinstance(asked, list) else ()),
             *(labelled if isinstance(labelled, dict) else ()),
         ]
-        return [name for name in dict.fromkeys(filter(lambda n: isinstance(n, str), names)) if name not in self._names]
+        return [name for name in dict.fromkeys(names) if isinstance(name, str) and name not in self._names]
 
 
 def _refuse(uri: str) -> Any:

@@ -299,7 +299,7 @@ class CaseSelection:
         if not only and not instead:
             return case
         asked = instead or case.checks
-        kept = tuple(name for name in asked if not only or name in only)
+        kept = tuple([name for name in asked if not only or name in only])
         dropped = set(case.checks) - set(kept)
         labels = {name: value for name, value in (case.expected or {}).items() if name not in dropped}
         return msgspec.structs.replace(case, checks=kept, expected=labels or None)

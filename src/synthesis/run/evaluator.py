@@ -9,7 +9,7 @@ from synthesis.checks.exchange import FAIL as COUNTS
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, NO_RULES, NOT_APPLICABLE, PASS, merged_findings
+from synthesis.model.result import ERROR, NO_RULES, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
@@ -29,9 +29,9 @@ def further_messages(
 
     Few conversations show it, so that reading twice is cheaper than looking for everything in all of them.
     """
-    signals = frozenset(signal.name for signal in check.signals)
-    if not any(_is_sign(check, hit.rule.signal, hit.rule.severity) for reading in readings for hit in reading.hits):
+    if not any(_shows(check, reading) for reading in readings):
         return []
+    signals = frozenset(signal.name for signal in check.signals)
     return [
         (message._replace(signals=signals - message.signals), reading)
         for message, reading in zip(asked, readings, strict=True)
@@ -71,7 +71,14 @@ def _is_sign(check: Check, signal: str, severity: str) -> bool:
     return check.alert_on is not None and signal == check.alert_on.name and severity == COUNTS
 
 
-# The evaluator: a batch of cases in, a batch of results out. There is no second way to evaluate.
+def _shows(check: Check, reading: Reading) -> bool:
+    """Whether a reading holds the sign; a plain loop, since every hit of every message passes here."""
+    sign = check.alert_on.name if check.alert_on else None
+    for hit in reading.hits:
+        rule = hit.rule
+        if rule.signal == sign and rule.severity == COUNTS:
+            return True
+    return False
 
 
 EXCHANGE = 2  # messages
@@ -108,7 +115,7 @@ class Evaluator:
     def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
         if case.problem is not None:
             return _without_conversation(case, case.problem)
-        results = {name: self._check(get_check(name), exchanges) for name in case.checks}
+        results = self._checked(case.checks, exchanges)
         return CaseResult(
             id=case.id,
             outcome=case_outcome(results),
@@ -181,6 +188,13 @@ class Evaluator:
             exchanges.append(exchange)
         return exchanges
 
+    def _checked(self, names: Sequence[str], exchanges: Sequence[Exchange]) -> dict[str, CheckResult]:
+        """What each check says; one exchange, which most cases are, is not treated as a conversation."""
+        checks = [get_check(name) for name in names]
+        if len(exchanges) == 1:
+            return {check.name: self._turn(check, exchanges[0]) for check in checks}
+        return {check.name: self._check(check, exchanges) for check in checks}
+
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:
             return _not_applicable(check.name, "the conversation holds no reply of the assistant")
@@ -189,8 +203,16 @@ class Evaluator:
 
     def _turn(self, check: Check, exchange: Exchange) -> CheckResult:
         """What a check decides; where it had no rules to find anything by, it is not assessed."""
-        result = _guarded(check, exchange)
-        if not _found_nothing(result):
+        unreadable = _unreadable(check, exchange) if exchange.is_undetermined else None
+        if unreadable:
+            found = exchange.findings(check.alert_on.name, counted=()) if check.alert_on else ()
+            return _not_applicable(check.name, f"{NO_RULES} of the {unreadable}", found)
+        try:
+            result = check.decide(exchange)
+        except Exception as error:  # an error of this case, which leaves the others alone
+            return CheckResult(check.name, passed=False, error=f"{type(error).__name__}: {error}")
+        # A failure stands, since a check may count more than rules; so does a reason that rests on words found.
+        if result.error is not None or (not result.passed if result.applicable else result.findings):
             return result
         key = (check.name, exchange.assistant.language.code, exchange.user.language.code)
         if key not in self._lacking:
@@ -203,18 +225,6 @@ def _without_conversation(case: Case, problem: str) -> CaseResult:
     """A row that could not be read is an error of every check that was asked for."""
     results = {name: CheckResult(name, passed=False, error=problem) for name in case.checks}
     return CaseResult(case.id, ERROR, False, results, languages=_languages([]), source=case.source)
-
-
-def _guarded(check: Check, exchange: Exchange) -> CheckResult:
-    """A check that raises gives an error for this case and leaves the others alone."""
-    unreadable = _unreadable(check, exchange)
-    if unreadable:
-        found = exchange.findings(check.alert_on.name, counted=()) if check.alert_on else ()
-        return _not_applicable(check.name, f"{NO_RULES} of the {unreadable}", found)
-    try:
-        return check.decide(exchange)
-    except Exception as error:
-        return CheckResult(check.name, passed=False, error=f"{type(error).__name__}: {error}")
 
 
 def _unreadable(check: Check, exchange: Exchange) -> str | None:
@@ -233,11 +243,6 @@ def _without_rules(check: Check, exchange: Exchange, covered: frozenset[tuple[st
         if code != UNDETERMINED and read and not any((code, signal) in covered for signal in read):
             return f"{name} ({code}) in this check"
     return None
-
-
-def _found_nothing(result: CheckResult) -> bool:
-    """A failure stands, since a check may count more than rules; so does a reason that rests on words found."""
-    return result.outcome == PASS or (result.outcome == NOT_APPLICABLE and not result.findings)
 
 
 def _languages(exchanges: Sequence[Exchange]) -> dict[str, str]:

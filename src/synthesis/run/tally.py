@@ -14,7 +14,7 @@ from synthesis.checks.similarity import adapter_name
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult, Turn, report
 from synthesis.model.report import Failure, Report, percent
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
+from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS, SOFT_CUE
 from synthesis.report.compare import numbered
 from synthesis.report.drift import DriftCounts
 from synthesis.report.findings import error_of
@@ -42,7 +42,7 @@ class Tally:
         elif result.outcome != ERROR and not result.is_negative_example:
             self._cases["strict_passed"] += 1
         self._cases["alerts"] += result.alert is not None
-        self._cases["soft_cues"] += any(check.has_soft_cue for check in result.checks.values())
+        self._cases["soft_cues"] += SOFT_CUE in [check.evidence.get("cue") for check in result.checks.values()]
         for name, check in result.checks.items():
             self._checks[name, check.outcome] += 1
         for name, comparison in result.label_comparison.items():
@@ -108,9 +108,6 @@ class Tally:
         matched = sum(self._labels[name, True] for name in names)
         total = matched + sum(self._labels[name, False] for name in names)
         return {"total": total, "matched": matched, "accuracy": percent(matched, total)}
-
-
-# A run: cases in, report out.
 
 
 BATCH = 256
