@@ -21,7 +21,7 @@ from synthesis.report.findings import (
     is_warning,
     marks_of,
 )
-from synthesis.report.html.prose import Part, Token, prose
+from synthesis.report.html.prose import Part, Step, prose
 
 
 class Span(NamedTuple):
@@ -259,13 +259,13 @@ class Marks:
     def _text(self, where: str, turn: int, text: str) -> str:
         is_reply = where == "assistant"
         highlights = self._highlights(where, turn, text)
-        tokens: Iterable[Token] = prose(text) if is_reply else [Part(0, len(text))]
-        marked = "".join(self._drawn(text, tokens, highlights))
+        steps = prose(text, [(one.start, one.end) for one in highlights]) if is_reply else None
+        marked = "".join(self._drawn(text, [Part(0, len(text))] if steps is None else steps, highlights))
         code = self._result.language_of(where)
         language = f' lang="{escape(code)}"' if len(code) == 2 else ""
         window = f' tabindex="0" role="group" aria-label="{where}: a long text"' if len(text) > LONG else ""
         size = f' <span class="quiet">{len(text.split()):,} words</span>' if window else ""
-        kind = f"text{' prose' if is_reply else ''}{' long' if window else ''}"
+        kind = f"text{' prose' if steps is not None else ''}{' long' if window else ''}"
         # A reply is the turn that was judged; strips of turns lead to it.
         several = is_reply and len(self._result.exchanges) > 1
         place = f' id="{self._name}turn{turn + 1}"' if several else ""
@@ -298,13 +298,13 @@ class Marks:
             found.append(Highlight(start, place, mark, tuple(dict.fromkeys(notes))))
         return found
 
-    def _drawn(self, text: str, tokens: Iterable[Token], highlights: Sequence[Highlight]) -> Iterator[str]:
+    def _drawn(self, text: str, steps: Iterable[Step], highlights: Sequence[Highlight]) -> Iterator[str]:
         linked: set[int] = set()  # markup may cut a mark into several; its first words lead to the notes
-        for token in tokens:
-            if isinstance(token, str):
-                yield token
+        for step in steps:
+            if isinstance(step, str):
+                yield step
                 continue
-            for part, highlight in _cut(token, highlights):
+            for part, highlight in _cut(step, highlights):
                 words = shown(text[part.start : part.end])
                 yield words if highlight is None else self._mark(words, highlight, highlight.start not in linked)
                 linked |= {highlight.start} if highlight else set()
