@@ -4,11 +4,11 @@ import multiprocessing
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from synthesis.server.jobs import run_jobs
+from synthesis.server.http import ApiError
+from synthesis.server.jobs import JobFolder, Upload, UploadTask, run_jobs
 
 
 @pytest.fixture(autouse=True)
@@ -18,19 +18,15 @@ def own_signals() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def reads_its_file(folder: Path, _: Any) -> None:
-    (folder / "upload").read_bytes()
-
-
 def test_a_job_whose_folder_a_server_took_away_ends_the_loop_in_silence(tmp_path: Path) -> None:
     ours, theirs = multiprocessing.Pipe()
-    ours.send((str(tmp_path / "removed"), None))
-    run_jobs(theirs, reads_its_file)
+    ours.send((JobFolder(tmp_path / "removed", Upload), UploadTask()))
+    run_jobs(theirs)
     assert not ours.poll()
 
 
-def test_any_other_fault_is_told(tmp_path: Path) -> None:
+def test_a_job_that_has_lost_its_state_is_an_error(tmp_path: Path) -> None:
     ours, theirs = multiprocessing.Pipe()
-    ours.send((str(tmp_path), None))
-    with pytest.raises(FileNotFoundError):
-        run_jobs(theirs, reads_its_file)
+    ours.send((JobFolder(tmp_path, Upload), UploadTask()))
+    with pytest.raises(ApiError):
+        run_jobs(theirs)

@@ -118,7 +118,7 @@ def test_an_id_is_never_a_path(client: Any, name: str) -> None:
 
 def test_more_files_than_can_wait_are_refused(serving: Any) -> None:
     many = "\n".join(json.dumps(row(id=f"T-{number}")) for number in range(5_000)).encode()
-    with serving(uploads=1) as client:
+    with serving(jobs=1) as client:
         first = upload(client, many)
         second = upload(client, many)
         assert (first.status_code, second.status_code) == (202, 429)

@@ -15,7 +15,7 @@ A route of the API. In `api/noun.py`:
 
     @router.post("/noun", **described(Answer, takes=Question))  # msgspec structs; they become the OpenAPI schema
     async def make(request: Request) -> Response:
-        \"\"\"What it does, in one sentence: the reference shows it.\"\"\"
+        \"\"\"What it does, in one sentence: the schema shows it.\"\"\"
         body = await read_body(request, ...)                    # never request.body(): it has no limits
         return JsonResponse(Answer(...))
 
@@ -24,8 +24,8 @@ cannot be answered, raise `ApiError(status, code, message, hint)` or any `Synthe
 slot first (`with server.slots.one()`) and leaves the event loop free (`await server.in_thread(...)`). With `--workers`
 the next request may reach another process, so what outlives a request goes to `settings.folder` or to the history.
 
-What takes longer than a request is a job (`jobs.py`): it has a folder of its own, waits for a process beside the
-server (`job_queue.py`), and clients follow it by `api.events.follow`. `await server.from_history(lambda history: ...)`
+What takes longer than a request is a job (`jobs.py`): a state, a task that says what to do, and a folder. `receive`
+(`api/jobs.py`) makes one of a body, `add_job_routes` adds its progress, its events and cancelling. `await server.from_history(lambda history: ...)`
 asks the history and answers 404 where there is none; `from_history_if_any` returns None.
 
 A page. In `pages/noun.py`:
@@ -40,5 +40,5 @@ with `templates/noun.html` that extends `base.html` (blocks `main` and `script`)
 (`pages/__init__.py`) and one in `NAVIGATION` (`pages/layout.py`). Read forms with `read_form`. Styles go to
 `static/pages.css`, on top of the report's own style sheet; scripts are files in `static/`, named in the template by
 `asset("noun.js")`. There is no inline style and no inline script: the content security policy forbids both. Draw texts
-that people wrote with `pages.case_view`, as the report does. A page works without its script wherever it can.
+that people wrote with `case_view` (`pages/runs.py`), as the report does. A page works without its script wherever it can.
 """

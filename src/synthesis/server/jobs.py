@@ -1,4 +1,8 @@
-"""Jobs: uploads and judged runs that take longer than a request, done one by one in a process beside the server."""
+"""Jobs: uploads and judged runs, which take longer than a request. One by one, in a process beside the server.
+
+A job has a folder of its own with a state file, so that any worker process can answer for it. Its `Task` says what to
+do; the queue sends both through a pipe to the process that does it.
+"""
 
 import asyncio
 import multiprocessing
@@ -8,25 +12,22 @@ import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from synthesis.errors import InputError, SynthesisError
-from synthesis.model.report import Report
+from synthesis.errors import NO_CHECKS, RETURNS, CaseError, SynthesisError
 from synthesis.report.stored import replaced
 from synthesis.run.files import Pace, evaluate_files
 from synthesis.run.spec import InputFile, RunSpec
 from synthesis.server.http import ApiError, ErrorDetail, Slots, as_api_error, not_found
 from synthesis.server.rulebook import loaded_rules
-from synthesis.server.upload_view import in_page_words
 from synthesis.settings import TRAFFIC
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ _CANCEL = "cancel"
 
 
 class Job(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What all jobs have: an id and a state."""
+    """What all jobs have: an id and a state. Each kind adds its progress."""
 
+    noun: ClassVar[str] = "job"
     id: str
     state: State
 
@@ -55,58 +57,54 @@ class Job(msgspec.Struct, frozen=True, omit_defaults=True):
 J = TypeVar("J", bound=Job)
 
 
-def failure(error: Exception, code: str, folder: Path, *, placed: bool = False) -> ErrorDetail:
-    """Why a job failed; `placed`: where in its file. An unexpected error is told without details: they may quote."""
-    if not isinstance(error, SynthesisError):
-        return as_api_error(error).detail
-    message, hint = (str(error), "") if placed else (error.message, error.hint or "")
-    return ErrorDetail(code, _told(message, folder), _told(hint, folder))
-
-
-def _told(text: str, folder: Path) -> str:
-    """Without a path of this machine; what was not UTF-8 in the file is spelled out, since JSON cannot hold it."""
-    return text.replace(f"{folder}/", "").encode("utf-8", "backslashreplace").decode()
-
-
-def no_such_job(noun: str) -> ApiError:
-    return not_found(f"There is no such {noun}.", f"The latest {KEPT} are kept while the server runs.")
+class JobCancelled(Exception):  # noqa: N818 - not an error: a client asked for it
+    """A client has cancelled the job."""
 
 
 class JobFolder(Generic[J]):
-    """The files of one job."""
+    """The files of one job of this kind."""
 
-    kind: ClassVar[type[Any]] = Job
-    noun: ClassVar[str] = "job"
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: type[J]) -> None:
         self.path = path
+        self.kind = kind
         self._saved = 0.0
+
+    @property
+    def id(self) -> str:
+        return self.path.name
 
     def load(self) -> J:
         try:
-            found: J = msgspec.json.decode((self.path / "state.json").read_bytes(), type=self.kind)
+            return msgspec.json.decode((self.path / "state.json").read_bytes(), type=self.kind)
         except FileNotFoundError:
-            raise no_such_job(self.noun) from None
-        return found
+            raise no_such_job(self.kind) from None
 
     def save(self, job: J) -> None:
         with replaced(self.path / "state.json") as file:
             file.write(msgspec.json.encode(job))
         self._saved = monotonic()
 
-    def change(self, **fields: Any) -> J:
-        changed = msgspec.structs.replace(self.load(), **fields)
-        self.save(changed)
-        return changed
+    def change(self, **fields: Any) -> None:
+        self.save(msgspec.structs.replace(self.load(), **fields))
 
     def note_progress(self, **fields: Any) -> None:
         """Change the state unless that was done a moment ago: progress comes faster than anybody reads it."""
         if monotonic() - self._saved > PAUSE:
             self.change(**fields)
 
+    def require_done(self, missing: str) -> None:
+        """409 unless the job is done; `missing` is what cannot be had before."""
+        if self.load().state != DONE:
+            message = f"{missing}: the {self.kind.noun} is not finished."
+            raise ApiError(409, "not_done", message, "Its state says why.")
+
     @property
     def is_cancelled(self) -> bool:
         return (self.path / _CANCEL).exists()
+
+    def require_wanted(self) -> None:
+        if self.is_cancelled:
+            raise JobCancelled
 
     def cancel(self) -> J:
         """Ask a job that waits or runs to end, and return its state; a finished one stays as it is."""
@@ -117,93 +115,108 @@ class JobFolder(Generic[J]):
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def clear(self) -> None:
-        """Remove the files that a finished job does not need."""
+
+def no_such_job(kind: type[Job]) -> ApiError:
+    return not_found(f"There is no such {kind.noun}.", f"The latest {KEPT} are kept while the server runs.")
 
 
-F = TypeVar("F", bound=JobFolder[Any])
-
-
-class JobStore(Generic[F]):
+class JobStore(Generic[J]):
     """All jobs of one kind. An id from a request becomes part of a path, so it must look like one of ours."""
 
-    def __init__(self, root: Path, kind: type[F]) -> None:
+    def __init__(self, root: Path, kind: type[J]) -> None:
         self._root = root / f"{kind.noun}s"
         self._kind = kind
         self._root.mkdir(mode=0o700, exist_ok=True)
 
-    def new(self) -> tuple[str, F]:
+    def new(self) -> JobFolder[J]:
         self._make_room()
-        name = secrets.token_urlsafe(16)
-        folder = self._kind(self._root / name)
+        folder = JobFolder(self._root / secrets.token_urlsafe(16), self._kind)
         folder.path.mkdir(mode=0o700)
-        return name, folder
+        return folder
 
     def has(self, name: str) -> bool:
         return bool(_ID.fullmatch(name)) and (self._root / name / "state.json").is_file()
 
-    def folder(self, name: str) -> F:
+    def folder(self, name: str) -> JobFolder[J]:
         if not self.has(name):
-            raise no_such_job(self._kind.noun)
-        return self._kind(self._root / name)
+            raise no_such_job(self._kind)
+        return JobFolder(self._root / name, self._kind)
 
     def _make_room(self) -> None:
         with suppress(OSError, ApiError):  # another worker may be removing it too
             states = sorted(self._root.glob("*/state.json"), key=lambda path: path.stat().st_mtime, reverse=True)
             for path in states[KEPT - 1 :]:
-                folder = self._kind(path.parent)
+                folder = JobFolder(path.parent, self._kind)
                 if folder.load().state in OVER:
                     folder.remove()
 
 
-# Jobs are done one by one in a process beside the server, so that none holds up a request.
+# The queue, in the server; and the loop that does the jobs, in the process beside it.
 
 
 _DIED = ErrorDetail("died", "The process that ran this job died.", "It may have run out of memory.")
 
 
+class Task(Protocol):
+    """What to do for a job. It is pickled on its way to the process beside the server."""
+
+    @property
+    def file(self) -> str:
+        """The name of the file that a client sent, in the job's folder."""
+
+    def waiting(self, job_id: str, size: int) -> Job:
+        """The state of the job before its turn; `size` is that of the file."""
+
+    def run(self, folder: JobFolder[Any]) -> dict[str, Any]:
+        """Do the work, and return what the state of the finished job says."""
+
+    def failure(self, error: SynthesisError, folder: JobFolder[Any]) -> ErrorDetail:
+        """Why it failed, without a path of this machine."""
+
+
 class JobQueue:
     """Runs jobs one by one in a process of its own, which starts with the first job."""
 
-    def __init__(self, most: int, what: str, target: Callable[[Connection], None]) -> None:
-        self.slots = Slots(most, what)
-        self._target = target
+    def __init__(self, most: int) -> None:
+        self.slots = Slots(most, "jobs waiting or running")
         self._thread = ThreadPoolExecutor(1, "jobs")
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Task[None]] = set()
 
-    def add(self, folder: JobFolder[Any], options: object) -> None:
+    def add(self, folder: JobFolder[Any], task: Task, size: int) -> Job:
         """Run a job when its turn comes; 429 if too many wait."""
         self.slots.take()
-        task = asyncio.get_running_loop().create_task(self._wait(folder, options))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        job = task.waiting(folder.id, size)
+        folder.save(job)
+        waiting = asyncio.get_running_loop().create_task(self._wait(folder, task))
+        self._waiting.add(waiting)
+        waiting.add_done_callback(self._waiting.discard)
+        return job
 
-    async def _wait(self, folder: JobFolder[Any], options: object) -> None:
+    async def _wait(self, folder: JobFolder[Any], task: Task) -> None:
         try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._run, folder, options)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._run, folder, task)
         finally:
             self.slots.free()
 
-    def _run(self, folder: JobFolder[Any], options: object) -> None:
+    def _run(self, folder: JobFolder[Any], task: Task) -> None:
         """Block until the job is over. If the process dies, only this job fails; the next one starts a new process."""
         try:
             pipe = self._started()
-            pipe.send((str(folder.path), options))
+            pipe.send((folder, task))
             pipe.recv()
         except (EOFError, OSError):
             self._process = None
             with suppress(SynthesisError, ApiError, OSError):  # at shutdown the folder may be gone already
-                folder.clear()
-                folder.change(state=FAILED, error=_DIED)
+                _finish(folder, task, state=FAILED, error=_DIED)
 
     def _started(self) -> Connection:
         if self._process is None or self._pipe is None or not self._process.is_alive():
             # Spawned, not forked: a fork would inherit locks held by threads, and the listening socket.
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=self._target, args=(theirs,), daemon=True, name="synthesis jobs")
+            self._process = context.Process(target=run_jobs, args=(theirs,), daemon=True, name="synthesis jobs")
             self._process.start()
             theirs.close()
         return self._pipe
@@ -214,7 +227,7 @@ class JobQueue:
             self._process.terminate()
 
 
-def run_jobs(jobs: Connection, run: Callable[[Path, Any], None]) -> None:
+def run_jobs(jobs: Connection) -> None:
     """The loop of the process beside the server: run each job that comes through the pipe, and answer when it is over.
 
     It ends when the server closes the pipe, and in the middle of a job when the server dies.
@@ -223,14 +236,14 @@ def run_jobs(jobs: Connection, run: Callable[[Path, Any], None]) -> None:
     threading.Thread(target=_end_with_server, daemon=True).start()
     while True:
         try:
-            path, options = jobs.recv()
+            folder, task = jobs.recv()
         except EOFError:
             return
         try:
-            run(Path(path), options)
+            run_job(folder, task)
             jobs.send(None)
         except (OSError, ApiError):
-            if Path(path).exists():
+            if folder.path.exists():
                 raise
             return  # a server that ends has removed the folder
 
@@ -242,15 +255,37 @@ def _end_with_server() -> None:
         os._exit(1)  # nobody can ask for the result; the job's own thread would go on for as long as it takes
 
 
-# Uploaded case files: each in a folder of its own, evaluated one by one in a process beside the server.
+def run_job(folder: JobFolder[Any], task: Task) -> None:
+    """Do one job and write down how it ended."""
+    try:
+        folder.require_wanted()
+        folder.change(state=RUNNING)
+        _finish(folder, task, state=DONE, **task.run(folder))
+    except (JobCancelled, asyncio.CancelledError):
+        _finish(folder, task, state=CANCELLED)
+    except SynthesisError as error:
+        _finish(folder, task, state=FAILED, error=task.failure(error, folder))
+    except Exception as error:  # this job has failed; the process goes on with the next
+        _finish(folder, task, state=FAILED, error=as_api_error(error).detail)
+
+
+def _finish(folder: JobFolder[Any], task: Task, **fields: Any) -> None:
+    """The file goes first: it holds what people wrote, and a job that is over keeps none of it."""
+    (folder.path / task.file).unlink(missing_ok=True)
+    folder.change(**fields)
+
+
+# Uploads: a case file, a chat log or a table, evaluated.
 
 
 BLOCK = 128 << 10  # bytes between two looks at whether to cancel, and two counts of progress
+REPORT = "report.json"
 
 
 class Upload(Job, frozen=True, omit_defaults=True):
     """An uploaded file and the progress of its evaluation."""
 
+    noun = "upload"
     size: Annotated[int, msgspec.Meta(description="Bytes of the file.")]
     read: Annotated[int, msgspec.Meta(description="Bytes evaluated so far.")] = 0
     cases: Annotated[int, msgspec.Meta(description="Cases evaluated so far.")] = 0
@@ -264,8 +299,8 @@ class Upload(Job, frozen=True, omit_defaults=True):
     error: Annotated[ErrorDetail | None, msgspec.Meta(description="Why it failed.")] = None
 
 
-class UploadOptions(msgspec.Struct, frozen=True):
-    """How to evaluate an uploaded file."""
+class UploadTask(msgspec.Struct, frozen=True):
+    """Evaluate an uploaded file, in this way."""
 
     kind: str = "jsonl"
     checks: tuple[str, ...] = ()
@@ -278,92 +313,95 @@ class UploadOptions(msgspec.Struct, frozen=True):
     disabled: tuple[str, ...] = ()
     most_line: int = 1 << 20
 
-
-class UploadFolder(JobFolder[Upload]):
-    """The files of one upload."""
-
-    kind = Upload
-    noun = "upload"
-
-    def input(self, kind: str) -> Path:
-        return self.path / f"upload.{kind}"
-
     @property
-    def report(self) -> Path:
-        return self.path / "report.json"
+    def file(self) -> str:
+        return f"upload.{self.kind}"
 
-    def clear(self) -> None:
-        for path in self.path.glob("upload.*"):
-            path.unlink(missing_ok=True)
+    def waiting(self, job_id: str, size: int) -> Upload:
+        return Upload(job_id, WAITING, size)
 
+    def run(self, folder: JobFolder[Any]) -> dict[str, Any]:
+        pace = Pace()
 
-class _Cancelled(Exception):  # noqa: N818 - not an error: a client asked for it
-    """The upload was cancelled."""
+        def note(cases: int, read: int, total: int) -> None:
+            folder.require_wanted()
+            pace.note(cases, read, total)
+            speed, left = round(pace.rows_per_second or 0, 1), pace.seconds_left
+            left = None if left is None else round(left, 1)
+            folder.note_progress(cases=cases, read=read, cases_per_second=speed, seconds_left=left)
 
+        rules = loaded_rules(self.folders, self.disabled)
+        evaluated = evaluate_files(self._spec(folder.path), progress=note, rules=rules, block_size=BLOCK)
+        summary = evaluated.report.summary
+        return {"seconds_left": None, "read": folder.load().size, "cases": summary["cases"], "summary": summary}
 
-def run_uploads(jobs: Connection) -> None:
-    """The process beside the server: evaluates the uploads that come through the pipe."""
-    run_jobs(jobs, lambda path, options: _run_upload(UploadFolder(path), options))
+    def _spec(self, folder: Path) -> RunSpec:
+        return RunSpec(
+            profile=self.profile,
+            inputs=(InputFile(folder / self.file, self.file),),
+            checks=self.checks,
+            columns=self.columns,
+            sort=self.sort,
+            on_bad_row=self.on_bad_row,
+            language=self.language,
+            rules=self.folders,
+            disabled=self.disabled,
+            max_line=self.most_line,
+            out=folder / REPORT,
+        )
 
-
-def _run_upload(folder: UploadFolder, options: UploadOptions) -> None:
-    """Evaluate one upload. Its file is removed afterwards, also after an error: it holds what people wrote."""
-    try:
-        folder.change(state=RUNNING)
-        summary = _evaluate(folder, options).summary
-        size = folder.load().size
-        folder.change(state=DONE, seconds_left=None, read=size, cases=summary["cases"], summary=summary)
-    except _Cancelled:
-        folder.change(state=CANCELLED)
-    except Exception as error:  # this file has failed; the process goes on with the next
-        folder.change(state=FAILED, error=_upload_failure(error, folder, options))
-    finally:
-        folder.input(options.kind).unlink(missing_ok=True)
-
-
-def _upload_failure(error: Exception, folder: UploadFolder, options: UploadOptions) -> ErrorDetail:
-    if isinstance(error, InputError):
-        return in_page_words(error, folder.input(options.kind).name)
-    return failure(error, "invalid_cases", folder.path, placed=True)
-
-
-def _evaluate(folder: UploadFolder, options: UploadOptions) -> Report:
-    pace = Pace()
-
-    def note(cases: int, read: int, total: int) -> None:
-        _require_wanted(folder)
-        pace.note(cases, read, total)
-        speed, left = round(pace.rows_per_second or 0, 1), pace.seconds_left
-        left = None if left is None else round(left, 1)
-        folder.note_progress(cases=cases, read=read, cases_per_second=speed, seconds_left=left)
-
-    _require_wanted(folder)
-    rules = loaded_rules(options.folders, options.disabled)
-    return evaluate_files(_spec(folder, options), progress=note, rules=rules, block_size=BLOCK).report
+    def failure(self, error: SynthesisError, folder: JobFolder[Any]) -> ErrorDetail:  # noqa: ARG002
+        return in_page_words(error, self.file)
 
 
-def _require_wanted(folder: UploadFolder) -> None:
-    if folder.is_cancelled:
-        raise _Cancelled
+# Why a file was not evaluated, in the words of the page: no path of the server, no option of the command line.
 
 
-def _spec(folder: UploadFolder, options: UploadOptions) -> RunSpec:
-    return RunSpec(
-        profile=options.profile,
-        inputs=(InputFile(folder.input(options.kind), f"upload.{options.kind}"),),
-        checks=options.checks,
-        columns=options.columns,
-        sort=options.sort,
-        on_bad_row=options.on_bad_row,
-        language=options.language,
-        rules=options.folders,
-        disabled=options.disabled,
-        max_line=options.most_line,
-        out=folder.report,
-    )
+SHOWN = 10
+SORT = "Tick “Sort rows by conversation”, then evaluate the file again."
+CHOOSE = "Choose what a row is and which columns hold it, then evaluate the file again."
+_NAMED_BY_OPTION = re.compile(r"--map \w+=(?:NAME|\S+) names it(?:; )?")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
+_OPTION = re.compile(r"--[a-z]|`synthesis ")
 
 
-# Judged runs by the offline judge: each in a folder of its own, judged one by one in a process beside the server.
+def in_page_words(error: SynthesisError, file: str) -> ErrorDetail:
+    """`file` is what the server calls the file; the person who sent it knows it by another name."""
+    if isinstance(error, CaseError):
+        return ErrorDetail("invalid_cases", _problems(error), _cure(error))
+    line = f"Line {error.place.line}: " if error.place and error.place.line else ""
+    message = _plain(_without_path(error.message, file))
+    hint = _plain(_without_path(error.hint or "", file))
+    if not hint and _OPTION.search(error.hint or ""):
+        hint = CHOOSE
+    return ErrorDetail("invalid_cases", line + message[:1].upper() + message[1:], hint)
+
+
+def _problems(error: CaseError) -> str:
+    many = "One problem" if error.total == 1 else f"{error.total:,} problems"
+    lines = [f"{many} in the file, nothing was evaluated:", *(_plain(str(one)) for one in error.problems[:SHOWN])]
+    if error.total > SHOWN:
+        lines.append(f"... and {error.total - SHOWN:,} more")
+    return "\n".join(lines)
+
+
+def _cure(error: CaseError) -> str:
+    if RETURNS in error.kinds:
+        return SORT
+    return CHOOSE if NO_CHECKS in error.kinds else ""
+
+
+def _without_path(text: str, file: str) -> str:
+    return re.sub(rf"\S*{re.escape(file)}", "the file", text)
+
+
+def _plain(text: str) -> str:
+    """Without what only a shell understands."""
+    sentences = _SENTENCE.split(_NAMED_BY_OPTION.sub("", text).replace(" ()", ""))
+    return spelled_out(" ".join(sentence for sentence in sentences if not _OPTION.search(sentence)))
+
+
+# Judged runs: a test set, judged by the offline judge.
 
 
 RESULTS = "results"  # the name of the run's own folder; a request cannot choose it
@@ -372,6 +410,7 @@ RESULTS = "results"  # the name of the run's own folder; a request cannot choose
 class JudgeJob(Job, frozen=True, omit_defaults=True):
     """A judged run and its progress."""
 
+    noun = "judged run"
     name: str
     total: Annotated[int, msgspec.Meta(description="Samples to judge, over all iterations.")] = 0
     judged: Annotated[int, msgspec.Meta(description="Samples judged so far.")] = 0
@@ -380,9 +419,10 @@ class JudgeJob(Job, frozen=True, omit_defaults=True):
     error: Annotated[ErrorDetail | None, msgspec.Meta(description="Why it failed, or was not saved.")] = None
 
 
-class JudgeOptions(msgspec.Struct, frozen=True):
-    """How to judge a test set, and what to keep of it."""
+class JudgeTask(msgspec.Struct, frozen=True):
+    """Judge a test set in this way, and keep this of it."""
 
+    file: ClassVar[str] = "set.json"
     name: str
     iterations: int = 1
     rubric: str | None = None
@@ -390,79 +430,54 @@ class JudgeOptions(msgspec.Struct, frozen=True):
     save_text: bool = False
     history: str | None = None
 
+    def waiting(self, job_id: str, size: int) -> JudgeJob:  # noqa: ARG002
+        return JudgeJob(job_id, WAITING, self.name)
 
-class JudgeFolder(JobFolder[JudgeJob]):
-    """The files of one judged run."""
+    def run(self, folder: JobFolder[Any]) -> dict[str, Any]:
+        counts = asyncio.run(self._judge(folder))
+        return counts | (self._save(folder) if self.save else {})
 
-    kind = JudgeJob
-    noun = "judged run"
+    async def _judge(self, folder: JobFolder[Any]) -> dict[str, Any]:
+        from synthesis.judge import EvaluationConfig, load_rubric, load_test_set, run_evaluation
 
-    @property
-    def input(self) -> Path:
-        return self.path / "set.json"
+        rubric = load_rubric(self.rubric) if self.rubric else None
+        config = EvaluationConfig(output_dir=RESULTS, root=folder.path, iterations=self.iterations, rubric=rubric)
+        cases = load_test_set(folder.path / self.file)
+        folder.change(total=len(cases) * self.iterations)
+        running = asyncio.ensure_future(run_evaluation(cases, config, observer=lambda progress: note(progress)))
 
-    @property
-    def results(self) -> Path:
-        return self.path / RESULTS
+        def note(progress: "Progress") -> None:
+            if folder.is_cancelled:
+                running.cancel()
+            else:
+                folder.note_progress(judged=progress.done, failed=progress.failed)
 
-    def clear(self) -> None:
-        self.input.unlink(missing_ok=True)
+        iterations = (await running).results.iterations
+        judged = sum(len(iteration.records) for iteration in iterations)
+        return {"judged": judged, "failed": sum(len(iteration.errors) for iteration in iterations)}
 
+    def _save(self, folder: JobFolder[Any]) -> dict[str, Any]:
+        """Save it in the history. If that fails, the results can still be read while the server runs."""
+        from synthesis.history import Provenance, open_history
 
-def run_judging(jobs: Connection) -> None:
-    """The process beside the server: judges the test sets that come through the pipe."""
-    run_jobs(jobs, lambda path, options: _run_judging(JudgeFolder(path), options))
+        try:
+            with open_history(self.history) as history:
+                known = Provenance(with_text=self.save_text, name=self.name)
+                return {"run_id": history.add_judged(folder.path / RESULTS, known)}
+        except SynthesisError as error:
+            return {"error": _detail("not_saved", error, folder.path)}
 
-
-def _run_judging(folder: JudgeFolder, options: JudgeOptions) -> None:
-    """Judge one test set. Its file is removed afterwards, also after an error: it holds what people wrote."""
-    try:
-        if folder.is_cancelled:
-            raise asyncio.CancelledError
-        folder.change(state=RUNNING)
-        asyncio.run(_judge(folder, options))
-        _save(folder, options)
-    except asyncio.CancelledError:
-        folder.change(state=CANCELLED)
-    except Exception as error:  # this set has failed; the process goes on with the next
-        folder.change(state=FAILED, error=failure(error, "invalid_set", folder.path))
-    finally:
-        folder.clear()
+    def failure(self, error: SynthesisError, folder: JobFolder[Any]) -> ErrorDetail:
+        return _detail("invalid_set", error, folder.path)
 
 
-async def _judge(folder: JudgeFolder, options: JudgeOptions) -> None:
-    from synthesis.judge import EvaluationConfig, load_rubric, load_test_set, run_evaluation
-
-    rubric = load_rubric(options.rubric) if options.rubric else None
-    config = EvaluationConfig(output_dir=RESULTS, root=folder.path, iterations=options.iterations, rubric=rubric)
-    cases = load_test_set(folder.input)
-    folder.change(total=len(cases) * options.iterations)
-    running = asyncio.ensure_future(run_evaluation(cases, config, observer=lambda progress: note(progress)))
-
-    def note(progress: "Progress") -> None:
-        if folder.is_cancelled:
-            running.cancel()
-        else:
-            folder.note_progress(judged=progress.done, failed=progress.failed)
-
-    iterations = (await running).results.iterations
-    folder.change(
-        judged=sum(len(iteration.records) for iteration in iterations),
-        failed=sum(len(iteration.errors) for iteration in iterations),
+def _detail(code: str, error: SynthesisError, folder: Path) -> ErrorDetail:
+    """Without a path of this machine."""
+    return ErrorDetail(
+        code, *(spelled_out(text.replace(f"{folder}/", "")) for text in (error.message, error.hint or ""))
     )
 
 
-def _save(folder: JudgeFolder, options: JudgeOptions) -> None:
-    """Save it in the history. If that fails, the results can still be read while the server runs."""
-    if not options.save:
-        folder.change(state=DONE)
-        return
-    from synthesis.history import Provenance, open_history
-
-    try:
-        with open_history(options.history) as history:
-            known = Provenance(with_text=options.save_text, name=options.name)
-            run_id = history.add_judged(folder.results, known)
-        folder.change(state=DONE, run_id=run_id)
-    except SynthesisError as error:
-        folder.change(state=DONE, error=failure(error, "not_saved", folder.path))
+def spelled_out(text: str) -> str:
+    """With what is not UTF-8 in a file spelled out, since JSON cannot hold it."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -13,8 +13,7 @@ from synthesis.report.judged.compare import JudgedComparison, compare_runs
 from synthesis.report.stored import open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import reevaluated
-from synthesis.server.http import ApiError
-from synthesis.server.jobs import DONE, UploadFolder
+from synthesis.server.jobs import REPORT, JobFolder, Upload
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -87,12 +86,11 @@ def detail_of(run: SavedRun) -> RunDetail:
     return RunDetail(**{name: getattr(run, name) for name in RunDetail.__struct_fields__})
 
 
-def save_upload(history: "History", folder: UploadFolder, asked: SaveRequest) -> SavedRun:
+def save_upload(history: "History", folder: JobFolder[Upload], asked: SaveRequest) -> SavedRun:
     """Save a finished upload as a run; ApiError if it is not finished."""
-    if folder.load().state != DONE:
-        raise ApiError(409, "not_done", "There is nothing to save: the upload is not finished.", "Its state says why.")
+    folder.require_done("There is nothing to save")
     known = Provenance(with_text=asked.save_text, tags=asked.tags, name=asked.name.strip() or None)
-    return history.run(history.add_report(open_report(folder.report), known))
+    return history.run(history.add_report(open_report(folder.path / REPORT), known))
 
 
 def compared(

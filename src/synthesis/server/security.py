@@ -35,7 +35,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     max_upload: int = 100 << 20  # bytes of an uploaded file
     timeout: float = 30.0  # seconds for a body to arrive, and for one evaluation
     concurrency: int = 64  # evaluations at once
-    uploads: int = 8  # uploads waiting or running, and as many judged runs
+    jobs: int = 8  # uploads and judged runs, waiting or running
     access_log: bool = False
     folder: str = ""  # of this server process and its workers, for jobs and counts; private, removed at the end
 

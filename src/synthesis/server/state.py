@@ -1,4 +1,4 @@
-"""What all routes of one process share: rules, evaluator, glossary, job queues, history, limits and counts."""
+"""What all routes of one process share: rules, evaluator, glossary, job queue, history, limits and counts."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from synthesis.report.findings import Glossary
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator, with_checks
 from synthesis.server.http import Slots, in_thread
-from synthesis.server.jobs import JobQueue, JobStore, JudgeFolder, UploadFolder, run_judging, run_uploads
+from synthesis.server.jobs import JobQueue, JobStore, JudgeJob, Upload
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook, loaded_rules
 from synthesis.server.saved_runs import HistoryHandle
@@ -40,8 +40,7 @@ class ServerState:
         self.slots = Slots(settings.concurrency, "evaluations")
         self.followers = Slots(settings.concurrency, "clients following a job")
         self.threads = ThreadPoolExecutor(THREADS, "evaluation")
-        self.uploads = JobQueue(settings.uploads, "uploads waiting or running", run_uploads)
-        self.judging = JobQueue(settings.uploads, "judged runs waiting or running", run_judging)
+        self.jobs = JobQueue(settings.jobs)
         self.history = HistoryHandle(settings.history)
 
     @cached_property
@@ -93,12 +92,12 @@ class ServerState:
         return result if asked == known else with_checks(result, asked)
 
     @cached_property
-    def upload_store(self) -> JobStore[UploadFolder]:
-        return JobStore(Path(self.settings.folder), UploadFolder)
+    def uploads(self) -> JobStore[Upload]:
+        return JobStore(Path(self.settings.folder), Upload)
 
     @cached_property
-    def judge_store(self) -> JobStore[JudgeFolder]:
-        return JobStore(Path(self.settings.folder), JudgeFolder)
+    def judged(self) -> JobStore[JudgeJob]:
+        return JobStore(Path(self.settings.folder), JudgeJob)
 
     async def in_thread(self, work: "Callable[[], T]") -> T:
         """Run work that would block the event loop; 408 if it takes too long."""
@@ -118,8 +117,7 @@ class ServerState:
         return await self.in_thread(look)
 
     def close(self) -> None:
-        self.uploads.close()
-        self.judging.close()
+        self.jobs.close()
         self.history.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 

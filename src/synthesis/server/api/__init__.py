@@ -1,13 +1,13 @@
 """The API, one module per noun. A module has `router = api_router("noun")`; this list makes it served."""
 
-from synthesis.server.api import check, judging, rules, runs, uploads
+from synthesis.server.api import check, jobs, rules, runs
 
 API_ROUTERS = (
     check.router,
-    uploads.router,
+    jobs.router,
     runs.router,
     runs.labels_router,
-    judging.router,
+    jobs.judging_router,
     rules.router,
     rules.health_router,
 )

@@ -4,21 +4,17 @@ FastAPI describes pydantic models only. Bodies here are the product's own struct
 their schemas are added to FastAPI's.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from inspect import signature
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Path
 from fastapi.routing import APIRoute
-from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.server.http import ApiError, ErrorBody
-from synthesis.server.jobs import OVER, Job, JobFolder
-from synthesis.server.state import server_state
+from synthesis.server.http import ErrorBody
 
 PREFIX = "/api/v1"
 JSON, LINES, EVENTS = "application/json", "application/x-ndjson", "text/event-stream"
@@ -96,38 +92,3 @@ def _reference(kind: Any) -> dict[str, Any]:
         _known.append(kind)
     (found,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
     return found
-
-
-# The progress of a job as server-sent events.
-
-
-PAUSE = 0.1  # seconds between two reads of the state file
-
-
-def follow(request: Request, folder: JobFolder[Any]) -> Response:
-    """Events `progress`, and one `done` when the job is over, all with its state; 429 if too many clients follow."""
-    server = server_state(request)
-    server.followers.require_free()
-
-    async def events() -> AsyncIterator[dict[str, str]]:
-        with server.followers.one():
-            async for name, job in _changes(folder):
-                yield {"event": name, "data": msgspec.json.encode(job).decode()}
-
-    return EventSourceResponse(events(), sep="\n", send_timeout=server.settings.timeout)
-
-
-async def _changes(folder: JobFolder[Any]) -> AsyncIterator[tuple[str, Job]]:
-    last: Job | None = None
-    while True:
-        try:
-            now: Job = folder.load()
-        except ApiError:  # it was removed
-            return
-        if now.state in OVER:
-            yield "done", now
-            return
-        if now != last:
-            yield "progress", now
-            last = now
-        await asyncio.sleep(PAUSE)

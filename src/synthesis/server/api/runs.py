@@ -72,7 +72,7 @@ async def save(request: Request) -> Response:
     server = server_state(request)
     settings = server.settings
     order = decode_as(SaveRequest, await read_body(request, settings.max_body, settings.timeout))
-    folder = server.upload_store.folder(order.upload)
+    folder = server.uploads.folder(order.upload)
     with server.slots.one():
         run = await server.in_thread(lambda: save_upload(server.history.open(create=True), folder, order))
     return JsonResponse(detail_of(run), 201, {"Location": f"{PREFIX}/runs/{run.id}"})

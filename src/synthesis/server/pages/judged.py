@@ -16,9 +16,9 @@ from synthesis.judge.panel import Panel, PanelRun, PanelSample, build_panel
 from synthesis.judge.results import read_run
 from synthesis.report.judged.html import body, sample_texts, sample_verdicts
 from synthesis.report.judged.run import JudgedRun, JudgedSample, axis_title
-from synthesis.server.api.judging import MOST_ITERATIONS, BundledSet, start_bundled
+from synthesis.server.api.jobs import MOST_ITERATIONS, BundledSet, start_bundled
 from synthesis.server.http import ApiError
-from synthesis.server.jobs import DONE, OVER, JudgeJob, JudgeOptions
+from synthesis.server.jobs import DONE, OVER, RESULTS, JudgeJob, JudgeTask
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.pages.runs import runs_of
 from synthesis.server.state import ServerState, server_state
@@ -46,16 +46,16 @@ async def begin(request: Request) -> Response:
     if wanted is None or not iterations.isdecimal() or not 1 <= int(iterations) <= MOST_ITERATIONS:
         raise ApiError(422, "invalid_form", "There is no such set, or the number of iterations is not valid.")
     server = server_state(request)
-    options = JudgeOptions(wanted, int(iterations), save_text="save_text" in form, history=server.settings.history)
-    return RedirectResponse(f"/judged/{start_bundled(server, wanted, options).id}", 303)
+    task = JudgeTask(wanted, int(iterations), save_text="save_text" in form, history=server.settings.history)
+    return RedirectResponse(f"/judged/{start_bundled(server, wanted, task).id}", 303)
 
 
 @router.get("/judged/{run_id}")
 async def run(request: Request, run_id: str) -> Response:
     """One judged run: its progress or its results, from this server's own folder or from the history."""
     server = server_state(request)
-    if server.judge_store.has(run_id):
-        job = server.judge_store.folder(run_id).load()
+    if server.judged.has(run_id):
+        job = server.judged.folder(run_id).load()
         if job.state != DONE:
             title = "Judged run" if job.state in OVER else "Judging"
             return page(request, "judging.html", title=title, job=job, over=job.state in OVER)
@@ -69,7 +69,7 @@ async def run(request: Request, run_id: str) -> Response:
 
 def _of_job(server: ServerState, job: JudgeJob) -> JudgedRun:
     """The results in the folder know only the folder's name."""
-    found = read_run(server.judge_store.folder(job.id).results)
+    found = read_run(server.judged.folder(job.id).path / RESULTS)
     return msgspec.structs.replace(found, name=job.name)
 
 
