@@ -25,8 +25,9 @@ slot first (`with server.slots.one()`) and leaves the event loop free (`await se
 the next request may reach another process, so what outlives a request goes to `settings.folder` or to the history.
 
 What takes longer than a request is a job (`jobs.py`): a state, a task that says what to do, and a folder. `receive`
-(`api/jobs.py`) makes one of a body, `add_job_routes` adds its progress, its events and cancelling. `await server.from_history(lambda history: ...)`
-asks the history and answers 404 where there is none; `from_history_if_any` returns None.
+(`api/jobs.py`) makes one of a body, `add_job_routes` adds its progress, its events and cancelling.
+`await server.from_history(lambda history: ...)` asks the history and answers 404 where there is none;
+`from_history_if_any` returns None.
 
 A page. In `pages/noun.py`:
 
@@ -40,5 +41,6 @@ with `templates/noun.html` that extends `base.html` (blocks `main` and `script`)
 (`pages/__init__.py`) and one in `NAVIGATION` (`pages/layout.py`). Read forms with `read_form`. Styles go to
 `static/pages.css`, on top of the report's own style sheet; scripts are files in `static/`, named in the template by
 `asset("noun.js")`. There is no inline style and no inline script: the content security policy forbids both. Draw texts
-that people wrote with `case_view` (`pages/runs.py`), as the report does. A page works without its script wherever it can.
+that people wrote with `case_view` (`pages/runs.py`), as the report does. A page works without
+its script wherever it can.
 """
