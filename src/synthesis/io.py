@@ -1,10 +1,12 @@
-"""Files: those that travel with the package, compressed ones, and locks that a dead process leaves free."""
+"""Files: bundled and compressed ones, output that is replaced whole or not at all, locks that end with their holder."""
 
 import gzip
 import io
 import os
 import re
+import secrets
 import socket
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from synthesis.errors import MissingExtraError
+from synthesis.errors import MissingExtraError, OutputError, Place
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -29,8 +31,7 @@ PACKS = _PACKAGE / "rules" / "packs"
 TEST_SETS = ROOT / "data" / "test-sets"
 
 
-# Files compressed with gzip or zstd, to read or to write.
-
+# --- Compressed files
 
 SUFFIXES = (".gz", ".zst")
 # A block of 4 bytes can stand for 128 KB, so what one piece becomes is at most 32 MB.
@@ -126,7 +127,119 @@ def _zstandard() -> Any:
     return zstandard
 
 
-# Locks that tell work in progress from what a dead process left: the system frees them when their holder ends.
+# --- Output files
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+BINARY = getattr(os, "O_BINARY", 0)  # Windows would write a line break as two characters
+CHOOSE_ANOTHER = "Choose another path with --out."
+_SYSTEM_FOLDERS = (Path("/dev"), Path("/proc"))
+
+
+@contextmanager
+def replaced(
+    path: Path, *, private: bool = False, durable: bool = True, overwrite: bool = True, hint: str = CHOOSE_ANOTHER
+) -> Iterator[BinaryIO]:
+    """A file to write; it takes the place of `path` in one step, and after an error nothing has changed.
+
+    A reader sees the old file or the new one, never a part. A link is followed. What is not a regular file (a device, a
+    pipe) cannot be replaced without destroying it: it is written to as it is.
+    """
+    with refused_writes(path, hint):
+        if path.is_dir():
+            raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
+        if _is_written_through(path):
+            with path.open("wb") as file:
+                yield file
+            return
+        _make_folder(path.parent, private)
+        with _beside(path.resolve(), private, durable, overwrite) as file:
+            yield file
+
+
+def _is_written_through(path: Path) -> bool:
+    """Devices, pipes and sockets; and `/dev/stdout`, also where it leads to a regular file that others write to."""
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not stat.S_ISREG(kind) or any(path.absolute().is_relative_to(folder) for folder in _SYSTEM_FOLDERS)
+
+
+@contextmanager
+def _beside(path: Path, private: bool, durable: bool, overwrite: bool) -> Iterator[BinaryIO]:
+    part = part_path(path)
+    try:
+        with held(part, PRIVATE_FILE if private else 0o666):
+            with part.open("r+b") as file:
+                yield file
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
+            if not private:
+                _keep_mode(part, path)
+            _put(part, path, overwrite)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def part_path(path: Path) -> Path:
+    """Where a file is written until it is whole. Two may be at the same work, and a later run tells who is alive."""
+    return path.with_name(f".{path.name}.{host()}.{secrets.token_hex(6)}.part")
+
+
+def _keep_mode(part: Path, path: Path) -> None:
+    """Who could read the old file can read the new one."""
+    with suppress(OSError):
+        part.chmod(stat.S_IMODE(path.stat().st_mode))
+
+
+def _put(part: Path, path: Path, overwrite: bool) -> None:
+    """`link` refuses to replace a file that has appeared meanwhile; not every file system has it."""
+    if not overwrite:
+        with suppress(OSError):
+            os.link(part, path)
+            return
+        if os.path.lexists(path):
+            raise already_exists(path)
+    part.replace(path)
+
+
+def already_exists(path: Path) -> OutputError:
+    return OutputError("already exists", place=Place(str(path)), hint="Give another name, or --force.")
+
+
+@contextmanager
+def refused_writes(path: Path, hint: str) -> Iterator[None]:
+    """An operating system that refuses to write becomes an `OutputError` with the place."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot be written: {reason}", place=Place(str(path)), hint=hint) from error
+
+
+def _make_folder(folder: Path, private: bool) -> None:
+    if private:
+        make_private_folder(folder)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and those above it that are missing, for the owner alone."""
+    for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+        missing.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write every byte; a signal or a nearly full disk may take only a part at a time."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+# --- Locks: the system frees them when their holder ends, so they tell work in progress from what a dead process left.
 
 
 def host() -> str:
@@ -135,9 +248,20 @@ def host() -> str:
 
 
 if sys.platform == "win32":
+    import msvcrt
+
+    def is_locked_now(descriptor: int) -> bool:
+        """Lock an open file at once; False if somebody else holds it."""
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
     # An open file cannot be moved there, so nothing is locked, and nothing is taken for abandoned.
     @contextmanager
-    def held(path: Path) -> Iterator[None]:  # noqa: ARG001
+    def held(path: Path, mode: int = 0o666) -> Iterator[None]:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, mode))
         yield
 
     @contextmanager
@@ -147,18 +271,26 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+    def is_locked_now(descriptor: int) -> bool:
+        """Lock an open file at once; False if somebody else holds it."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
     @contextmanager
-    def held(path: Path) -> Iterator[None]:
+    def held(path: Path, mode: int = 0o666) -> Iterator[None]:
         """Keep a file, which is made if need be, under a lock; nobody may take it for abandoned meanwhile."""
-        descriptor = _locked(path)
+        descriptor = _locked(path, mode)
         try:
             yield
         finally:
             os.close(descriptor)
 
-    def _locked(path: Path) -> int:
+    def _locked(path: Path, mode: int) -> int:
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, mode)
             with suppress(OSError):  # a file system without locks; nobody can claim the file there, either
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             if os.fstat(descriptor).st_nlink:
@@ -170,13 +302,6 @@ else:
         """Whether nobody holds the file; if so, it is held from now on."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            yield _is_free(descriptor)
+            yield is_locked_now(descriptor)
         finally:
             os.close(descriptor)
-
-    def _is_free(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True

@@ -50,7 +50,7 @@ def test_the_report_is_small_and_names_the_table(cli: CommandLine) -> None:
 def test_a_row_group_is_a_part_and_a_long_one_several(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     pattern = write_lake(cli.folder)
     evaluate(cli, pattern, "groups")
-    monkeypatch.setattr(parquet, "MOST_ROWS", 8)
+    monkeypatch.setattr(parquet, "MOST_UNIT_ROWS", 8)
     monkeypatch.setattr(parquet, "BATCH", 3)
     evaluate(cli, pattern, "stretches")
     parts = {name: len([*(cli.folder / name).rglob("*.parquet")]) for name in ("groups", "stretches")}

@@ -36,7 +36,7 @@ def ranges(path: Path) -> list[RowRange]:
 
 @pytest.mark.parametrize("most", [3, 50_000])
 def test_units_end_where_a_conversation_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(parquet, "MOST_ROWS", most)
+    monkeypatch.setattr(parquet, "MOST_UNIT_ROWS", most)
     for group in range(1, 27):
         units = ranges(write(tmp_path / "log.parquet", group=group))
         first = [unit.first_line - 1 for unit in units]
@@ -87,9 +87,9 @@ def test_borders_of_a_column(values: list[Any], found: list[int]) -> None:
 def test_rows_too_many_for_one_conversation_are_noticed_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "MOST_ROWS", 8)
+    monkeypatch.setattr(parquet, "MOST_UNIT_ROWS", 8)
     assert ranges(write(tmp_path / "log.parquet", group=3))
-    monkeypatch.setattr(parquet, "MOST_ROWS", 7)
+    monkeypatch.setattr(parquet, "MOST_UNIT_ROWS", 7)
     with pytest.raises(InputError, match="'c-1' has more than"):
         ranges(write(tmp_path / "log.parquet", group=3))
 

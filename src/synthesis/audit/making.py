@@ -16,9 +16,10 @@ from synthesis.audit.drawing import render_html, render_markdown
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
 from synthesis.checks.registry import checks
 from synthesis.errors import InputError, OptionError, OutputError, Place
+from synthesis.io import replaced
 from synthesis.model.report import Report
 from synthesis.read.lines import CHUNK
-from synthesis.report.stored import StoredReport, replaced, write_report
+from synthesis.report.stored import StoredReport, write_report
 from synthesis.run.engines import LOCAL
 from synthesis.run.files import Progress, available_cores
 from synthesis.run.spec import InputFile, RunSpec

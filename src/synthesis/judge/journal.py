@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,12 +11,13 @@ from typing import Any, Literal
 import msgspec
 
 from synthesis.errors import OutputError, Place, RunFolderError
-from synthesis.judge.files import (
-    BYTES_AS_THEY_ARE,
-    OWNER_ONLY_FILE,
+from synthesis.io import (
+    BINARY,
+    PRIVATE_FILE,
+    is_locked_now,
     make_private_folder,
     refused_writes,
-    replace_file,
+    replaced,
     write_all,
 )
 from synthesis.judge.ledger import (
@@ -40,17 +40,13 @@ JOURNAL = "journal.jsonl"
 _RESULTS = ("records", "metrics", "cost", "final-metrics")
 SHARED_COPY = "shared-journal.jsonl"  # version 0.1 left it where the journal was in PostgreSQL; the same lines
 
-if sys.platform == "win32":
-    import msvcrt
+RESUMES = "Make room or choose another --root. The journal is safe: the same command resumes."
 
-    def _lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Put a file of a run in its place, for the owner alone."""
+    with replaced(path, private=True, durable=durable, hint=RESUMES) as file:
+        file.write(content)
 
 
 class FolderLock:
@@ -58,17 +54,15 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         path = folder / ".lock"
-        with refused_writes(path):
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY_FILE)
-        try:
-            _lock(self._descriptor)
-        except OSError:
+        with refused_writes(path, RESUMES):
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+        if not is_locked_now(self._descriptor):
             os.close(self._descriptor)
             raise RunFolderError(
                 "another process is judging in this folder",
                 place=Place(str(folder)),
                 hint="Wait until it ends, or choose another folder with --output-dir.",
-            ) from None
+            )
 
     def release(self) -> None:
         """Release the folder."""
@@ -83,7 +77,8 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         _refuse_foreign_folder(folder)
-        make_private_folder(folder)
+        with refused_writes(folder, RESUMES):
+            make_private_folder(folder)
         self.folder = folder
         self.path = folder / JOURNAL
         self.begun = 0
@@ -109,14 +104,14 @@ class Journal:
         """Hand one line to the operating system: it survives the death of this process."""
         chain = self._chain.copy()
         content = chain.seal(line) + b"\n"
-        with refused_writes(self.path):
+        with refused_writes(self.path, RESUMES):
             self._append(content)
         self._chain = chain
         self.ledger.apply(line)
 
     async def commit(self) -> None:
         """Return when all that was stored so far is on the disk."""
-        with refused_writes(self.path):
+        with refused_writes(self.path, RESUMES):
             # In a thread, because fsync blocks and replies of other calls arrive meanwhile.
             await asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
 
@@ -128,9 +123,9 @@ class Journal:
         self._lock.release()
 
     def _open(self, unfinished: bool) -> None:
-        with refused_writes(self.path):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | BYTES_AS_THEY_ARE
-            self._descriptor = os.open(self.path, flags, OWNER_ONLY_FILE)
+        with refused_writes(self.path, RESUMES):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY
+            self._descriptor = os.open(self.path, flags, PRIVATE_FILE)
             os.ftruncate(self._descriptor, self._size)
             if unfinished:
                 self._append(b"\n")

@@ -10,8 +10,7 @@ import msgspec
 
 from synthesis.errors import OptionError, RunFolderError
 from synthesis.judge.cost import final_cost, iteration_cost
-from synthesis.judge.files import replace_file
-from synthesis.judge.journal import ProgressView, progress_path, read_ledger
+from synthesis.judge.journal import ProgressView, progress_path, read_ledger, replace_file
 from synthesis.judge.ledger import IterationLedger, Ledger, RunLine, Sample, State, VerdictLine
 from synthesis.judge.metrics import failure_analysis, final_metrics, iteration_metrics
 from synthesis.judge.records import Record

@@ -8,8 +8,9 @@ from typing import cast
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.io import replaced
 from synthesis.report.findings import Glossary
-from synthesis.report.stored import StoredReport, replaced
+from synthesis.report.stored import StoredReport
 
 Render = Callable[[StoredReport, Glossary], Iterator[str]]
 STDOUT = "-"

@@ -4,7 +4,6 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import jsonschema_rs
 import msgspec
 
-from synthesis.errors import InputError, OptionError, OutputError, Place, shorten
-from synthesis.io import REPORT_SCHEMA, held, host, open_binary
+from synthesis.errors import InputError, OptionError, Place, shorten
+from synthesis.io import REPORT_SCHEMA, open_binary, replaced
 from synthesis.model import Case, CaseResult, Finding
 from synthesis.model.report import Failure, Report, failure_of
 from synthesis.model.result import FAIL
@@ -282,28 +281,6 @@ def _list(name: str, items: Iterable[Any]) -> Iterator[bytes]:
         yield separator + _encode(item)
         separator = b",\n    "
     yield b"]" if separator == b"\n    " else b"\n  ]"
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
-    """A file to write beside `path`, which takes its place in one step; after an error nothing has changed."""
-    if path.is_dir():
-        raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
-    # Two may be at the same work; and a later run must be able to tell whether this one is still alive.
-    beside = path.with_name(f".{path.name}.{host()}.{secrets.token_hex(6)}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with held(beside):
-            with beside.open("wb") as file:
-                yield file
-            beside.replace(path)
-    except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror}", place=Place(str(path)), hint="Choose another path with --out."
-        ) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
 
 
 # Results of a long run, written part by part and joined at the end, so that no part of them is held in memory.

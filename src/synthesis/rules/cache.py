@@ -21,6 +21,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from synthesis.errors import OutputError
+from synthesis.io import replaced
 from synthesis.rules.loader import pack_files
 from synthesis.rules.native.program import VERSION, Program, character_tables
 from synthesis.rules.pattern import PreparedPattern
@@ -87,7 +89,7 @@ def _cached(name: str, decoder: msgspec.msgpack.Decoder[T], make: Callable[[], T
         path.touch()  # what is used is not the oldest, however many packs were tried since
         return found
     made = make()
-    with suppress(OSError):
+    with suppress(OSError, OutputError):
         _keep(path, _encode(made))
     return made
 
@@ -134,11 +136,8 @@ def _folder() -> Path | None:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Written beside and moved, so that another process never reads half a file.
-    beside = path.with_suffix(f".{os.getpid()}.part")
-    beside.write_bytes(content)
-    beside.replace(path)
+    with replaced(path, private=True, durable=False) as file:
+        file.write(content)
     kept = sorted(path.parent.glob("*.msgpack"), key=lambda old: old.stat().st_mtime)
     for old in kept[:-MOST_KEPT]:
         old.unlink()

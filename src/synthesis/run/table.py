@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import secrets
 import sys
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,13 +18,12 @@ from msgspec.structs import replace
 from synthesis.checks.registry import checks, get_check, rules_in_force
 from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, InputError, OptionError, OutputError, Place
-from synthesis.io import held, host
+from synthesis.io import held, part_path, replaced
 from synthesis.model import CaseResult, CheckResult
 from synthesis.read.cases import CaseValidator
 from synthesis.read.parquet import BATCH, needed_columns, require_kept
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, TEXT, LogOptions, with_message_columns
 from synthesis.read.tables import require_columns
-from synthesis.report.stored import replaced
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (
@@ -320,7 +318,7 @@ class _PartFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._beside = path.with_name(f".{path.name}.{host()}.{secrets.token_hex(6)}.part")
+        self._beside = part_path(path)
         self._lock = ExitStack()
         self._held: list[Any] = []
         self._writer: Any = None

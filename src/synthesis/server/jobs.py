@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Lite
 import msgspec
 
 from synthesis.errors import NO_CHECKS, RETURNS, CaseError, SynthesisError
-from synthesis.report.stored import replaced
+from synthesis.io import replaced
 from synthesis.run.files import Pace, evaluate_files
 from synthesis.run.spec import InputFile, RunSpec
 from synthesis.server.http import ApiError, ErrorDetail, Slots, as_api_error, not_found
