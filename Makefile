@@ -35,9 +35,10 @@ dev: $(VENV)/.installed-dev ## the same, with everything that the tests need
 run: install ## evaluate the bundled cases, show the summary, write out/report.json
 	$(BIN)/synthesis
 
-lint: dev ## ruff and mypy
+lint: dev ## ruff, the layers of imports, mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 
 # What most mistakes show in, in less than a minute: for the time between two edits. `make test` decides.
