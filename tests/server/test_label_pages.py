@@ -17,9 +17,8 @@ from synthesis.labels.sampling import RowSampling, RunSampling
 from synthesis.model import Case
 from synthesis.model.case import Turn
 from synthesis.report.stored import StoredReport, from_dict
-from synthesis.server.pages.labels import case_fields
-from synthesis.server.people import NAME_COOKIE, add_person, load_people
-from synthesis.server.security import COOKIE, session_of
+from synthesis.server.pages.labels import NAME_COOKIE, case_fields
+from synthesis.server.security import COOKIE, add_person, load_people, session_of
 
 HTML = {"Accept": "text/html"}
 

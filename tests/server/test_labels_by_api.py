@@ -8,7 +8,7 @@ from saved_samples import COLD, cases
 
 from synthesis.api import run_all_cases
 from synthesis.history import Provenance, open_history
-from synthesis.server.people import add_person, load_people
+from synthesis.server.security import add_person, load_people
 
 PIVOT = {"position": 2, "question": "topic_pivot"}
 

@@ -7,8 +7,7 @@ import pytest
 from helpers import CommandLine
 
 from synthesis.errors import OptionError
-from synthesis.server.people import add_person, load_people
-from synthesis.server.security import COOKIE, ServerSettings, session_of
+from synthesis.server.security import COOKIE, ServerSettings, add_person, load_people, session_of
 
 SHARED = "a token that is long enough"
 

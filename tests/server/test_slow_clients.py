@@ -4,7 +4,8 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -52,11 +53,13 @@ def test_clients_whose_headers_never_end_do_not_hold_up_others(serving: Any, beg
 
 
 def test_a_connection_may_rest_between_two_requests(serving: Any) -> None:
-    with serving(timeout=TIMEOUT) as client, connected(client) as connection:
+    with serving(timeout=TIMEOUT) as client, closing(HTTPConnection(client.base_url.netloc.decode())) as connection:
         for _ in range(2):
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+            connection.request("GET", "/healthz")
+            used = connection.sock
+            assert connection.getresponse().read() == b"alive\n"
             time.sleep(2 * TIMEOUT)
+            assert connection.sock is used
 
 
 @pytest.mark.parametrize("path", ["uploads", "judge/runs", "check", "rules/try"])

@@ -76,8 +76,7 @@ def serve(
         if (error.name or "").startswith("synthesis"):
             raise
         raise MissingExtraError("serve", "the server") from None
-    from synthesis.server.people import load_people
-    from synthesis.server.security import ServerSettings
+    from synthesis.server.security import ServerSettings, load_people
 
     if add_person is not None:
         return _add_person(people, add_person)
@@ -106,7 +105,7 @@ def serve(
 
 
 def _add_person(file: str | None, name: str) -> int:
-    from synthesis.server.people import add_person
+    from synthesis.server.security import add_person
 
     if file is None:
         raise OptionError("--add-person needs --people FILE", hint="FILE is created if it is not there yet.")

@@ -19,7 +19,7 @@ A route of the API. In `api/noun.py`:
         body = await read_body(request, ...)                    # never request.body(): it has no limits
         return JsonResponse(Answer(...))
 
-and a line in `API_ROUTERS` (`api/__init__.py`). Declare parameters of path and query as FastAPI does. If a request
+and a line in `API_ROUTERS` (`app.py`). Declare parameters of path and query as FastAPI does. If a request
 cannot be answered, raise `ApiError(status, code, message, hint)` or any `SynthesisError`. A route that computes takes a
 slot first (`with server.slots.one()`) and leaves the event loop free (`await server.in_thread(...)`). With `--workers`
 the next request may reach another process, so what outlives a request goes to `settings.folder` or to the history.

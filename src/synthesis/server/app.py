@@ -23,8 +23,7 @@ from uvicorn.supervisors import Multiprocess
 
 from synthesis._version import __version__
 from synthesis.errors import OptionError, SynthesisError
-from synthesis.server.api import API_ROUTERS
-from synthesis.server.api.routing import PREFIX, complete_schema
+from synthesis.server.api import PREFIX, check, complete_schema, jobs, rules, runs
 from synthesis.server.http import ApiError, answer
 from synthesis.server.metrics import Metrics, MetricsMiddleware, share_counts
 from synthesis.server.pages import PAGE_ROUTERS
@@ -40,6 +39,15 @@ Markers in language only: a pass is not evidence of safety, empathy or clinical 
 Errors are always `{"error": {"code", "message", "hint"}}`. If the server was started with a token, send it as
 `Authorization: Bearer TOKEN`."""
 
+API_ROUTERS = (
+    check.router,
+    jobs.router,
+    runs.router,
+    runs.labels_router,
+    jobs.judging_router,
+    rules.router,
+    rules.health_router,
+)
 # FastAPI can send traces, with bodies, to a collector that the environment names. Nothing leaves this server.
 NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,

@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from starlette.requests import Request
 
 from synthesis.checks.registry import checks, get_check
+from synthesis.errors import NotInHistoryError
 from synthesis.glossary import glossary_of
+from synthesis.history import open_history
 from synthesis.model import Case, CaseResult
 from synthesis.report.findings import Glossary
 from synthesis.rules.ruleset import RuleSet
@@ -19,7 +22,6 @@ from synthesis.server.http import Slots, in_thread
 from synthesis.server.jobs import JobQueue, JobStore, JudgeJob, Upload
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook, loaded_rules
-from synthesis.server.saved_runs import HistoryHandle
 from synthesis.server.security import ServerSettings
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
@@ -29,6 +31,32 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SHORT = 4_000  # characters; a longer text is evaluated in a thread, so that it does not hold up other requests
 THREADS = 2  # the interpreter runs one at a time; the second keeps a query of the history from waiting for a long text
+
+
+class HistoryHandle:
+    """Opens the history on first use and keeps it open. Only saving creates one: looking at pages writes nothing."""
+
+    def __init__(self, place: str | None) -> None:
+        self._place = place
+        self._lock = Lock()
+        self._history: History | None = None
+
+    def open(self, *, create: bool = False) -> "History":
+        """The history; NotInHistoryError if there is none, MissingExtraError without the extra."""
+        with self._lock:
+            if self._history is None:
+                self._history = open_history(self._place, create=create)
+            return self._history
+
+    def open_if_present(self) -> "History | None":
+        try:
+            return self.open()
+        except NotInHistoryError:
+            return None
+
+    def close(self) -> None:
+        if self._history is not None:
+            self._history.close()
 
 
 class ServerState:

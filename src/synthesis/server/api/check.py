@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.errors import SynthesisError
-from synthesis.server.api.routing import JSON, LINES, api_router, described
+from synthesis.server.api import JSON, LINES, api_router, described
 from synthesis.server.conversations import Conversation, ConversationVerdict, decode, encoded, fields_of
 from synthesis.server.http import (
     ApiError,

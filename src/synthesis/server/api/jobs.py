@@ -23,7 +23,7 @@ from synthesis.read.rows import LogRow, checked_columns, first_called, parse_map
 from synthesis.report.formats import get_format
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.stored import open_report
-from synthesis.server.api.routing import BINARY, EVENTS, JSON, api_router, described
+from synthesis.server.api import BINARY, EVENTS, JSON, api_router, described
 from synthesis.server.conversations import language_code
 from synthesis.server.http import ApiError, JsonResponse, StreamedResponse, require_length, write_body
 from synthesis.server.jobs import (

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from synthesis.checks.registry import checks
-from synthesis.server.api.routing import DirectRoute, api_router, described
+from synthesis.server.api import DirectRoute, api_router, described
 from synthesis.server.http import JsonResponse, decode_as, read_body
 from synthesis.server.rulebook import OwnRule, RuleDetail, RuleSummary, Trial, try_rule
 from synthesis.server.state import server_state

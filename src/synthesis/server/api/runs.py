@@ -1,29 +1,24 @@
 """Saved runs and their labels: list, read, tag, delete, compare, label; figures over time."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.history import Page, SavedCase, SavedSample, TrendPoint
+from synthesis.errors import InputError
+from synthesis.history import Figures, Page, Provenance, SavedCase, SavedRun, SavedSample, TrendPoint
+from synthesis.history.model import CHECKS, JUDGE, RunFields
 from synthesis.labels.summary import SKIP, Label, LabelSummary, Person, Place, checked_person, letters
-from synthesis.report.compare import Comparison, require_one_question
-from synthesis.report.judged.compare import JudgedComparison
-from synthesis.server.api.routing import PREFIX, RunId, api_router, described
-from synthesis.server.http import MOST_WORDS, JsonResponse, decode_as, read_body
-from synthesis.server.people import need_token
-from synthesis.server.saved_runs import (
-    RunDetail,
-    RunSummary,
-    SaveRequest,
-    TagChange,
-    compared,
-    detail_of,
-    save_upload,
-    summary_of,
-)
+from synthesis.report.compare import Comparison, compare_reports, require_one_question
+from synthesis.report.judged.compare import JudgedComparison, compare_runs
+from synthesis.report.stored import open_report
+from synthesis.run.evaluator import Evaluator
+from synthesis.run.tally import reevaluated
+from synthesis.server.api import PREFIX, RunId, api_router, described
+from synthesis.server.http import MOST_WORDS, ApiError, JsonResponse, decode_as, read_body
+from synthesis.server.jobs import REPORT, JobFolder, Upload
 from synthesis.server.security import PERSON
 from synthesis.server.state import server_state
 
@@ -37,6 +32,40 @@ NameOf = Annotated[str | None, Query(max_length=MOST_WORDS, description="Only ru
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000, description="Page number, from 1.")]
 PerPage = Annotated[int, Query(ge=1, le=1000, description="Items per page.")]
 Words = Annotated[str | None, Query(max_length=MOST_WORDS, description="Words in the id or in the saved texts.")]
+
+
+Name = Annotated[str, msgspec.Meta(max_length=200, description="Name of the run, instead of the file's name.")]
+
+
+class RunSummary(RunFields, frozen=True):
+    """A saved run of the checks or of the judge: its conditions in brief, and its figures."""
+
+    tags: tuple[str, ...]
+    profile: Annotated[str, msgspec.Meta(description="Profile of a run of the checks; empty for a judged run.")]
+    figures: Figures
+
+
+class RunDetail(RunSummary, frozen=True):
+    """The same with all conditions, and the summary as the report has it."""
+
+    conditions: dict[str, Any]
+    summary: dict[str, Any]
+
+
+class SaveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which upload to save as a run, and how."""
+
+    upload: Annotated[str, msgspec.Meta(description="Id of a finished upload.")]
+    name: Name = ""
+    save_text: Annotated[bool, msgspec.Meta(description="Save the texts too, not only the verdicts.")] = False
+    tags: tuple[str, ...] = ()
+
+
+class TagChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tags to add to a run, and tags to remove."""
+
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
 
 
 class RunList(msgspec.Struct, frozen=True):
@@ -198,6 +227,35 @@ async def compare(
         return JsonResponse(await server.from_history(ask))
 
 
+def summary_of(run: SavedRun) -> RunSummary:
+    return RunSummary(**{name: getattr(run, name) for name in RunSummary.__struct_fields__})
+
+
+def detail_of(run: SavedRun) -> RunDetail:
+    return RunDetail(**{name: getattr(run, name) for name in RunDetail.__struct_fields__})
+
+
+def save_upload(history: "History", folder: JobFolder[Upload], asked: SaveRequest) -> SavedRun:
+    """Save a finished upload as a run; ApiError if it is not finished."""
+    folder.require_done("There is nothing to save")
+    known = Provenance(with_text=asked.save_text, tags=asked.tags, name=asked.name.strip() or None)
+    return history.run(history.add_report(open_report(folder.path / REPORT), known))
+
+
+def compared(
+    history: "History", before: str, after: str, evaluator: Evaluator | None = None
+) -> Comparison | JudgedComparison:
+    """What changed from one run to the other, as `synthesis compare` reports it; with an evaluator, of the stored texts
+    as it judges them."""
+    kinds = {history.run(run_id).kind for run_id in (before, after)}
+    if kinds == {CHECKS}:
+        reports = history.report(before), history.report(after)
+        return compare_reports(*(reevaluated(*reports, evaluator) if evaluator else reports))
+    if kinds == {JUDGE}:
+        return compare_runs(history.judged(before), history.judged(after))
+    raise InputError("A run of the checks and a judged run cannot be compared.", hint="Choose two of one kind.")
+
+
 # Labels of saved runs: read them as A, B, C, give one, and read what they say together.
 
 
@@ -266,6 +324,12 @@ async def give(request: Request, run_id: RunId) -> Response:
 async def summary(request: Request, run_id: RunId) -> Response:
     """Agreement, disputes, and precision of each check; recall for a run that was drawn with known probabilities."""
     return JsonResponse(await server_state(request).from_history(lambda history: history.labels(run_id).summary()))
+
+
+def need_token() -> ApiError:
+    """The refusal of someone who came in by the shared token, or without one, where people have their own."""
+    message = "Labels are given by people with a token of their own."
+    return ApiError(403, "own_token_needed", message, "Log out, and log in with your own token.")
 
 
 def _person(request: Request) -> Person | None:

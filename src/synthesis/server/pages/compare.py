@@ -20,9 +20,9 @@ from synthesis.report.judged.html import sample_texts, sample_verdicts
 from synthesis.report.judged.run import JudgedSample
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import stored_case
+from synthesis.server.api.runs import compared
 from synthesis.server.pages.layout import page
 from synthesis.server.pages.runs import case_view
-from synthesis.server.saved_runs import compared
 from synthesis.server.state import ServerState, server_state
 
 if TYPE_CHECKING:
@@ -170,9 +170,6 @@ def _judged_side(sample: JudgedSample | None) -> Side | None:
 
 # Compare: two runs, what was measured differently, and how much better or worse the new one is.
 
-
-if TYPE_CHECKING:
-    pass
 
 router = APIRouter(include_in_schema=False)
 OFFERED = 100  # runs to choose from
