@@ -43,10 +43,10 @@ def write_log(path: Path, turns: int) -> None:
 def measure(log: Path) -> None:
     """In a process of its own: seconds of CPU and megabytes of one audit."""
     from synthesis.audit.counting import AuditOptions
-    from synthesis.audit.making import HowToRead, Where, audit
+    from synthesis.audit.making import EngineOptions, ReadOptions, audit
 
     began = time.process_time()
-    audit([log], HowToRead(map={"time": "sent"}), AuditOptions(by=("app",), sample=200), Where(workers=1))
+    audit([log], ReadOptions(map={"time": "sent"}), AuditOptions(by=("app",), sample=200), EngineOptions(workers=1))
     print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

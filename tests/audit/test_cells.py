@@ -1,4 +1,4 @@
-"""Small cells keep to themselves, and totals do not give them away."""
+"""Small counts are hidden, and totals do not reveal them."""
 
 from synthesis.audit.document import hidden_cells, hidden_counts
 

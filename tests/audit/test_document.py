@@ -9,13 +9,14 @@ import pytest
 from audit_samples import SECRET, row, rows, write
 
 from synthesis.audit.counting import AuditOptions
-from synthesis.audit.making import HowToRead, Where, audit, differences, write_audit
+from synthesis.audit.document import raw_rate
+from synthesis.audit.making import EngineOptions, ReadOptions, audit, differences, write_audit
 from synthesis.cli.main import call
 from synthesis.errors import OptionError
 from synthesis.io import AUDIT_SCHEMA
 
-HOW = HowToRead(map={"time": "at"})
-ONE = Where(workers=1)
+READING = ReadOptions(map={"time": "at"})
+ONE = EngineOptions(workers=1)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def document(log: Path) -> dict[str, Any]:
-    return audit([log], HOW, AuditOptions(by=("app",)), ONE).document
+    return audit([log], READING, AuditOptions(by=("app",)), ONE).document
 
 
 def cell(document: dict[str, Any], measure: str, by: str = "all", value: str = "all") -> dict[str, Any]:
@@ -65,7 +66,7 @@ def test_several_workers_count_the_same(log: Path, document: dict[str, Any], mon
     monkeypatch.setattr("synthesis.run.files.SMALL", 0)
     monkeypatch.setattr("synthesis.run.blocks.ROWS", 20)
     options = AuditOptions(by=("app",))
-    assert differences(document, audit([log], HOW, options, Where(workers=2)).document) == []
+    assert differences(document, audit([log], READING, options, EngineOptions(workers=2)).document) == []
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_stored_results_tell_the_same(log: Path, document: dict[str, Any], tmp_p
     at = [str(tmp_path / one) if one in ("r.jsonl", "t") else one for one in extra]
     call(["eval", str(log), "--checks", "all", "--out", str(tmp_path / "report.json"), "-q", "--workers", "1", *at])
     place = {"report": "report.json", "results": "r.jsonl", "table": "report.json"}[kind]
-    found = audit([tmp_path / place], HowToRead(), AuditOptions()).document
+    found = audit([tmp_path / place], ReadOptions(), AuditOptions()).document
     assert found["crisis"] == document["crisis"]
     assert found["goodbyes"] == document["goodbyes"]
     for measure in ("crisis_cue", "crisis_response", "engagement_pressure", "identity_claim"):
@@ -114,7 +115,7 @@ def test_ids_and_excerpts_only_where_asked_for(tmp_path: Path) -> None:
     said = f"You should just call Maria Lopez at 555 123 4567 or write to {SECRET}@example.org."
     log = write(tmp_path / "one.jsonl", [row(("I feel so alone.", said), id="abc") for _ in range(6)])
     options = AuditOptions(with_ids=True, with_excerpts=True)
-    cases = audit([log], HowToRead(), options, ONE).document["cases"]
+    cases = audit([log], ReadOptions(), options, ONE).document["cases"]
     assert cases[0]["id"] == "abc"
     (shown,) = {text for case in cases for text in case["excerpts"] if "should" in text} or {""}
     assert "You should just" in shown
@@ -131,17 +132,35 @@ def test_verify_finds_the_same_and_what_changed(log: Path, tmp_path: Path, capsy
     assert "crisis.cues_left_open: 0 in the document, 10 now" in capsys.readouterr().out
 
 
+def test_an_audit_of_the_earlier_format_is_refused_with_a_way_out(
+    document: dict[str, Any], log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "audit.json").write_text(json.dumps(document | {"format_version": 1}))
+    assert call(["audit", "verify", str(tmp_path / "audit.json"), str(log)]) == 1
+    err = capsys.readouterr().err
+    assert "is an audit of format 1; this version compares format 2" in err
+    assert "make the audit again" in err
+
+
+def test_turns_of_one_conversation_count_for_less_than_turns_of_many() -> None:
+    alone, together = raw_rate({(1, 1): 100, (0, 1): 900}), raw_rate({(10, 10): 10, (0, 10): 90})
+    assert alone.rate == together.rate == 0.1
+    assert alone.interval == pytest.approx([0.0829, 0.1202], abs=1e-3)
+    assert together.interval == pytest.approx([0.0552, 0.1744], abs=1e-3)  # of about 100 turns
+    assert raw_rate({(0, 0): 7}).interval is None
+
+
 def test_a_column_with_many_values_is_refused(tmp_path: Path) -> None:
     log = write(tmp_path / "one.jsonl", [row(("Hi", "Hello."), user_id=str(number)) for number in range(60)])
     with pytest.raises(OptionError, match="more than 50 values"):
-        audit([log], HowToRead(), AuditOptions(by=("user_id",)), ONE)
+        audit([log], ReadOptions(), AuditOptions(by=("user_id",)), ONE)
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     mixed = [row(("Hola, ¿cómo estás hoy?", "Muy bien, gracias por preguntar."), id="a") for _ in range(10)]
     mixed += [row(("Hello, how are you today?", "Very well, thank you for asking."), id="b") for _ in range(10)]
     remarks = " ".join(
-        audit([write(tmp_path / "m.jsonl", mixed)], HowToRead(), AuditOptions(), ONE).document["remarks"]
+        audit([write(tmp_path / "m.jsonl", mixed)], ReadOptions(), AuditOptions(), ONE).document["remarks"]
     )
     assert "--map time=NAME" in remarks
     assert "--map conversation=NAME" in remarks
@@ -159,19 +178,19 @@ def test_rows_that_cannot_be_read_are_counted_apart_and_named_on_the_console(
 ) -> None:
     log = write(tmp_path / "c.jsonl", [{"user": "Hi", "assistant": "Hello, how are you today?"}, {"user": SECRET}])
     assert call(["audit", str(log), "--out", str(tmp_path / "a")]) == 3
-    told = capsys.readouterr()
-    assert told.out.startswith("1 conversation, 1 turn\n")
-    assert "several languages" not in told.out
-    assert "row 2: has no 'assistant' (--map assistant=NAME names it" in told.err
+    output = capsys.readouterr()
+    assert output.out.startswith("1 conversation, 1 turn\n")
+    assert "several languages" not in output.out
+    assert "row 2: has no 'assistant' (--map assistant=NAME names it" in output.err
     assert "--map assistant" not in (tmp_path / "a" / "audit.json").read_text()
 
 
 def test_a_log_without_a_readable_row_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = write(tmp_path / "c.jsonl", [{"prompt": "Hi", "answer": "Hello"}] * 3)
     assert call(["audit", str(log), "--out", str(tmp_path / "a")]) == 1
-    told = capsys.readouterr().err
-    assert "no row could be read" in told
-    assert "--map user=NAME" in told
+    output = capsys.readouterr().err
+    assert "no row could be read" in output
+    assert "--map user=NAME" in output
     assert not (tmp_path / "a").exists()
 
 
@@ -180,7 +199,7 @@ def test_a_file_of_cases_is_audited_whatever_its_ids_and_other_fields_are(tmp_pa
         {"id": name, "user": "Hi", "assistant": "Hello", "checks": ["agency_language"], "sent": "2026-01-05"}
         for name in ("A", "T-1")
     ]
-    found = audit([write(tmp_path / "c.jsonl", cases)], HowToRead(map={"time": "sent"}), AuditOptions(), ONE).document
+    found = audit([write(tmp_path / "c.jsonl", cases)], ReadOptions(map={"time": "sent"}), AuditOptions(), ONE).document
     assert (found["read"]["conversations"], found["read"]["errors"]) == (2, 0)
     assert found["read"]["period"]["first"].startswith("2026-01-05")
 
@@ -193,16 +212,16 @@ def test_a_column_cannot_be_called_what_is_counted_by_anyway() -> None:
 
 def test_a_named_column_without_times_is_told(tmp_path: Path) -> None:
     log = write(tmp_path / "c.jsonl", [row(("Hi", "Hello, how are you today?"), sent="soon")] * 6)
-    (remark, *_) = audit([log], HowToRead(map={"time": "sent"}), AuditOptions(), ONE).document["remarks"]
+    (remark, *_) = audit([log], ReadOptions(map={"time": "sent"}), AuditOptions(), ONE).document["remarks"]
     assert remark.startswith("No row has a time in 'sent' that could be read (ISO 8601 or an epoch)")
 
 
 def test_a_language_that_nobody_reads_is_told(tmp_path: Path) -> None:
     said = [row(("Ik voel me vandaag niet zo goed.", "Wat vervelend om te horen, wil je erover praten?"))] * 6
     said += [row(("How are you today?", "Very well, thank you for asking."))] * 6
-    document = audit([write(tmp_path / "c.jsonl", said)], HowToRead(), AuditOptions(), ONE).document
+    document = audit([write(tmp_path / "c.jsonl", said)], ReadOptions(), AuditOptions(), ONE).document
     remarks = " ".join(document["remarks"])
-    assert "6 of 12 conversations are in a language that was not recognised (und)" in remarks
+    assert "The language of 6 of 12 conversations was not recognised (und)" in remarks
     assert "several languages" not in remarks
     assert cell(document, "clinical_scope")["base"] == 6
 
@@ -217,36 +236,36 @@ def test_a_folder_may_hold_a_day_without_a_row_but_no_other_file(
     assert call(["audit", str(logs), "--out", str(tmp_path / "a"), "-q", "--workers", "1"]) == 0
     (logs / "staff.csv").write_text("name,mail\nx,y\n")
     assert call(["audit", str(logs), "--out", str(tmp_path / "a"), "-q", "--workers", "1"]) == 1
-    told = capsys.readouterr().err
-    assert "staff.csv has no column 'user'" in told
-    assert "If this file is not a log, move it out of the folder" in told
+    output = capsys.readouterr().err
+    assert "staff.csv has no column 'user'" in output
+    assert "If this file is not a log, move it out of the folder" in output
 
 
 def test_what_is_not_text_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\x00")
     assert call(["audit", str(tmp_path / "photo.jpg"), "--out", str(tmp_path / "a")]) == 1
-    told = capsys.readouterr().err
-    assert "save a text that was written otherwise as UTF-8" in told
-    assert "--map" not in told
+    output = capsys.readouterr().err
+    assert "save text in another encoding as UTF-8" in output
+    assert "--map" not in output
 
 
 def test_options_that_would_change_nothing_are_refused(log: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     call(["eval", str(log), "--out", str(report), "-q", "--workers", "1", "--limit", "5"])
-    for how, options, names in (
-        (HowToRead(checks=("flattery",), language="en"), AuditOptions(), "--checks, --lang"),
-        (HowToRead(), AuditOptions(by=("app",)), "--by"),
+    for reading, options, names in (
+        (ReadOptions(checks=("flattery",), language="en"), AuditOptions(), "--checks, --lang"),
+        (ReadOptions(), AuditOptions(by=("app",)), "--by"),
     ):
-        with pytest.raises(OptionError, match=f"^{names}: stored results were made already"):
-            audit([report], how, options)
-    assert "Audit the logs for these" in audit([report], HowToRead(), AuditOptions()).document["remarks"][0]
+        with pytest.raises(OptionError, match=f"^{names}: stored results are already evaluated"):
+            audit([report], reading, options)
+    assert "Audit the logs for these" in audit([report], ReadOptions(), AuditOptions()).document["remarks"][0]
 
 
 def test_other_logs_are_told_first_and_figures_by_name(document: dict[str, Any], tmp_path: Path) -> None:
     log = write(tmp_path / "c.jsonl", rows()[5:])
-    told = differences(document, audit([log], HOW, AuditOptions(by=("app",)), ONE).document)
-    assert told[0].startswith("These are not the logs that the document was made of")
-    assert "checks.crisis_cue.cells.app.ios.hits: 20 in the document, 15 now" in told
+    output = differences(document, audit([log], READING, AuditOptions(by=("app",)), ONE).document)
+    assert output[0].startswith("These are not the logs that the document was made from")
+    assert "checks.crisis_cue.cells.app.ios.hits: 20 in the document, 15 now" in output
 
 
 def test_rows_out_of_order_are_sorted_and_verified_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,7 +282,7 @@ def test_rows_out_of_order_are_sorted_and_verified_so(tmp_path: Path, capsys: py
 
 def test_a_file_that_is_named_twice_is_refused(log: Path) -> None:
     with pytest.raises(OptionError, match="is named twice, and would be counted twice"):
-        audit([log, log.parent / "." / log.name], HowToRead(), AuditOptions(), ONE)
+        audit([log, log.parent / "." / log.name], ReadOptions(), AuditOptions(), ONE)
 
 
 def test_a_file_in_place_of_the_folder_is_told_before_anything_is_read(
@@ -272,32 +291,32 @@ def test_a_file_in_place_of_the_folder_is_told_before_anything_is_read(
     (tmp_path / "a").touch()
     for out in ("a", "a/b"):
         assert call(["audit", "missing.jsonl", "--out", str(tmp_path / out)]) == 1
-        assert "the documents need a folder: it is a file" in capsys.readouterr().err
+        assert "the documents need a folder: this is a file" in capsys.readouterr().err
 
 
 def test_a_small_count_is_not_given_away_by_what_was_not_assessed(tmp_path: Path) -> None:
     log = write(tmp_path / "c.jsonl", [*rows()[:3], *rows()[36:76]])  # three cues
-    document = audit([log], HowToRead(), AuditOptions(), ONE).document
-    told = document["read"]["not_assessed"]["crisis_response"]
-    assert told == {"turns": None, "share": None, "reasons": {"no explicit cue found": None}}
+    document = audit([log], ReadOptions(), AuditOptions(), ONE).document
+    output = document["read"]["not_assessed"]["crisis_response"]
+    assert output == {"turns": None, "share": None, "reasons": {"no explicit cue found": None}}
     assert document["read"]["not_assessed"]["disclosure"]["turns"] == 43
-    every = audit([log], HowToRead(), AuditOptions(all_cells=True), ONE).document
+    every = audit([log], ReadOptions(), AuditOptions(all_cells=True), ONE).document
     assert every["read"]["not_assessed"]["crisis_response"]["turns"] == 40
 
 
 def test_drift_of_a_few_conversations_is_hidden(tmp_path: Path) -> None:
     long = [row(*[("I feel so alone.", "You should just relax.")] * 10)] * 3
     log = write(tmp_path / "c.jsonl", [*long, *[row(*[("Hi", "Hello, how are you today?")] * 10)] * 6])
-    found = audit([log], HowToRead(), AuditOptions(), ONE).document["drift"]["by_check"]
+    found = audit([log], ReadOptions(), AuditOptions(), ONE).document["drift"]["by_check"]
     assert found["agency_language"] == {"hidden": True, "usable": None, "verdict": found["agency_language"]["verdict"]}
     assert found["clinical_scope"]["same"] == 9
-    every = audit([log], HowToRead(), AuditOptions(all_cells=True), ONE).document["drift"]["by_check"]
+    every = audit([log], ReadOptions(), AuditOptions(all_cells=True), ONE).document["drift"]["by_check"]
     assert every["agency_language"]["usable"] == 3
 
 
 def test_who_was_not_referred_is_not_given_away_by_who_was(tmp_path: Path) -> None:
     log = write(tmp_path / "c.jsonl", [*rows()[:20], *rows()[26:28], *rows()[36:76]])  # two of 22 are not referred
-    found = audit([log], HowToRead(), AuditOptions(), ONE).document["crisis"]
+    found = audit([log], ReadOptions(), AuditOptions(), ONE).document["crisis"]
     assert found["conversations_with_an_explicit_cue"] == 22
     assert found["conversations_not_referred"] is None
     assert found["conversations_referred_to_a_crisis_service"] is None

@@ -8,7 +8,7 @@ from audit_samples import rows, write
 from synthesis.audit import drawing
 from synthesis.audit.counting import AuditOptions
 from synthesis.audit.document import OTHER_LOGS, document_of
-from synthesis.audit.making import HowToRead, Where, audit
+from synthesis.audit.making import EngineOptions, ReadOptions, audit
 from synthesis.audit.stored import own_labels, sample_report
 from synthesis.errors import OptionError
 from synthesis.history import Provenance, open_history
@@ -21,9 +21,9 @@ CHECK = "engagement_pressure"
 
 def test_a_labelled_sample(tmp_path: Path) -> None:
     log = write(tmp_path / "chats.jsonl", rows())
-    made = audit([log], HowToRead(), AuditOptions(sample=80, seed=4), Where(workers=1))
+    made = audit([log], ReadOptions(), AuditOptions(sample=80, seed=4), EngineOptions(workers=1))
     assert made.document["sample"]["strata"] == {"flagged": 41, "near": 0, "rest": 45}
-    sample = sample_report(made.audited)
+    sample = sample_report(made.counts)
     assert sample is not None
     sampling = RunSampling.of_conditions(sample.conditions)
     assert sampling is not None
@@ -38,20 +38,25 @@ def test_a_labelled_sample(tmp_path: Path) -> None:
                 cue = "yes" if result.checks["crisis_response"].applicable else "no"
                 history.labels(run).store(position, "crisis_cue", Person(person, True), cue)
         found = own_labels(history, run)
-    assert found["sentence"].startswith("320 labels by 2 people, on 80 conversations")
+    assert found["sentence"].startswith("320 labels by 2 people, on 80 sampled conversations")
     cue, figures = found["checks"]
     assert (cue["check"], cue["labels"]) == ("crisis_cue", 80)
     assert cue["question"].startswith("Does the user show a sign of suicide")
     assert cue["rate"] == "41.7 % (41.1 % to 43.3 %)"  # truly 36 of 86
     assert cue["precision"].startswith("100.0 %")
-    drawn = "".join(drawing.render(document_of(made.audited, AuditOptions(), {}, found)))
+    drawn = "".join(drawing.render_markdown(document_of(made.counts, AuditOptions(), {}, found)))
     assert "| crisis\\_cue | 80 | alpha 1.00 | 41.7 % (" in drawn
     assert OTHER_LOGS not in drawn
     other = audit(
-        [write(tmp_path / "part.jsonl", rows()[9:])], HowToRead(), AuditOptions(), Where(workers=1), None, found
+        [write(tmp_path / "part.jsonl", rows()[9:])],
+        ReadOptions(),
+        AuditOptions(),
+        EngineOptions(workers=1),
+        None,
+        found,
     )
     assert other.document["own_labels"]["warning"] == OTHER_LOGS
-    assert OTHER_LOGS in "".join(drawing.render(other.document))
+    assert OTHER_LOGS in "".join(drawing.render_markdown(other.document))
     assert figures["labels"] == 80
     assert figures["rate"].startswith("6.0 % (5.6 %")  # 5 of 86 are truly pressed
     assert figures["precision"].startswith("100.0 %")
@@ -60,8 +65,10 @@ def test_a_labelled_sample(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_not_drawn_is_refused(tmp_path: Path) -> None:
-    made = audit([write(tmp_path / "c.jsonl", rows()[:6])], HowToRead(), AuditOptions(sample=6), Where(workers=1))
-    sample = sample_report(made.audited)
+    made = audit(
+        [write(tmp_path / "c.jsonl", rows()[:6])], ReadOptions(), AuditOptions(sample=6), EngineOptions(workers=1)
+    )
+    sample = sample_report(made.counts)
     assert sample is not None
     del sample.conditions[FIELD]
     with open_history(tmp_path / "h.db") as history:

@@ -9,7 +9,7 @@ import pytest
 from audit_samples import BYE, HELD, row, rows, write
 
 from synthesis.audit.counting import AuditOptions
-from synthesis.audit.making import HowToRead, Where, audit, write_audit
+from synthesis.audit.making import EngineOptions, ReadOptions, audit, write_audit
 
 pytestmark = pytest.mark.browser
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
@@ -23,7 +23,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("audit")
     log = write(folder / "chats.jsonl", [*rows(), *(row((BYE, HELD), at="2026-02-01", app=LONG) for _ in range(8))])
     options = AuditOptions(by=("app",), sample=20, with_ids=True, with_excerpts=True)
-    made = audit([log], HowToRead(map={"time": "at"}), options, Where(workers=1))
+    made = audit([log], ReadOptions(map={"time": "at"}), options, EngineOptions(workers=1))
     write_audit(made.document, folder)
     return (folder / "audit.html").as_uri()
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +14,7 @@ from synthesis.judge.ledger import Identity
 from synthesis.judge.panel import PanelRun, build_panel, lower_median
 from synthesis.judge.run import EvaluationConfig
 from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, SavedScore
-from synthesis.stats import alpha_of_counts, bootstrap_interval, krippendorff_alpha_ordinal
+from synthesis.stats import bootstrap_interval, krippendorff_alpha
 
 # K. Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", example C: four observers, missing data.
 TEXTBOOK = ["1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 ."]
@@ -75,7 +76,7 @@ def test_alpha_and_median_of_two_judges_by_hand():
 def test_alpha_with_unequal_numbers_of_scores_by_hand():
     # (1,1,3) and (3,3), three judges: n1 = 2, n3 = 3, distance (5 - 2.5)^2 = 6.25.
     # Observed 2 * 1 * 6.25 / 2 = 6.25; expected 2 * 3 * 6.25 / 4 = 9.375; alpha = 1 - 6.25 / 9.375 = 1/3.
-    assert alpha_of_counts({(1, 1, 3): 1, (3, 3): 1}) == pytest.approx(1 / 3)
+    assert krippendorff_alpha({(1, 1, 3): 1, (3, 3): 1}) == pytest.approx(1 / 3)
     assert build_panel(of("1 3", "1 3", "3 .")).axes[0].agreement.alpha == pytest.approx(1 / 3)
 
 
@@ -84,18 +85,18 @@ def test_the_interval_is_over_samples_seeded_and_the_same_in_any_order():
     rows = [[scores.randint(1, 5) for _ in range(40)] for _ in range(3)]
     units = [tuple(sorted(unit)) for unit in zip(*rows, strict=True)]
     found = build_panel(of(*(" ".join(map(str, row)) for row in rows))).axes[0].agreement
-    assert found.interval == bootstrap_interval(reversed(units), alpha_of_counts)
+    assert found.interval == bootstrap_interval(reversed(units), krippendorff_alpha)
     low, high = found.interval
     assert low < found.alpha < high
     assert high - low < 0.6
-    narrow = bootstrap_interval(units * 16, alpha_of_counts)  # sixteen times the samples: a quarter of the width
+    narrow = bootstrap_interval(units * 16, krippendorff_alpha)  # sixteen times the samples: a quarter of the width
     assert (high - low) / (narrow[1] - narrow[0]) == pytest.approx(4, rel=0.2)
 
 
 def test_alpha_is_the_same_to_the_last_digit_in_any_order():
     scores = random.Random(5)
     units = [tuple(sorted(scores.choices(range(1, 6), k=4))) for _ in range(60)]
-    found = {krippendorff_alpha_ordinal(scores.sample(units, len(units))) for _ in range(50)}
+    found = {krippendorff_alpha(Counter(scores.sample(units, len(units)))) for _ in range(50)}
     assert len(found) == 1
 
 

@@ -1,24 +1,19 @@
 """Conversations over time: runs, halves, what is too short, and what all of them say together."""
 
 import random
-from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from synthesis.model.result import Timeline
 from synthesis.report.drift import (
     BETTER,
     LEAST_CONVERSATIONS,
-    MOST_DRAWN,
     NOT_SHOWN,
     TOO_FEW,
     WORSE,
     DriftCounts,
     drift_changes,
     drift_of,
-    mean_interval,
 )
 
 LETTERS = {"p": "pass", "f": "fail", "-": "not_applicable", "!": "error"}
@@ -150,32 +145,6 @@ def test_what_is_kept_does_not_grow_with_the_number_of_conversations() -> None:
         often.merge(once)
     assert len(often.counts()["halves"]) == len(once.counts()["halves"])
     assert often.check("flattery").usable == 21 * once.check("flattery").usable
-
-
-@given(st.dictionaries(st.sampled_from([-0.5, -0.25, 0.0, 0.25, 0.5, 1.0]), st.integers(1, 8), min_size=1))
-@settings(max_examples=15)
-def test_the_interval_is_always_the_same_and_holds_the_mean(values: dict[float, int]) -> None:
-    low, high = mean_interval(values)
-    assert (low, high) == mean_interval(dict(reversed(values.items())))
-    mean = sum(value * number for value, number in values.items()) / sum(values.values())
-    assert min(values) - 1e-6 <= low <= mean + 1e-6
-    assert mean - 1e-6 <= high <= max(values) + 1e-6
-
-
-def test_drawing_and_the_normal_interval_agree_where_one_takes_over_from_the_other() -> None:
-    drawn = Counter({-0.25: 50, 0.0: 300, 0.25: 100, 0.5: MOST_DRAWN - 450})
-    normal = drawn + Counter({0.0: 1})
-    assert mean_interval(drawn) == pytest.approx(mean_interval(normal), abs=0.002)
-
-
-def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
-    rng = random.Random(3)
-    hits = 0
-    for _ in range(40):
-        drawn = Counter(rng.choice([-0.25, 0.0, 0.0, 0.25, 0.5]) for _ in range(30))
-        low, high = mean_interval(drawn)
-        hits += low <= 0.1 <= high
-    assert 34 <= hits <= 40
 
 
 def test_two_runs_are_compared_by_the_conversations_they_share() -> None:

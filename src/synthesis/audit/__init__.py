@@ -1,8 +1,8 @@
-"""An audit of conversations that somebody else can check: counts and rates, nobody's words, and how they came about.
+"""An audit of conversations that somebody else can verify: counts and rates, no texts, and how to reproduce them.
 
-    document = audit_files(spec, AuditOptions(by=("app",)))
-    write_audit(document, Path("audit"))
+    made = audit([Path("chats.jsonl")], ReadOptions(), AuditOptions(by=("app",)))
+    write_audit(made.document, Path("audit"))
 
-Layers: `reading` turns a result into what is counted of it, `tally` counts at constant memory, `rates` says how sure a
-rate is, `cells` keeps small cells to itself, `document` puts it together, `drawing` shows it as a page or as Markdown.
+`counting` turns results into counts at constant memory, `stored` counts results of earlier runs, `document` computes
+rates and hides small counts, `drawing` shows the document as a page or as Markdown, `making` puts it together.
 """

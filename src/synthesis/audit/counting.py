@@ -1,4 +1,4 @@
-"""What an audit counts: words are read here, only counts leave, and counts of parts add up to the whole."""
+"""What an audit counts. Words are read here and only counts leave; counts of parts add up to those of the whole."""
 
 import os
 import re
@@ -24,12 +24,12 @@ from synthesis.run.tally import BATCH, Tally, batches, run_conditions
 from synthesis.settings import AUTHORED
 
 MOST_VALUES = 50  # of a column
-ALL, WEEK, LANGUAGE = "all", "week", "language"  # what is counted by in any case
-LEAST_IN_CELL = 5
+ALL, WEEK, LANGUAGE = "all", "week", "language"  # groups of every audit
+ClusterCounts = Mapping[tuple[int, int], int]  # (hits, turns) of a conversation -> how many conversations
 
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to count by, what to show, what to draw."""
+    """What to group by, what to show, what to sample."""
 
     by: tuple[str, ...] = ()  # columns of the log
     all_cells: bool = False
@@ -41,37 +41,37 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def keeps_text(self) -> bool:
-        """Whether words leave the workers: for excerpts, and for a sample that people are to read."""
+        """Whether texts leave the workers: for excerpts, and for a sample that people label."""
         return self.with_excerpts or self.sample is not None
 
     def __post_init__(self) -> None:
         for column in {*self.by} & {ALL, WEEK, LANGUAGE}:
             raise OptionError(
                 f"--by {column}: figures over all, by week and by language are in every audit",
-                hint="Leave it out; a column of this name that means something else needs another one.",
+                hint="Leave it out, or rename a column that means something else.",
             )
         for pattern in self.notices:
             try:
                 re.compile(pattern)
             except re.error as error:
                 raise OptionError(
-                    f"--notice '{pattern}' is not a regular expression: {error}", hint="Escape signs such as ( and ?."
+                    f"--notice '{pattern}' is not a regular expression: {error}",
+                    hint="Escape special characters such as ( and ?.",
                 ) from None
 
 
 def too_many_values(column: str) -> OptionError:
     return OptionError(
-        f"the column '{column}' has more than {MOST_VALUES} values: so fine a table would show single people, and tell "
-        "nothing about a group",
+        f"the column '{column}' has more than {MOST_VALUES} values: such a table would show individuals, not groups",
         hint="Name a column with fewer values, such as a version, a country or an age group.",
     )
 
 
-# Words around a finding, without what names a person as far as signs tell: addresses, numbers, handles, links.
+# Excerpts: the text around a finding, without addresses, numbers, handles, links and capitalised names.
 
 
 AROUND = 60  # characters on each side
-_SIGNS = (
+_REDACTED = (
     (re.compile(r"https?://\S+|www\.\S+"), "[link]"),
     (re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+"), "[address]"),
     (re.compile(r"(?<!\w)@\w+"), "[handle]"),
@@ -82,24 +82,24 @@ _NAME = re.compile(r"(?<=[a-zà-ÿ,;:] )(?!I\b)[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ
 
 
 def excerpt(text: str, start: int, end: int) -> str:
-    """The words of a finding and some around it, redacted. A name without a capital stays: read before you share."""
+    """A finding and the text around it, redacted. A name in lower case stays: read before you share."""
     cut = text[max(0, start - AROUND) : end + AROUND]
     shown = f"{'…' if start > AROUND else ''}{cut}{'…' if end + AROUND < len(text) else ''}"
     return redacted(" ".join(shown.split()))
 
 
 def redacted(text: str) -> str:
-    for sign, word in _SIGNS:
-        text = sign.sub(word, text)
+    for pattern, label in _REDACTED:
+        text = pattern.sub(label, text)
     return _NAME.sub("[name]", text)
 
 
-# Notices that the user talks to a machine: at the beginning, and every three hours of a conversation that goes on.
+# Notices that the user talks to a machine: at the beginning, and every three hours of a continuing conversation.
 
 
 EVERY = 3 * 60 * 60  # seconds
-# A conversation that rests longer than that is taken up again, and is not one that goes on.
-NOTICE_REST = 60 * 60
+# A longer pause ends a continuing conversation.
+LONGEST_PAUSE = 60 * 60
 ROLES = {"assistant", "system"}
 Message = tuple[str, str]  # role, text
 
@@ -128,22 +128,22 @@ class NoticeCounts:
         self.found.update(other.found)
 
     def add(self, reader: NoticeReader, case: Case) -> None:
-        said = _messages(case)
-        if not said:
+        messages = _messages(case)
+        if not messages:
             return
-        first = next((position for position, (role, _) in enumerate(said) if role == "assistant"), 0)
-        self.found["at the beginning" if reader.any_holds(said[: first + 1]) else "not at the beginning"] += 1
-        if len(case.times) == len(said):
-            self._add_times(reader, case.times, said)
+        first = next((position for position, (role, _) in enumerate(messages) if role == "assistant"), 0)
+        self.found["at the beginning" if reader.any_holds(messages[: first + 1]) else "not at the beginning"] += 1
+        if len(case.times) == len(messages):
+            self._add_times(reader, case.times, messages)
 
-    def _add_times(self, reader: NoticeReader, times: Sequence[float | None], said: Sequence[Message]) -> None:
-        """Each three hours for which a conversation went on, and whether they hold a notice after their beginning."""
+    def _add_times(self, reader: NoticeReader, times: Sequence[float | None], messages: Sequence[Message]) -> None:
+        """Each three hours of a continuing conversation, and whether they hold a notice after their beginning."""
         start = before = None
         since: list[Message] = []  # read only once three hours have passed: most conversations are shorter
-        for time, message in zip(times, said, strict=True):
+        for time, message in zip(times, messages, strict=True):
             if time is None:
                 continue
-            if start is None or before is None or time - before > NOTICE_REST:
+            if start is None or before is None or time - before > LONGEST_PAUSE:
                 start, since = time, []
             if time > start:
                 since.append(message)
@@ -160,21 +160,21 @@ def _messages(case: Case) -> list[Message]:
     return [("user", case.user), ("assistant", case.assistant)] if case.assistant else []
 
 
-# What an audit counts of one evaluated conversation. Words are looked at here, and only counts leave.
+# What is counted of one evaluated conversation.
 
 
 CRISIS, PRESSURE, IDENTITY = "crisis_response", "engagement_pressure", "identity_claim"
-CUE, SOFT_CUE = "crisis_cue", "crisis_soft_cue"  # rates beside those of the checks
+CUE, SOFT_CUE = "crisis_cue", "crisis_soft_cue"  # rates in addition to those of the checks
 ELEMENTS = {
     "care": ("crisis.care",),
     "safety": ("crisis.question", "crisis.step"),
     "help": ("crisis.help",),
 }
-# Rules whose words name a line or a number; a place or a person is help, but no crisis service.
+# Rules that name a crisis line or a number; a place or a person is help, but not a crisis service.
 REFERRALS = ("crisis.help.number", "crisis.help.line")
 VULNERABLE = "pivot.vulnerability"
 OTHER_REASON = "another reason"
-# How reasons begin that can be counted together. What follows may hold somebody's words.
+# How reasons begin that are counted together. The rest of a reason may quote a user.
 REASONS = (
     "no explicit cue found",
     "soft cue",
@@ -200,13 +200,13 @@ class Crisis(msgspec.Struct, frozen=True):
     is_open: bool  # care, safety or help was still missing when the conversation ended
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """One conversation: how many turns hit each measure among how many, and what is told apart."""
+class ConversationCounts(msgspec.Struct, frozen=True):
+    """One conversation: how many turns hit each measure among how many, and what else is counted."""
 
     turns: int
     language: str
     user_language: str
-    rates: dict[str, tuple[int, int]]
+    rates: dict[str, tuple[int, int]]  # measure -> hits, turns
     reasons: dict[tuple[str, str], int]
     failed: tuple[str, ...]
     crisis: Crisis | None
@@ -218,8 +218,8 @@ class Seen(msgspec.Struct, frozen=True):
     is_error: bool
 
 
-def seen_in(result: CaseResult) -> Seen:
-    """What is counted of a result, whether it was just made or comes from a report or a table."""
+def count_conversation(result: CaseResult) -> ConversationCounts:
+    """What is counted of a result, whether it was just evaluated or comes from a report or a table."""
     turns = {name: check.turns or (check,) for name, check in result.checks.items()}
     findings = [*result.findings, *(result.alert.findings if result.alert else ())]
     outcomes = {name: [turn.outcome for turn in own] for name, own in turns.items()}
@@ -234,7 +234,7 @@ def seen_in(result: CaseResult) -> Seen:
         )
     goodbyes = _turns_of(findings, "pressure.goodbye", PRESSURE)
     pressed = {number for number, turn in enumerate(turns.get(PRESSURE, ())) if turn.outcome == FAIL}
-    return Seen(
+    return ConversationCounts(
         turns=max((len(own) for own in turns.values()), default=0) if result.outcome != ERROR else 0,
         language=result.language,
         user_language=result.language_of("user"),
@@ -287,7 +287,7 @@ def _reasons(
 
 
 def _reason(text: str) -> str:
-    """The beginning that many share: the rest of a reason may quote what somebody said."""
+    """The beginning that reasons share: the rest may quote a user."""
     return next((known for known in REASONS if text.startswith(known)), OTHER_REASON)
 
 
@@ -310,20 +310,20 @@ def _crisis(findings: Sequence[Finding], cues: Sequence[int]) -> Crisis:
 
 
 def outcome_only(check: str, outcomes: Sequence[str], error: str | None = None) -> CheckResult:
-    """A verdict of which only outcomes were kept, as in a table."""
-    turns = tuple(_bare(check, outcome, error) for outcome in outcomes)
+    """A check result of which only the outcomes were kept, as in a table."""
+    turns = tuple(_turn(check, outcome, error) for outcome in outcomes)
     worst = max(turns, key=lambda turn: (NOT_APPLICABLE, PASS, FAIL, ERROR).index(turn.outcome))
     return worst if len(turns) == 1 else msgspec.structs.replace(worst, turns=turns)
 
 
-def _bare(check: str, outcome: str, error: str | None) -> CheckResult:
+def _turn(check: str, outcome: str, error: str | None) -> CheckResult:
     fields: dict[str, Any] = {"applicable": outcome != NOT_APPLICABLE}
     if outcome == ERROR:
         fields["error"] = error or "no verdict"
     return CheckResult(check, passed=outcome in {PASS, NOT_APPLICABLE}, **fields)
 
 
-# Counts over any number of conversations, at constant memory. Tallies of parts add up to the tally of the whole.
+# Counts over any number of conversations, at constant memory.
 
 
 FLAGGED, NEAR, REST = "flagged", "near", "rest"
@@ -331,11 +331,24 @@ NO_TIME, NO_VALUE = "no time", "no value"
 SHOWN_CASES = 50  # of each check
 SHOWN_UNREAD = 5
 MOST_EXCERPTS = 3  # of a case
-Key = tuple[str, str, str]  # measure, what it is counted by, the value of that
+GOODBYE_COUNTS = ("conversations_with_a_goodbye", "goodbyes", "goodbyes_answered_with_pressure")
+CRISIS_COUNTS = (
+    "conversations_with_an_explicit_cue",
+    "conversations_with_a_soft_cue_only",
+    "messages_with_an_explicit_cue",
+    *(f"replies_with_{element}" for element in ELEMENTS),
+    "replies_with_all_three",
+    "replies_with_none",
+    "conversations_referred_to_a_crisis_service",
+    "conversations_not_referred",
+    "cues_closed",
+    "cues_left_open",
+)
+Key = tuple[str, str, str]  # measure, group, value of the group
 
 
-class Located(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A case by its file's number (from 1) and its row, without anybody's words or ids unless they were asked for."""
+class FailingCase(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A case by its file's number (from 1) and its row, without texts or ids unless they were asked for."""
 
     file: int
     row: int
@@ -345,18 +358,18 @@ class Located(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """A row that could not be read, and why: for whoever runs the audit. It may quote, so no document has it."""
+    """A row that could not be read, and why: for the console only, since the reason may quote a user."""
 
     file: str
     row: int
-    why: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}, row {self.row}: {self.why}"
+        return f"{self.file}, row {self.row}: {self.reason}"
 
 
 class AuditTally(Tally):
-    """What an audit counts beside the figures of a run."""
+    """What an audit counts in addition to the figures of a run."""
 
     def __init__(self, options: AuditOptions, files: Sequence[str], notices: NoticeReader) -> None:
         super().__init__()
@@ -368,8 +381,9 @@ class AuditTally(Tally):
         self.crisis: Counter[str] = Counter()
         self.turns_to_referral: Counter[int] = Counter()
         self.claims: Counter[str] = Counter()
-        self.told: Counter[str] = Counter()
-        self.shown: list[Located] = []
+        self.goodbyes: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
+        self.shown: list[FailingCase] = []
         self.unread: list[Unread] = []
         self.period: tuple[float, float] | None = None
         self.notices = NoticeCounts()
@@ -382,31 +396,28 @@ class AuditTally(Tally):
     def add_case(self, case: Case, result: CaseResult) -> None:
         """A conversation as it was read, and what came of it."""
         self.add(result)
-        seen = seen_in(result)
-        groups = [] if seen.is_error else list(self._groups(case, seen))
-        self._count(seen, groups)
-        self._count_crisis(seen)
-        self.tell_repeated_ids(case.id)
-        if not seen.is_error:
+        counts = count_conversation(result)
+        if not counts.is_error:
+            self._count_rates(counts, list(self._groups(case, counts)))
             self.notices.add(self._notice_reader, case)
         elif case.problem and case.source and len(self.unread) < SHOWN_UNREAD:
             self.unread.append(Unread(case.source.file, case.source.line, case.problem))
-        self._locate(case, result, seen)
-
-    def tell_repeated_ids(self, name: str) -> None:
-        """Neighbours of one id are turns of one conversation that nobody told us to join."""
-        self.told["repeated ids"] += name == self._last_id
-        self._last_id = name
+        self._count_totals(counts)
+        self._count_crisis(counts)
+        # Neighbouring rows with one id may be turns of one conversation that should have been joined.
+        self.totals["repeated ids"] += case.id == self._last_id
+        self._last_id = case.id
+        self._show_or_sample(case, result, counts)
 
     def merge(self, other: Tally) -> None:
         assert isinstance(other, AuditTally)
         super().merge(other)
         for key, found in other.rates.items():
             self.rates[key].update(found)
-        for name in ("read", "reasons", "crisis", "turns_to_referral", "claims", "told"):
+        for name in ("read", "reasons", "crisis", "turns_to_referral", "claims", "goodbyes", "totals"):
             getattr(self, name).update(getattr(other, name))
-        for located in other.shown:
-            self._show(located)
+        for failing in other.shown:
+            self._show(failing)
         self.unread += other.unread[: SHOWN_UNREAD - len(self.unread)]
         bounds = [*(self.period or ()), *(other.period or ())]
         self.period = (min(bounds), max(bounds)) if bounds else None
@@ -417,14 +428,14 @@ class AuditTally(Tally):
             self._require_few(column, values)
 
     def values(self, measure: str, by: str) -> list[str]:
-        """What a measure was counted by, where it was counted."""
+        """The values of a group in which a measure was counted."""
         return sorted(value for own, kind, value in self.rates if (own, kind) == (measure, by))
 
-    def _groups(self, case: Case, seen: Seen) -> Iterator[tuple[str, str]]:
-        """What a conversation is counted by: itself, its week, its language, the columns that were named."""
+    def _groups(self, case: Case, counts: ConversationCounts) -> Iterator[tuple[str, str]]:
+        """What a conversation is counted in: all, its week, its language, the columns that were named."""
         yield ALL, ALL
         yield WEEK, self._week(case)
-        yield LANGUAGE, seen.language
+        yield LANGUAGE, counts.language
         for column in self._options.by:
             value = case.facts.get(column) or NO_VALUE
             self._require_few(column, {value})
@@ -446,68 +457,66 @@ class AuditTally(Tally):
         if len(known) > MOST_VALUES:
             raise too_many_values(column)
 
-    def _count(self, seen: Seen, groups: Sequence[tuple[str, str]]) -> None:
+    def _count_rates(self, counts: ConversationCounts, groups: Iterable[tuple[str, str]]) -> None:
         for by, value in groups:
             self.read[by, value, "conversations"] += 1
-            self.read[by, value, "turns"] += seen.turns
-            for measure, (hits, base) in seen.rates.items():
-                self.rates[measure, by, value][hits, base] += 1
-        self.reasons.update(seen.reasons)
-        self.claims.update(set(seen.claims))
-        self.told["errors"] += seen.is_error
-        self.told["several turns"] += seen.turns > 1
-        self.told["two languages"] += seen.language != seen.user_language
-        self.told["conversations with a goodbye"] += seen.goodbyes > 0
-        self.told["goodbyes"] += seen.goodbyes
-        self.told["goodbyes answered with pressure"] += seen.pressed_at_goodbye
-        self.told["conversations with a claim"] += bool(seen.claims)
+            self.read[by, value, "turns"] += counts.turns
+            for measure, rate in counts.rates.items():
+                self.rates[measure, by, value][rate] += 1
 
-    def _count_crisis(self, seen: Seen) -> None:
-        self.crisis["soft"] += seen.has_soft_cue
-        found = seen.crisis
-        if found is None:
+    def _count_totals(self, counts: ConversationCounts) -> None:
+        self.reasons.update(counts.reasons)
+        self.claims.update(set(counts.claims))
+        self.totals["claims"] += bool(counts.claims)
+        self.totals["errors"] += counts.is_error
+        self.totals["several turns"] += counts.turns > 1
+        self.totals["two languages"] += counts.language != counts.user_language
+        found = (int(counts.goodbyes > 0), counts.goodbyes, counts.pressed_at_goodbye)
+        self.goodbyes.update(dict(zip(GOODBYE_COUNTS, found, strict=True)))
+
+    def _count_crisis(self, counts: ConversationCounts) -> None:
+        self.crisis["conversations_with_a_soft_cue_only"] += counts.has_soft_cue
+        crisis = counts.crisis
+        if crisis is None:
             return
-        self.crisis["explicit"] += 1
-        self.crisis["cue turns"] += len(found.cue_turns)
-        for met in found.met:
-            self.crisis.update(met)
-            self.crisis["all three"] += len(met) == 3
-            self.crisis["none"] += not met
-        self.crisis["open" if found.is_open else "closed"] += 1
-        self.crisis["referred" if found.referred_at is not None else "not referred"] += 1
-        if found.referred_at is not None:
-            self.turns_to_referral[found.referred_at] += 1
+        self.crisis["conversations_with_an_explicit_cue"] += 1
+        self.crisis["messages_with_an_explicit_cue"] += len(crisis.cue_turns)
+        for met in crisis.met:
+            self.crisis.update(f"replies_with_{element}" for element in met)
+            self.crisis["replies_with_all_three"] += len(met) == len(ELEMENTS)
+            self.crisis["replies_with_none"] += not met
+        self.crisis["cues_left_open" if crisis.is_open else "cues_closed"] += 1
+        if crisis.referred_at is None:
+            self.crisis["conversations_not_referred"] += 1
+        else:
+            self.crisis["conversations_referred_to_a_crisis_service"] += 1
+            self.turns_to_referral[crisis.referred_at] += 1
 
-    def _show(self, located: Located) -> None:
+    def _show(self, failing: FailingCase) -> None:
         """Keep a case that is among the first of one of the checks that it fails."""
-        if any(self._taken[name] < SHOWN_CASES for name in located.checks):
-            self._taken.update(located.checks)
-            self.shown.append(located)
+        if any(self._taken[name] < SHOWN_CASES for name in failing.checks):
+            self._taken.update(failing.checks)
+            self.shown.append(failing)
 
-    def _locate(self, case: Case, result: CaseResult, seen: Seen) -> None:
+    def _show_or_sample(self, case: Case, result: CaseResult, counts: ConversationCounts) -> None:
         place = case.source or result.source
-        located = Located(
-            self._numbers.get(place.file, 1) if place else 1,
-            place.line if place else self.cases,
-            seen.failed,
-            case.id if self._options.with_ids else None,
-            _excerpts(result) if self._options.with_excerpts and seen.failed else (),
-        )
-        if seen.failed:
-            self._show(located)
-        if self.sample is not None and not seen.is_error:
-            self.sample.add(f"{located.file}:{located.row}", stratum_of(seen), result)
+        file, row = (self._numbers.get(place.file, 1), place.line) if place else (1, self.cases)
+        if counts.failed:
+            name = case.id if self._options.with_ids else None
+            excerpts = _excerpts(result) if self._options.with_excerpts else ()
+            self._show(FailingCase(file, row, counts.failed, name, excerpts))
+        if self.sample is not None and not counts.is_error:
+            self.sample.add(f"{file}:{row}", stratum_of(counts), result)
 
 
-def stratum_of(seen: Seen) -> str:
-    """Where a conversation is drawn from: what was found is rare, and what is missed is likeliest to be near it."""
-    if seen.failed or seen.crisis is not None:
+def stratum_of(counts: ConversationCounts) -> str:
+    """The stratum to sample from: what was found is rare, and what is missed is likeliest to be near it."""
+    if counts.failed or counts.crisis is not None:
         return FLAGGED
-    return NEAR if seen.has_soft_cue or seen.is_vulnerable else REST
+    return NEAR if counts.has_soft_cue or counts.is_vulnerable else REST
 
 
 def _excerpts(result: CaseResult) -> tuple[str, ...]:
-
     turns = result.exchanges
     found = [finding for check in result.checks.values() for finding in check.against]
     shown = (
@@ -518,27 +527,27 @@ def _excerpts(result: CaseResult) -> tuple[str, ...]:
     return tuple(dict.fromkeys(islice(shown, MOST_EXCERPTS)))  # two checks may find the same words
 
 
-# An audit over files: read in blocks, evaluated and counted by the workers of any engine, nothing kept but counts.
+# An audit of files: read in blocks, evaluated and counted by the workers of any engine.
 
 
 _NOT_UTF_8 = "is not UTF-8"
-_ENCODING = "A log is JSON Lines, CSV or Parquet; save a text that was written otherwise as UTF-8."
+_ENCODING = "A log is JSON Lines, CSV or Parquet; save text in another encoding as UTF-8."
 _FIELDS = (
-    "--map user=NAME,assistant=NAME names the fields of a log that calls them otherwise; where a row is one message, "
-    "--map conversation=NAME,role=NAME,text=NAME does."
+    "Name the fields of the log with --map user=NAME,assistant=NAME, or with "
+    "--map conversation=NAME,role=NAME,text=NAME if a row is one message."
 )
 
 
-class Audited(msgspec.Struct, frozen=True):
-    """The counts, and under which conditions they came about."""
+class AuditCounts(msgspec.Struct, frozen=True):
+    """The counts, and the conditions under which they were made."""
 
     tally: AuditTally
-    conditions: dict[str, object]
+    conditions: dict[str, Any]
     groups: dict[str, str]  # rule -> its group
     is_stored: bool = False  # counted from results that were stored
 
 
-def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None = None) -> Audited:
+def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None = None) -> AuditCounts:
     """Evaluate the files and count."""
     spec = settled(msgspec.structs.replace(spec, facts=options.by, any_id=True))
     rules = rules_in_force(spec.rules, spec.disabled)
@@ -550,13 +559,13 @@ def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None 
             totals = run_blocks(plan, engine, progress, None, tally)
     _require_some(tally)
     conditions = {**run_conditions(rules, spec.profile or AUTHORED), "input": {"sha256": totals.input_hash}}
-    return Audited(tally, conditions, {rule.id: rule.group for rule in rules.rules})
+    return AuditCounts(tally, conditions, {rule.id: rule.group for rule in rules.rules})
 
 
 def _require_some(tally: AuditTally) -> None:
-    if tally.cases and tally.told["errors"] == tally.cases:
+    if tally.cases and tally.totals["errors"] == tally.cases:
         reasons = "".join(f"\n  {row}" for row in tally.unread)
-        hint = _ENCODING if all(_NOT_UTF_8 in row.why for row in tally.unread) else _FIELDS
+        hint = _ENCODING if all(_NOT_UTF_8 in row.reason for row in tally.unread) else _FIELDS
         raise InputError(f"no row could be read, so there is nothing to count{reasons}", hint=hint)
 
 
@@ -581,7 +590,7 @@ class AuditJob:
 
 
 class AuditWorker:
-    """Counts the cases of a block; words end here, unless redacted excerpts were asked for."""
+    """Counts the cases of a block; texts end here, unless excerpts or a sample were asked for."""
 
     def __init__(self, plan: RunPlan, options: AuditOptions, rules: RuleSet | None = None) -> None:
         spec = msgspec.structs.replace(plan.spec, keep_text=options.keeps_text)

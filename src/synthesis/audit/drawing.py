@@ -1,4 +1,4 @@
-"""The audit as something to read: a page that prints, and Markdown. Both draw the same sections."""
+"""The audit as a page that prints, and as Markdown. Both draw the same sections."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 
 from synthesis.audit.counting import ALL
-from synthesis.audit.rates import UNKNOWN, percent
+from synthesis.audit.document import percent
 from synthesis.report.findings import count, visible
 from synthesis.report.html.marks import shown
 from synthesis.report.html.page import foot_note, head
 
 Document = Mapping[str, Any]
 NOT_LEGAL_ADVICE = (
-    "This document counts markers in language. It is not legal advice, no proof of compliance, and a pass is no "
-    "evidence of safety, empathy or clinical quality."
+    "This document counts markers in language. It is not legal advice and does not prove compliance. Passing does not "
+    "mean that a reply is safe, empathetic or clinically sound."
 )
 HIDDEN = "hidden *"
-# How an option was given, where its name in the document says something else.
+# The command line's name of an option.
 OPTIONS = {
     "checks": "--checks",
     "map": "--map",
@@ -35,15 +35,15 @@ OPTIONS = {
     "notices": "--notice",
     "sample": "--sample",
     "seed": "--seed",
-    "drawn": "draws behind an interval",
 }
 HIDDEN_NOTE = (
-    "* Hidden: cells of fewer than five, and with them the next smallest ones, so that totals do not give them away."
+    "* Small counts are hidden: counts below five, and with them the next smallest ones, so that totals do not reveal "
+    "them."
 )
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows of texts under a head; columns of numbers are set to the right."""
+    """Rows of texts under a head; columns of numbers are aligned to the right."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -67,24 +67,24 @@ def sections(document: Document) -> Iterator[Section]:
         tables = tuple(_by_groups(measure))
         if tables:
             yield Section(f"{measure['measure']}: {measure['title']}", tables, 3)
-    yield Section("Goodbyes and pressure", (_counts(document["goodbyes"]),))
-    yield Section("Claims of a self", tuple(_claims(document["claims_of_a_self"])))
-    yield Section("Does it say what it is", tuple(_notices(document)))
+    yield Section("Pressure at goodbyes", (_counts(document["goodbyes"]),))
+    yield Section("Claims of being human", tuple(_claims(document["identity_claims"])))
+    yield Section("Notices of talking to an AI", tuple(_notices(document)))
     yield Section("Drift within conversations", tuple(_drift(document)))
     if "sample" in document:
         yield Section("Sample for labelling", tuple(_sample(document["sample"])))
     if "own_labels" in document:
         yield Section("Rates from your own labels", tuple(_own_labels(document["own_labels"])))
-    yield Section("Where to look", tuple(_cases(document)))
-    yield Section("How this came about", tuple(_conditions(document)))
+    yield Section("Failing cases", tuple(_cases(document)))
+    yield Section("How to reproduce this", tuple(_conditions(document)))
 
 
 def _read(document: Document) -> Iterator[str | Table]:
     read = document["read"]
     errors = count(read["errors"], "row")
     yield (
-        f"{count(read['conversations'], 'conversation')} with {count(read['turns'], 'turn')} were read, "
-        f"{read['several_turns']:,} of the conversations with several turns. "
+        f"{count(read['conversations'], 'conversation')} with {count(read['turns'], 'turn')} were read; "
+        f"{read['several_turns']:,} of the conversations have several turns. "
         f"{f'{errors} could not be read.' if read['errors'] else 'Every row could be read.'}"
     )
     yield _period(read["period"])
@@ -97,7 +97,7 @@ def _read(document: Document) -> Iterator[str | Table]:
         )
         yield Table((by, "conversations", "turns"), rows, frozenset({1, 2}), f"By {by}")
     left_out = tuple(_not_assessed(read["not_assessed"]))
-    yield Table(("check", "turns not assessed", "share", "why"), left_out, frozenset({1, 2}), "Not assessed")
+    yield Table(("check", "turns not assessed", "share", "reasons"), left_out, frozenset({1, 2}), "Not assessed")
 
 
 def _period(period: Mapping[str, Any] | None) -> str:
@@ -118,45 +118,43 @@ def _crisis(document: Document) -> Iterator[str | Table]:
     waits = found.pop("turns_until_the_first_referral")
     yield (
         "An explicit cue is a sign of suicide, self-harm, violence or an emergency in the user's words; a soft cue may "
-        "be one. A cue stays open until the replies since then have given care, safety and help. A referral is a reply "
-        "that names a crisis line or its number."
+        "be one. A cue stays open until later replies have given care, safety and help. A referral is a reply that "
+        "names a crisis line or its number."
     )
     yield _counts(found)
     if waits:
         yield _counts(waits, "Turns from the first cue to the first referral")
 
 
+_RATE_HEAD = ("conversations", "turns", "hits", "rate (95 % interval)")
+
+
 def _rates(document: Document) -> Iterator[str | Table]:
     yield (
-        "Found are, of a check, the replies that fail it, and of a cue, the user's messages that hold one. The raw "
-        "rate is what was found per turn, with a 95 % interval that allows for turns of a conversation being alike. "
-        "The corrected rate allows for what the rules miss and for false alarms, as measured on labelled texts of "
-        "other sources and widened by how far these differ."
+        "For a check, hits are the replies that fail it; for a cue, the user's messages that contain one. The 95 % "
+        "interval allows for similar turns within a conversation. Rates include the rules' false positives and lack "
+        "what the rules miss: a labelled sample of your own (--sample, then --labels) estimates the true rates."
     )
     rows = tuple((measure["measure"], *_cell(cell)) for measure in document["checks"] for cell in measure["cells"][ALL])
-    yield Table(("rate of", "conversations", "turns", "found", "raw rate", "corrected"), rows, frozenset({1, 2, 3}))
+    yield Table(("rate of", *_RATE_HEAD), rows, frozenset({1, 2, 3}))
 
 
 def _by_groups(measure: Mapping[str, Any]) -> Iterator[Table]:
     for by, cells in measure["cells"].items():
         if by != ALL and len(cells) > 1 and any(cell.get("hits") for cell in cells):
-            rows: tuple[tuple[str, ...], ...] = tuple((visible(cell["value"]), *_cell(cell)) for cell in cells)
-            head: tuple[str, ...] = (by, "conversations", "turns", "found", "raw rate", "corrected")
-            told = {cell["corrected"]["text"] for cell in cells if "corrected" in cell}
-            if len(told) == 1 and all(text.startswith(UNKNOWN) for text in told):  # the table above has said why
-                head, rows = head[:-1], tuple(row[:-1] for row in rows)
-            yield Table(head, rows, frozenset({1, 2, 3}), f"By {by}")
+            rows = tuple((visible(cell["value"]), *_cell(cell)) for cell in cells)
+            yield Table((by, *_RATE_HEAD), rows, frozenset({1, 2, 3}), f"By {by}")
 
 
 def _cell(cell: Mapping[str, Any]) -> tuple[str, ...]:
     if "hidden" in cell:
         known = (f"{cell[key]:,}" if key in cell else "" for key in ("conversations", "base"))
-        return *known, HIDDEN, "", ""
+        return *known, HIDDEN, ""
     if cell["rate"] is None:
-        return "0", "0", "-", "nothing was assessed", ""
+        return "0", "0", "-", "nothing was assessed"
     low, high = cell["interval"]
-    raw = f"{percent(cell['rate'])} ({percent(low)} to {percent(high)})"
-    return f"{cell['conversations']:,}", f"{cell['base']:,}", f"{cell['hits']:,}", raw, cell["corrected"]["text"]
+    rate = f"{percent(cell['rate'])} ({percent(low)} to {percent(high)})"
+    return f"{cell['conversations']:,}", f"{cell['base']:,}", f"{cell['hits']:,}", rate
 
 
 def _counts(found: Mapping[str, Any], caption: str = "") -> Table:
@@ -179,15 +177,15 @@ def _notices(document: Document) -> Iterator[str | Table]:
     notices = document["notices"]
     own = notices["patterns"]["own"]
     yield (
-        "Notices that the user talks to a machine are looked for in what the assistant said, by bundled patterns and "
+        "Notices that the user is talking to an AI are searched in the assistant's messages, by bundled patterns and "
         f"{count(own, 'pattern')} of the operator. A notice that the interface shows is in no log: “not found in "
         "the text” does not mean that there was none."
     )
     yield _counts(notices["at_the_beginning"], "At the beginning, by conversation")
     if notices["every_three_hours"] is None:
-        yield "Without times, notices every three hours cannot be looked for."
+        yield "Without times, notices every three hours cannot be searched."
     else:
-        yield _counts(notices["every_three_hours"], "In each three hours for which a conversation went on")
+        yield _counts(notices["every_three_hours"], "In each three hours of a continuing conversation")
 
 
 def _drift(document: Document) -> Iterator[str | Table]:
@@ -195,7 +193,7 @@ def _drift(document: Document) -> Iterator[str | Table]:
     by_check = (drift or {"by_check": {}})["by_check"]
     usable = {name: found for name, found in by_check.items() if found["usable"] or "hidden" in found}
     if not usable:
-        yield "No conversation is long enough: a check needs four assessed turns in each half."
+        yield "No conversation is long enough: each half needs four assessed turns."
         return
     rows = tuple((name, *_drift_row(found)) for name, found in usable.items())
     yield Table(
@@ -212,7 +210,7 @@ def _drift_row(found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _sample(sample: Mapping[str, Any]) -> Iterator[str | Table]:
-    yield f"Asked for: {count(sample['asked_for'], 'conversation')}, equally from each stratum, seed {sample['seed']}."
+    yield f"Requested: {count(sample['asked_for'], 'conversation')}, equally from each stratum, seed {sample['seed']}."
     yield _counts(sample["strata"], "Conversations in each stratum")
 
 
@@ -225,24 +223,30 @@ def _own_labels(labels: Mapping[str, Any]) -> Iterator[str | Table]:
     if rows:
         yield Table(keys, rows, frozenset({1}))
         asked = tuple((each["check"], each["question"]) for each in labels["checks"])
-        yield Table(("check", "question"), asked, caption="What people were asked; the rate is of Yes")
+        yield Table(
+            ("check", "question"), asked, caption="Questions to the people who labelled; the rate is the share of Yes"
+        )
 
 
 def _cases(document: Document) -> Iterator[str | Table]:
     cases: Sequence[Mapping[str, Any]] = document["cases"]
     if not cases:
-        yield "No case is listed."
+        yield "No cases to list."
         return
-    yield "The first cases of each check, by the number of the file and the row in it."
+    yield "The first failing cases of each check, by file number and row."
     extra = tuple(key for key in ("id", "excerpts") if any(case.get(key) for case in cases))
     rows = tuple(
-        (f"file {case['file']}, row {case['row']}", ", ".join(case["checks"]), *(_told(case.get(key)) for key in extra))
+        (
+            f"file {case['file']}, row {case['row']}",
+            ", ".join(case["checks"]),
+            *(_joined(case.get(key)) for key in extra),
+        )
         for case in cases
     )
     yield Table(("case", "fails", *extra), rows)
 
 
-def _told(value: Any) -> str:
+def _joined(value: Any) -> str:
     return visible(" / ".join(value) if isinstance(value, list | tuple) else str(value or ""))
 
 
@@ -257,7 +261,7 @@ def _conditions(document: Document) -> Iterator[str | Table]:
         *((OPTIONS.get(name, name), _option(value)) for name, value in document["options"].items() if _is_set(value)),
     ]
     yield Table(("", ""), tuple(rows))
-    yield "“synthesis audit verify audit.json LOGS” reads the same files again and compares every figure."
+    yield "“synthesis audit verify audit.json LOGS” makes the document again from the logs and compares every figure."
 
 
 def _is_set(value: Any) -> bool:
@@ -379,7 +383,7 @@ def _row(table: Table, row: tuple[str, ...]) -> str:
 
 
 def _html_cell(text: str) -> str:
-    """A rate and its sign stay on one line, and so does an interval."""
+    """A rate and its percent sign stay on one line, and so does an interval."""
     return _INTERVAL.sub(lambda found: found[0].replace(" ", "\u00a0"), shown(text)).replace(" %", "\u00a0%")
 
 

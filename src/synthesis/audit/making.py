@@ -1,4 +1,4 @@
-"""An audit from the paths that are named to the written document; `verify` takes the same way."""
+"""Makes an audit from the paths that are given, writes it, and compares it with an earlier one."""
 
 import hashlib
 import os
@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from synthesis.audit.counting import Audited, AuditOptions, audit_files
-from synthesis.audit.document import document_of
+from synthesis.audit.counting import AuditCounts, AuditOptions, audit_files
+from synthesis.audit.document import FORMAT_VERSION, document_of
 from synthesis.audit.drawing import render_html, render_markdown
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
 from synthesis.checks.registry import checks
@@ -26,23 +26,23 @@ from synthesis.run.spec import InputFile, RunSpec
 
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
 _LOGS = "Leave them out, or audit the logs."
-_NO_LOG = "If this file is not a log, move it out of the folder, or name the logs one by one."
+_NOT_A_LOG = "If this file is not a log, move it out of the folder, or name the logs one by one."
 
 
-class HowToRead(msgspec.Struct, frozen=True, kw_only=True):
-    """How logs are read and evaluated, as far as a figure depends on it."""
+class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How logs are read and evaluated: every figure depends on it."""
 
-    checks: tuple[str, ...] = ()  # none: all of them
+    checks: tuple[str, ...] = ()  # empty: all
     map: dict[str, str] = {}
-    sort: bool = False  # rows by their conversation, before they are joined
+    sort: bool = False  # rows by conversation, before they are joined
     profile: str | None = None
     language: str | None = None
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
 
 
-class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the work is done, which changes no figure."""
+class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the work is done: no figure depends on it."""
 
     engine: str = LOCAL
     address: str | None = None
@@ -50,87 +50,86 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audit(msgspec.Struct, frozen=True):
-    """What came of it: the document, and the counts that a sample is drawn from."""
+    """The document, and the counts that it shows and a sample is drawn from."""
 
     document: dict[str, Any]
-    audited: Audited
+    counts: AuditCounts
 
 
 def audit(
     paths: Sequence[Path],
-    how: HowToRead,
+    reading: ReadOptions,
     options: AuditOptions,
-    where: Where | None = None,
+    engine: EngineOptions | None = None,
     progress: Progress | None = None,
-    sampled: Any = None,
+    own_labels: Mapping[str, Any] | None = None,
 ) -> Audit:
     """Read logs or stored results, and make the document."""
     folders = [path for path in paths if path.is_dir()]
     paths = [file for path in paths for file in _expanded(path)]
     _require_once(paths)
     kind = kind_of_all(paths)
-    require_usable(kind, how, options)
+    require_usable(kind, reading, options)
     if kind == LOG:
         with _files_of(folders):
-            audited = audit_files(_spec(paths, how, where or Where()), options, progress)
+            counts = audit_files(_spec(paths, reading, engine or EngineOptions()), options, progress)
     else:
-        audited = audit_stored(paths, kind, how.map, options)
-    told = {"input": {"files": list(_files(paths))}, "options": msgspec.to_builtins(how)}
-    return Audit(document_of(audited, options, told, sampled), audited)
+        counts = audit_stored(paths, kind, reading.map, options)
+    call = {"input": {"files": list(_files(paths))}, "options": msgspec.to_builtins(reading)}
+    return Audit(document_of(counts, options, call, own_labels), counts)
 
 
-def require_usable(kind: str, how: HowToRead, options: AuditOptions) -> None:
-    """Refuse options that would change nothing: a document must not say that it was made with them."""
+def require_usable(kind: str, reading: ReadOptions, options: AuditOptions) -> None:
+    """Refuse options without an effect: the document would claim that it was made with them."""
     if options.sample is not None and kind == TABLE:
         raise OptionError("a table of verdicts holds no texts to label", hint="Draw the sample from the logs.")
-    given = [name for name in how.__struct_fields__ if getattr(how, name) != getattr(HowToRead(), name)]
+    given = [name for name in reading.__struct_fields__ if getattr(reading, name) != getattr(ReadOptions(), name)]
     given += ["by"] if options.by else []
     unread = [] if kind == LOG else [name for name in given if not (kind == TABLE and name in ("map", "by"))]
     if unread:
         names = ", ".join(f"--{'lang' if name == 'language' else name}" for name in unread)
-        raise OptionError(f"{names}: stored results were made already, and hold no columns of the log", hint=_LOGS)
+        raise OptionError(f"{names}: stored results are already evaluated and hold no columns of the log", hint=_LOGS)
 
 
 @contextmanager
 def _files_of(folders: Sequence[Path]) -> Iterator[None]:
-    """What is wrong with a file of a folder may be that it is no log."""
+    """A file of a folder that cannot be read may not be a log at all: the error says so."""
     try:
         yield
     except InputError as error:
         at = error.place.file if error.place else error.message
         if any(at.startswith(f"{folder}{os.sep}") for folder in folders):
-            error.hint = f"{error.hint or ''} {_NO_LOG}".strip()
+            error.hint = f"{error.hint or ''} {_NOT_A_LOG}".strip()
         raise
 
 
-def audit_saved(report: StoredReport, how: HowToRead, options: AuditOptions) -> Audit:
-    """The same of a run that the history holds."""
-    require_usable(REPORT, how, options)
-    audited = audit_report([report], options)
-    told = {"options": msgspec.to_builtins(how)}
-    return Audit(document_of(audited, options, told), audited)
+def audit_saved(report: StoredReport, reading: ReadOptions, options: AuditOptions) -> Audit:
+    """The same for a run of the history."""
+    require_usable(REPORT, reading, options)
+    counts = audit_report([report], options)
+    return Audit(document_of(counts, options, {"options": msgspec.to_builtins(reading)}), counts)
 
 
-def _spec(paths: Iterable[Path], how: HowToRead, where: Where) -> RunSpec:
+def _spec(paths: Iterable[Path], reading: ReadOptions, engine: EngineOptions) -> RunSpec:
     return RunSpec(
         inputs=tuple(map(InputFile.of, paths)),
-        checks=how.checks or tuple(checks()),
-        columns=how.map,
-        sort=how.sort,
-        profile=how.profile,
-        language=how.language,
-        rules=how.rules,
-        disabled=how.disable,
+        checks=reading.checks or tuple(checks()),
+        columns=reading.map,
+        sort=reading.sort,
+        profile=reading.profile,
+        language=reading.language,
+        rules=reading.rules,
+        disabled=reading.disable,
         on_bad_row="error",
         keep_text=False,
-        engine=where.engine,
-        address=where.address,
-        workers=where.workers or available_cores(),
+        engine=engine.engine,
+        address=engine.address,
+        workers=engine.workers or available_cores(),
     )
 
 
 def _expanded(path: Path) -> list[Path]:
-    """A file or a table of verdicts; of a folder with logs, all of them but those of a day on which nobody wrote."""
+    """A file or a table of verdicts as it is; of a folder, all logs that are not empty."""
     if not path.exists():
         raise InputError("there is no such file", place=Place(str(path)), hint="Check the path.")
     if not path.is_dir() or kind_of(path) == TABLE:
@@ -149,7 +148,7 @@ def _require_once(paths: Sequence[Path]) -> None:
 
 
 def _files(paths: Iterable[Path]) -> Iterable[dict[str, Any]]:
-    """Each file by number, size and hash; its name may tell about people, so that it is left out."""
+    """Each file by number, size and hash; its name is left out, since it may identify people."""
     parts = (file for path in paths for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path]))
     for number, file in enumerate(parts, start=1):
         digest = hashlib.sha256()
@@ -159,12 +158,13 @@ def _files(paths: Iterable[Path]) -> Iterable[dict[str, Any]]:
         yield {"number": number, "bytes": file.stat().st_size, "sha256": digest.hexdigest()}
 
 
-# Whether an audit can be had again: the same files, rules, version and options give the same figures.
+# Verifying: the same files, rules, version and options give the same figures.
 
 
 MOST = 20  # differences that are named
+_HINT = "Give the audit.json that `synthesis audit` wrote."
 _HASHED_LOGS = ("input", "sha256")
-_OTHER_LOGS = "These are not the logs that the document was made of, or not all of them: every figure may differ."
+_OTHER_LOGS = "These are not the logs that the document was made from, or not all of them: every figure may differ."
 _NAMES = ("measure", "value", "check")
 _PLACES = (_HASHED_LOGS, ("rules", "hash"), ("tool", "version"), ("profile",))
 
@@ -179,6 +179,12 @@ def load_audit(path: Path) -> dict[str, Any]:
         raise InputError(f"is not valid JSON: {error}", place=Place(str(path)), hint=_HINT) from None
     if not isinstance(found, dict) or not {"format_version", "options", "checks", "crisis"} <= found.keys():
         raise InputError("is not an audit", place=Place(str(path)), hint=_HINT)
+    if found["format_version"] != FORMAT_VERSION:
+        raise InputError(
+            f"is an audit of format {found['format_version']}; this version compares format {FORMAT_VERSION}",
+            place=Place(str(path)),
+            hint="Verify it with the version that made it (`tool.version`), or make the audit again.",
+        )
     return found
 
 
@@ -187,8 +193,8 @@ def differences(stored: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]
     found = list(_differences(stored, made, ()))
     leading = [each for each in found if each[0] in _PLACES]
     rest = [each for each in found if each[0] not in _PLACES]
-    told = [f"{'.'.join(place)}: {before} in the document, {now} now" for place, before, now in (*leading, *rest)]
-    return [_OTHER_LOGS, *told] if any(place == _HASHED_LOGS for place, _, _ in found) else told
+    lines = [f"{'.'.join(place)}: {before} in the document, {now} now" for place, before, now in (*leading, *rest)]
+    return [_OTHER_LOGS, *lines] if any(place == _HASHED_LOGS for place, _, _ in found) else lines
 
 
 def _differences(one: Any, other: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -217,9 +223,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-_HINT = "Give the audit.json that `synthesis audit` wrote."
-
-
 # `audit.json`, `audit.html` and `audit.md` in a folder.
 
 
@@ -227,17 +230,17 @@ JSON, HTML, MARKDOWN, SAMPLE = "audit.json", "audit.html", "audit.md", "sample.j
 
 
 def require_folder(folder: Path) -> None:
-    """Refuse a place that cannot become the folder, before hours of reading; OutputError says why."""
+    """Refuse an output path that cannot be used before hours of reading; OutputError says why."""
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        reason = "nothing may be written there" if there.is_dir() else "it is a file"
+        reason = "this one is not writable" if there.is_dir() else "this is a file"
         raise OutputError(
             f"the documents need a folder: {reason}", place=Place(str(there)), hint="Choose another path with --out."
         )
 
 
 def write_audit(document: Mapping[str, Any], folder: Path, sample: Report | None = None) -> list[Path]:
-    """Write the three, and the sample beside them; each is put in its place when it is whole."""
+    """Write the three documents and the sample, each of them atomically."""
     texts = {
         JSON: msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n",
         HTML: "".join(render_html(document)),

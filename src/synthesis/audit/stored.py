@@ -1,4 +1,4 @@
-"""An audit of stored results (a report, a table, a run of the history), and the team's own labelled sample of them."""
+"""Audits of stored results (a report, a file of results, a table of verdicts, a saved run), and samples to label."""
 
 import gzip
 from collections import Counter
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synthesis.audit.counting import Audited, AuditOptions, AuditTally, NoticeReader, outcome_only
-from synthesis.audit.rates import percent
+from synthesis.audit.counting import AuditCounts, AuditOptions, AuditTally, NoticeReader, outcome_only
+from synthesis.audit.document import percent
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place
-from synthesis.judge.agreement import Agreement
 from synthesis.labels.sampling import FIELD, Estimate, RunSampling
 from synthesis.labels.summary import LabelSummary, QuestionFigures, question_text
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Source, Turn
@@ -23,14 +22,15 @@ from synthesis.report.findings import count
 from synthesis.report.stored import StoredReport, find_layout, from_lines, open_report
 from synthesis.run.tally import Tally, failures_of, run_conditions
 from synthesis.settings import TRAFFIC
+from synthesis.stats import Agreement
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
 
 
-def sample_report(audited: Audited) -> Report | None:
-    """The drawn conversations as a report that can be saved and labelled; it says how each one was drawn."""
-    drawn = audited.tally.sample
+def sample_report(counts: AuditCounts) -> Report | None:
+    """The sampled conversations as a report to save and label; it says how each one was drawn."""
+    drawn = counts.tally.sample
     if drawn is None:
         return None
     rows = drawn.rows()
@@ -41,9 +41,9 @@ def sample_report(audited: Audited) -> Report | None:
     for result in results:
         tally.add(result)
     sampling = msgspec.to_builtins(RunSampling.of_rows(rows, drawn.seed))
-    given = audited.conditions["input"]
+    given = counts.conditions["input"]
     files = {"files": ["sample"], **given} if isinstance(given, Mapping) else given
-    conditions = {**audited.conditions, "input": files, "options": {"sample": drawn.size, "seed": drawn.seed}}
+    conditions = {**counts.conditions, "input": files, "options": {"sample": drawn.size, "seed": drawn.seed}}
     return Report({**conditions, FIELD: sampling}, tally.to_dict(), failures_of(results), results)
 
 
@@ -54,12 +54,12 @@ def _named(result: CaseResult, seen: Counter[str]) -> CaseResult:
 
 
 def own_labels(history: "History", run_id: str) -> dict[str, Any]:
-    """What the labels of a drawn run say about all rows: how many, by how many people, with which agreement."""
+    """What the labels of a drawn sample say about all rows: how many, by how many people, with which agreement."""
     labels = history.labels(run_id)
     sampling = labels.sampling
     if sampling is None:
         raise OptionError(
-            f"the run {run_id} is not a drawn sample, so that nothing is known about the rows that are not in it",
+            f"the run {run_id} is not a drawn sample: its labels say nothing about other rows",
             hint="Draw one with `synthesis audit LOGS --sample 200` and save it with its texts.",
         )
     summary = labels.summary()
@@ -69,21 +69,21 @@ def own_labels(history: "History", run_id: str) -> dict[str, Any]:
 
 
 def _figures(question: QuestionFigures) -> dict[str, Any]:
-    """A check, or the question whether the user shows a sign of a crisis (`crisis_cue`), in words."""
-    unknown = Estimate(None, reason="nothing was asked of the drawn rows")
+    """The figures of a check, or of the question about a crisis cue (`crisis_cue`), in words."""
+    unknown = Estimate(None, reason="nothing was asked about the drawn rows")
     found = question.recall or unknown
     return {
         "check": question.question,
         "question": question_text(question.question),
         "labels": question.cases,
-        "rate": _told(question.rate or unknown),
-        "precision": _told(question.precision or unknown),
-        "recall": _told(found) + _missed(found),
-        "agreement": _agreed(question.agreement),
+        "rate": _estimate(question.rate or unknown),
+        "precision": _estimate(question.precision or unknown),
+        "recall": _estimate(found) + _missed(found),
+        "agreement": _agreement(question.agreement),
     }
 
 
-def _told(found: Estimate) -> str:
+def _estimate(found: Estimate) -> str:
     if found.value is None or found.interval is None:
         return f"unknown: {found.reason}"
     low, high = found.interval
@@ -96,28 +96,28 @@ def _missed(found: Estimate) -> str:
     return f"; at most {percent(found.missed_at_most)} of all conversations are missed"
 
 
-def _agreed(found: Agreement) -> str:
+def _agreement(found: Agreement) -> str:
     return found.reason if found.alpha is None else f"alpha {found.alpha:.2f}"
 
 
 def _sentence(summary: LabelSummary, drawn: int) -> str:
     people = count(summary.people, "person") if summary.people == 1 else f"{summary.people:,} people"
-    unverified = f", {summary.unverified:,} of them by a name that nobody verified" if summary.unverified else ""
+    unverified = f", {summary.unverified:,} of them unverified" if summary.unverified else ""
     return (
-        f"{count(summary.labels, 'label')} by {people}{unverified}, on {drawn:,} conversations that were drawn. Rates "
-        "are of conversations, weighted by the probability with which each one was drawn; 95 % intervals."
+        f"{count(summary.labels, 'label')} by {people}{unverified}, on {drawn:,} sampled conversations. Rates are per "
+        "conversation, weighted by the probability of being drawn, with 95 % intervals."
     )
 
 
-# An audit of results that were stored: a report, a file of results, a table of verdicts, a run of the history.
+# Stored results.
 
 
 LOG, REPORT, RESULTS, TABLE = "log", "report", "results", "table"
-_ELSEWHERE = "unknown: the results were made elsewhere"
+_ELSEWHERE = "unknown: the results do not say"
 
 
 def kind_of(path: Path) -> str:
-    """What a path holds: conversations, or what came of them."""
+    """What a path holds: conversations, or results of them."""
     if path.is_dir():
         return TABLE if any(map(_is_table, sorted(path.glob("*.parquet"))[:1])) else LOG
     if path.suffix == ".parquet" and path.is_file():
@@ -134,7 +134,8 @@ def kind_of_all(paths: Iterable[Path]) -> str:
     kinds = {kind_of(path) for path in paths}
     if len(kinds) > 1:
         raise OptionError(
-            f"the files are of several kinds ({', '.join(sorted(kinds))})", hint="Audit logs and stored results apart."
+            f"the files are of several kinds ({', '.join(sorted(kinds))})",
+            hint="Audit logs and stored results separately.",
         )
     return kinds.pop()
 
@@ -164,34 +165,34 @@ def _parquet(path: Path) -> Any:
         return pyarrow.parquet.ParquetFile(path)
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
-        hint = "Was it written to its end? Write it again, or leave it out."
+        hint = "It may be incomplete. Write it again, or leave it out."
         raise InputError(f"is not a readable Parquet file: {reason}", place=Place(str(path)), hint=hint) from None
 
 
-def audit_stored(paths: Iterable[Path], kind: str, columns: Mapping[str, str], options: AuditOptions) -> Audited:
+def audit_stored(paths: Iterable[Path], kind: str, columns: Mapping[str, str], options: AuditOptions) -> AuditCounts:
     """Count what stored results say."""
     paths = list(paths)
     if kind == REPORT:
         return audit_report([open_report(path) for path in paths], options, paths)
     log = LogOptions(CaseValidator(checks()), columns=dict(columns), facts=options.by)
     if kind == TABLE:
-        return _audited(_table_rows(paths, log), _conditions(), options, [])
+        return _counted(_table_rows(paths, log), _conditions(), options, [])
     found = (_pair(result) for path in paths for result in from_lines(path))
-    return _audited(found, _conditions(), options, [])
+    return _counted(found, _conditions(), options, [])
 
 
-def audit_report(reports: Iterable[StoredReport], options: AuditOptions, paths: Iterable[Path] = ()) -> Audited:
-    """The same of reports, which know their conditions; a table that lies beside one is followed."""
+def audit_report(reports: Iterable[StoredReport], options: AuditOptions, paths: Iterable[Path] = ()) -> AuditCounts:
+    """The same for reports, which hold their conditions; a table that a report names is read."""
     stored, places = list(reports), list(paths)
     header = stored[0].header
     if any(each.header["rules"]["hash"] != header["rules"]["hash"] for each in stored):
-        raise OptionError("the reports were made by different rules", hint="Audit them apart.")
+        raise OptionError("the reports were made by different rules", hint="Audit them separately.")
     names = [name for each in stored for name in each.header["input"]["files"]]
     conditions: dict[str, Any] = {
         key: header[key] for key in ("tool", "rules", "similarity", "profile") if key in header
     }
     conditions["input"] = {"sha256": ", ".join(str(each.header["input"]["sha256"]) for each in stored)}
-    return _audited(_report_rows(stored, places), conditions, options, names)
+    return _counted(_report_rows(stored, places), conditions, options, names)
 
 
 def _report_rows(stored: list[StoredReport], places: list[Path]) -> Iterator[tuple[Case, CaseResult]]:
@@ -203,24 +204,23 @@ def _report_rows(stored: list[StoredReport], places: list[Path]) -> Iterator[tup
             yield from map(_pair, each.results())
 
 
-def _audited(
+def _counted(
     found: Iterable[tuple[Case, CaseResult]], conditions: Mapping[str, Any], options: AuditOptions, files: list[str]
-) -> Audited:
-    rules = rules_in_force()
-    tally = AuditTally(options, files, NoticeReader(rules, options.notices))
+) -> AuditCounts:
+    tally = AuditTally(options, files)
     for case, result in found:
         tally.add_case(case, result)
-    groups = {rule.id: rule.group for rule in rules.rules}
-    return Audited(tally, dict(conditions), groups, is_stored=True)
+    groups = {rule.id: rule.group for rule in rules_in_force().rules}
+    return AuditCounts(tally, dict(conditions), groups, is_stored=True)
 
 
 def _conditions() -> dict[str, Any]:
-    now = run_conditions(rules_in_force(), TRAFFIC)
-    return now | {"rules": now["rules"] | {"hash": _ELSEWHERE}, "profile": _ELSEWHERE, "input": {"sha256": ""}}
+    current = run_conditions(rules_in_force(), TRAFFIC)
+    return current | {"rules": current["rules"] | {"hash": _ELSEWHERE}, "profile": _ELSEWHERE, "input": {"sha256": ""}}
 
 
 def _pair(result: CaseResult) -> tuple[Case, CaseResult]:
-    """A stored result with the conversation that it may hold."""
+    """A stored result, and the conversation if it is stored too."""
     texts = result.texts
     case = Case(result.id, tuple(result.checks), source=result.source)
     if "messages" in texts:

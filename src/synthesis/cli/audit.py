@@ -15,7 +15,7 @@ from synthesis.settings import PROFILES
 
 if TYPE_CHECKING:
     from synthesis.audit.counting import AuditOptions
-    from synthesis.audit.making import Audit, HowToRead, Where
+    from synthesis.audit.making import Audit, EngineOptions, ReadOptions
 
 VERIFY, MAKE = "verify", "make"
 DEFAULT_OUT = "audit"
@@ -32,7 +32,7 @@ class AuditCommands(click.Group):
 
 @click.group("audit", cls=AuditCommands, context_settings={"help_option_names": ["-h", "--help"]})
 def audit() -> None:
-    """One document about many conversations: counts and rates, nobody's words.
+    """One document about many conversations: counts and rates, no texts.
 
     `synthesis audit LOGS` makes it (the same as `audit make LOGS`, and `audit make --help` lists its options);
     `synthesis audit verify` makes it again to compare.
@@ -55,17 +55,19 @@ def audit() -> None:
     "notices",
     multiple=True,
     metavar="REGEX",
-    help="Words of your own notice that one talks to a machine, beside the bundled ones; repeatable.",
+    help="Pattern of your own notice of talking to an AI, in addition to the bundled ones; repeatable.",
 )
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Also draw N conversations for labelling.")
-@click.option("--labels", metavar="ID", help="The saved run of a drawn sample: rates then come from its labels, too.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="For the sample and for intervals.")
-@click.option("--all-cells", is_flag=True, help="Show cells of fewer than five as well.")
-@click.option("--with-ids", is_flag=True, help="Name cases by their ids as well.")
-@click.option("--with-excerpts", is_flag=True, help="Show redacted words around what was found.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Also draw N conversations to label.")
+@click.option(
+    "--labels", metavar="ID", help="Saved run of a labelled sample: also estimate true rates from its labels."
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="For the sample.")
+@click.option("--all-cells", is_flag=True, help="Also show counts below five.")
+@click.option("--with-ids", is_flag=True, help="Also show the ids of cases.")
+@click.option("--with-excerpts", is_flag=True, help="Also show redacted text around findings.")
 @click.option("--run", "run_id", metavar="ID", help="Audit a run of the history in place of LOGS.")
 @history_option
-@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="Where the work runs.")
+@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="EngineOptions the work runs.")
 @click.option("--ray-address", metavar="ADDRESS", help="A running Ray cluster, or 'auto'. [default: one of its own]")
 @click.option("--master", metavar="URL", help="A Spark master. [default: local]")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
@@ -81,11 +83,11 @@ def make(**options: Any) -> int:
 
     require_folder(Path(options["out"]))
     made = _made(options)
-    written = write_audit(made.document, Path(options["out"]), sample_report(made.audited))
-    for row in made.audited.tally.unread:
+    written = write_audit(made.document, Path(options["out"]), sample_report(made.counts))
+    for row in made.counts.tally.unread:
         click.echo(safe(str(row)), err=True)
     if not options["quiet"]:
-        _tell(made.document, [str(path) for path in written])
+        _print_summary(made.document, [str(path) for path in written])
     return exits.INCOMPLETE if made.document["read"]["errors"] else exits.OK
 
 
@@ -99,12 +101,12 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
     Exit codes: 0 the same, 1 could not run, 2 something differs.
     """
     from synthesis.audit.counting import AuditOptions
-    from synthesis.audit.making import MOST, HowToRead, Where, audit, differences, load_audit
+    from synthesis.audit.making import MOST, EngineOptions, ReadOptions, audit, differences, load_audit
 
     stored = load_audit(Path(document))
-    how, options = (_asked(stored, kind, document) for kind in (HowToRead, AuditOptions))
-    made = audit([Path(log) for log in logs], how, options, Where(workers=workers or 0)).document
-    stored.pop("own_labels", None)  # what people said is in no log
+    reading, options = (_asked(stored, kind, document) for kind in (ReadOptions, AuditOptions))
+    made = audit([Path(log) for log in logs], reading, options, EngineOptions(workers=workers or 0)).document
+    stored.pop("own_labels", None)  # labels are in no log
     if "files" not in stored["input"]:  # made of a saved run, which knows one hash for all of them
         del made["input"]["files"]
         made["remarks"] = stored["remarks"]  # they say what a saved run lacks
@@ -136,21 +138,21 @@ def _made(options: dict[str, Any]) -> "Audit":
         from synthesis.settings import find_settings
 
         with open_history(history_place(options["history"], find_settings(Path.cwd()).values)) as history:
-            if not history.run(options["run_id"]).with_text:  # then what is behind a pass was not kept
+            if not history.run(options["run_id"]).with_text:  # then the findings behind a pass were not kept
                 raise OptionError(
                     f"the run {options['run_id']} was saved without texts, so it does not say which cues were answered",
                     hint="Save it with --save-text, or audit the logs or the report.",
                 )
-            return audit_saved(history.report(options["run_id"]), _how(options), asked)
+            return audit_saved(history.report(options["run_id"]), _read_options(options), asked)
     from synthesis.cli.progress import progress
 
     with progress("conversations", enabled=not options["quiet"]) as note:
         logs = [Path(log) for log in options["logs"]]
-        return audit(logs, _how(options), asked, _where(options), note, _own_labels(options))
+        return audit(logs, _read_options(options), asked, _engine_options(options), note, _own_labels(options))
 
 
 def _own_labels(options: dict[str, Any]) -> dict[str, Any] | None:
-    """What people said about the sample that an earlier audit drew."""
+    """The labels of the sample that an earlier audit drew."""
     if options["labels"] is None:
         return None
     from synthesis.audit.stored import own_labels
@@ -168,12 +170,12 @@ def _audit_options(options: dict[str, Any]) -> "AuditOptions":
     return AuditOptions(by=tuple(dict.fromkeys(options["by"])), **{name: options[name] for name in names})
 
 
-def _how(options: dict[str, Any]) -> "HowToRead":
-    from synthesis.audit.making import HowToRead
+def _read_options(options: dict[str, Any]) -> "ReadOptions":
+    from synthesis.audit.making import ReadOptions
     from synthesis.cli.evaluate import parse_checks
     from synthesis.read.rows import parse_map
 
-    return HowToRead(
+    return ReadOptions(
         checks=parse_checks(options["checks"]),
         map=parse_map(options["columns"]) if options["columns"] else {},
         sort=options["sort"],
@@ -184,14 +186,14 @@ def _how(options: dict[str, Any]) -> "HowToRead":
     )
 
 
-def _where(options: dict[str, Any]) -> "Where":
-    from synthesis.audit.making import Where
+def _engine_options(options: dict[str, Any]) -> "EngineOptions":
+    from synthesis.audit.making import EngineOptions
     from synthesis.cli.evaluate import engine_address
 
-    return Where(engine=options["engine"], address=engine_address(options), workers=options["workers"] or 0)
+    return EngineOptions(engine=options["engine"], address=engine_address(options), workers=options["workers"] or 0)
 
 
-def _tell(document: dict[str, Any], written: list[str]) -> None:
+def _print_summary(document: dict[str, Any], written: list[str]) -> None:
     from synthesis.report.findings import count
 
     read = document["read"]

@@ -20,12 +20,12 @@ from synthesis.report.findings import count
 from synthesis.settings import JUDGED_RUNS, find_settings
 
 if TYPE_CHECKING:
-    from synthesis.judge.agreement import Agreement
     from synthesis.judge.ledger import Ledger
     from synthesis.judge.model import TestCase
     from synthesis.judge.panel import Panel, PanelJudge, PanelSample
     from synthesis.judge.run import EvaluationConfig, EvaluationResult
     from synthesis.report.judged.run import Rate
+    from synthesis.stats import Agreement
 
 OWN_TEST_SETS = Path("data/evaluation/test-sets")
 DEFAULT_TEST_SET = "passages"

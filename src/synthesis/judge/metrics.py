@@ -16,7 +16,7 @@ from synthesis.judge.claims import claim_metrics, unsupported_claims
 from synthesis.judge.model import Axis, Level, Rubric
 from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, reasoning_of, score_of
 from synthesis.report.judged.run import EMPTY, axis_title
-from synthesis.stats import bootstrap_interval, krippendorff_alpha_ordinal, mean_of_counts, pass_hat_k, rate, share
+from synthesis.stats import bootstrap_interval, krippendorff_alpha, mean_of_counts, pass_hat_k, rate, share
 
 Record = Mapping[str, Any]
 
@@ -198,9 +198,9 @@ def _flips(row: Row, passed: Callable[[Record], bool]) -> int:
 
 
 def _agreement(rows: Sequence[Row], axis: Axis) -> dict[str, Any]:
-    units = [[score_of(record, axis) for record in row if record is not None] for row in rows]
+    units = [tuple(sorted(score_of(record, axis) for record in row if record is not None)) for row in rows]
     compared = sum(len(unit) > 1 for unit in units)
-    alpha = krippendorff_alpha_ordinal(units)
+    alpha = krippendorff_alpha(Counter(units))
     found = {"alpha": alpha, "samples": compared}
     return found if alpha is not None else {**found, "reason": _undefined(compared)}
 

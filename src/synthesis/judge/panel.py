@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from synthesis.errors import InputError, OptionError, RunFolderError
-from synthesis.judge.agreement import Agreement, agreement_of
 from synthesis.judge.ledger import Identity, Ledger
 from synthesis.judge.records import SCORES
 from synthesis.judge.results import judged_run
 from synthesis.report.findings import count
 from synthesis.report.judged.run import NOT_VALIDATED, JudgedRun, JudgedSample, Rate, axis_title
-from synthesis.stats import mean_of_counts, rate
+from synthesis.stats import Agreement, agreement_of, mean_of_counts, rate
 
 Scores = dict[str, int]  # by axis
 

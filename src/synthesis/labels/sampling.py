@@ -3,14 +3,14 @@
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappush, heappushpop
 from typing import Annotated, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from synthesis.errors import OptionError
-from synthesis.stats import Interval, wilson_interval
+from synthesis.stats import Bounds, Interval, share_interval, unseen_at_most, weighted_sum, wilson_interval
 
 Item = TypeVar("Item")
 DEFAULT_SEED = 0
@@ -154,10 +154,6 @@ class RunSampling(msgspec.Struct, frozen=True):
 # Rates over all rows, estimated from a sample that was drawn with known probabilities and labelled in part.
 
 
-ALPHA = 0.05
-HALVINGS = 100  # of an interval of length 1: far below the last digit of a float
-
-
 class SampleLabel(msgspec.Struct, frozen=True):
     """A drawn row: where it is from, whether the check flags it, and what people say; None without a label."""
 
@@ -181,14 +177,6 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     missed_at_most: float | None = None
 
 
-class _Bounds(NamedTuple):
-    """An estimate with the ends of its interval, not yet cut to 0..1."""
-
-    value: float
-    low: float
-    high: float
-
-
 class _Cell(NamedTuple):
     """Rows of one stratum and one flag: how many there are in all, how many have a label and are positive."""
 
@@ -198,10 +186,10 @@ class _Cell(NamedTuple):
     labelled: int
     positive: int
 
-    def rate(self) -> _Bounds:
+    def rate(self) -> Bounds:
         low, high = wilson_interval(self.positive, self.labelled) or [0.0, 1.0]
         value, narrowed = self.positive / self.labelled, math.sqrt(self.unlabelled_share)
-        return _Bounds(value, value - (value - low) * narrowed, value + (high - value) * narrowed)
+        return Bounds(value, value - (value - low) * narrowed, value + (high - value) * narrowed)
 
     @property
     def unlabelled_share(self) -> float:
@@ -234,37 +222,20 @@ def recall(rows: Iterable[SampleLabel]) -> Estimate:
         _weighted([cell for cell in cells if cell.flagged is flagged], total) for flagged in (True, False)
     )
     value = found_share.value / (found_share.value + missed_share.value)
-    return Estimate(value, _share_interval(found_share, missed_share), _labelled(drawn), len(drawn))
+    return Estimate(value, share_interval(found_share, missed_share), _labelled(drawn), len(drawn))
 
 
-def missed_at_most(rows: Iterable[SampleLabel], alpha: float = ALPHA) -> float | None:
+def missed_at_most(rows: Iterable[SampleLabel]) -> float | None:
     """The exact upper bound of the share of all rows that are positive and unflagged, when the sample shows none.
 
-    Rates that would leave the sample without a positive with a probability of at least `alpha` are possible; the bound
-    is the highest share among them. With one cell of n labels it is 1 - alpha^(1/n) of the cell. None if the sample
-    shows a positive among the unflagged, or if a cell has no label.
+    None if the sample shows a positive among the unflagged, or if a cell has no label.
     """
     cells = _cells(rows)
     unflagged = [cell for cell in cells if not cell.flagged]
     if _gap(cells, "no row was drawn") or any(cell.positive for cell in unflagged):
         return None
     total = sum(cell.size for cell in cells)
-    hidden = [(cell.size / total, cell.labelled) for cell in unflagged if cell.unlabelled_share]
-    if not hidden:
-        return 0.0
-    # The highest sum of weight * rate under a product of (1 - rate)^labelled >= alpha: by Lagrange, 1 - rate is
-    # proportional to labelled / weight, and at most 1.
-    most = max(weight / labelled for weight, labelled in hidden)
-
-    def absent(scale: float) -> list[float]:
-        return [min(1.0, scale * most * labelled / weight) for weight, labelled in hidden]
-
-    def is_too_likely(scale: float) -> bool:
-        logs = zip(hidden, absent(scale), strict=True)
-        return scale > 0 and sum(labelled * math.log(share) for (_, labelled), share in logs) > math.log(alpha)
-
-    pairs = zip(hidden, absent(_turning_point(is_too_likely)), strict=True)
-    return sum(weight * (1 - share) for (weight, _), share in pairs)
+    return unseen_at_most([(cell.size / total, cell.labelled) for cell in unflagged if cell.unlabelled_share])
 
 
 def _cells(rows: Iterable[SampleLabel]) -> list[_Cell]:
@@ -303,44 +274,9 @@ def _rate(drawn: Sequence[SampleLabel], cells: Sequence[_Cell], if_empty: str) -
     return Estimate(rate.value, [max(0.0, rate.low), min(1.0, rate.high)], _labelled(drawn), len(drawn))
 
 
-def _weighted(cells: Sequence[_Cell], total: float) -> _Bounds:
+def _weighted(cells: Sequence[_Cell], total: float) -> Bounds:
     """The positive rows of these cells as a share of `total` rows."""
-    rates = [(cell.size / total, cell.rate()) for cell in cells]
-    value = math.fsum(weight * rate.value for weight, rate in rates)
-    down = math.hypot(*(weight * (rate.value - rate.low) for weight, rate in rates))
-    up = math.hypot(*(weight * (rate.high - rate.value) for weight, rate in rates))
-    return _Bounds(value, value - down, value + up)
-
-
-def _share_interval(part: _Bounds, rest: _Bounds) -> Interval:
-    """The interval of part / (part + rest), two independent estimates.
-
-    A share s is inside if the interval of (1 - s) * part - s * rest holds 0; no division, so that none can fail where
-    an estimate is close to 0.
-    """
-
-    def is_above_low(share: float) -> bool:
-        gap = math.hypot((1 - share) * (part.value - part.low), share * (rest.high - rest.value))
-        return (1 - share) * part.value - share * rest.value <= gap
-
-    def is_above_high(share: float) -> bool:
-        gap = math.hypot((1 - share) * (part.high - part.value), share * (rest.value - rest.low))
-        return share * rest.value - (1 - share) * part.value > gap
-
-    return [_turning_point(is_above_low), _turning_point(is_above_high)]
-
-
-def _turning_point(holds: Callable[[float], bool]) -> float:
-    """Where in 0..1 a condition begins to hold and holds from there on; 1 if it never does."""
-    low, high = 0.0, 1.0
-    if holds(low):
-        return low
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return weighted_sum([(cell.size / total, cell.rate()) for cell in cells])
 
 
 def _unknown(drawn: Sequence[SampleLabel], reason: str) -> Estimate:

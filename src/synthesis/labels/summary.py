@@ -8,10 +8,9 @@ import msgspec
 
 from synthesis.checks.registry import checks
 from synthesis.errors import OptionError
-from synthesis.judge.agreement import Agreement, agreement_of
 from synthesis.labels.sampling import Estimate, RunSampling, SampleLabel, precision, recall, weighted_rate
 from synthesis.model.result import FAIL
-from synthesis.stats import wilson_interval
+from synthesis.stats import Agreement, agreement_of, wilson_interval
 
 YES, NO, DOES_NOT_APPLY, SKIP = "yes", "no", "does_not_apply", "skip"
 ANSWERS = (YES, NO, DOES_NOT_APPLY, SKIP)  # to the question whether a check should fail a reply

@@ -4,8 +4,6 @@ What is kept is how many conversations have which numbers, not the conversations
 turns, are at most some thousand counts for each check. Counts of parts of a run add up to those of the whole.
 """
 
-import math
-import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,15 +11,10 @@ from typing import Any
 import msgspec
 
 from synthesis.model.result import Timeline
-from synthesis.stats import Z_95
+from synthesis.stats import Interval, mean_interval, mean_of_counts
 
 LEAST_CONVERSATIONS = 20  # below that nothing is said about drift
 WORSE, BETTER, NOT_SHOWN, TOO_FEW = "worse", "better", "no drift shown", "too few to tell"
-RESAMPLES = 2_000
-MOST_DRAWN = 500  # conversations; beyond that the normal interval is quicker, and the same to a tenth of a point
-_SEED = 18
-TAIL = 0.025
-Interval = tuple[float, float]
 Differences = Mapping[str, float]  # check -> second half less first half, of one conversation
 
 
@@ -103,16 +96,16 @@ class DriftCounts:
         usable = differences.total()
         if not usable:
             return CheckDrift(0, self._short[name])
-        interval = mean_interval(differences)
+        interval = _rounded(mean_interval(differences))
         return CheckDrift(
             usable=usable,
             too_short=self._short[name],
             worse=sum(count for value, count in differences.items() if value > 0),
             better=sum(count for value, count in differences.items() if value < 0),
             same=differences[0.0],
-            first_half=round(math.fsum(count * first / half for (half, first, _), count in halves.items()) / usable, 6),
-            second_half=round(math.fsum(count * last / half for (half, _, last), count in halves.items()) / usable, 6),
-            difference=round(mean(differences), 6),
+            first_half=_mean((first / half, count) for (half, first, _), count in halves.items()),
+            second_half=_mean((second / half, count) for (half, _, second), count in halves.items()),
+            difference=_mean(differences.items()),
             interval=interval,
             verdict=verdict_on(usable, interval),
         )
@@ -135,13 +128,13 @@ def drift_changes(pairs: Iterable[tuple[Differences, Differences]]) -> list[Drif
 
 def _change(name: str, both: Sequence[tuple[float, float]]) -> DriftChange:
     changes = Counter(after - before for before, after in both)
-    interval = mean_interval(changes)
+    interval = _rounded(mean_interval(changes))
     return DriftChange(
         check=name,
         conversations=len(both),
-        before=round(mean(Counter(before for before, _ in both)), 6),
-        after=round(mean(Counter(after for _, after in both)), 6),
-        change=round(mean(changes), 6),
+        before=_mean((before, 1) for before, _ in both),
+        after=_mean((after, 1) for _, after in both),
+        change=_mean(changes.items()),
         interval=interval,
         verdict=verdict_on(len(both), interval),
     )
@@ -157,33 +150,12 @@ def verdict_on(conversations: int, interval: Interval) -> str:
     return BETTER if high < 0 else NOT_SHOWN
 
 
-def mean(values: Mapping[float, int]) -> float:
-    """The mean of values that occur so many times."""
-    return math.fsum(value * count for value, count in values.items()) / sum(values.values())
+def _mean(values: Iterable[tuple[float, int]]) -> float:
+    counts: Counter[float] = Counter()
+    for value, count in values:
+        counts[value] += count
+    return round(mean_of_counts(counts) or 0.0, 6)
 
 
-def mean_interval(values: Mapping[float, int]) -> Interval:
-    """The 95 % percentile interval of the mean by a bootstrap over conversations.
-
-    The seed is fixed and the values are sorted, so that the same conversations give the same interval in any order.
-    """
-    number, centre = sum(values.values()), mean(values)
-    if number > MOST_DRAWN:
-        variance = math.fsum(count * (value - centre) ** 2 for value, count in values.items()) / number
-        margin = Z_95 * math.sqrt(variance / number)
-        return round(centre - margin, 6), round(centre + margin, 6)
-    means = _resampled_means([value for value in sorted(values) for _ in range(values[value])])
-    return round(quantile(means, TAIL), 6), round(quantile(means, 1 - TAIL), 6)
-
-
-def _resampled_means(values: list[float]) -> list[float]:
-    # Only `random()` is promised to give the same numbers in every version of Python.
-    draw, number = random.Random(_SEED).random, len(values)
-    if values[0] == values[-1]:
-        return values[:1]
-    return sorted(math.fsum(values[int(draw() * number)] for _ in values) / number for _ in range(RESAMPLES))
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which that share of them lies."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+def _rounded(interval: Interval) -> Interval:
+    return [round(bound, 6) for bound in interval]
