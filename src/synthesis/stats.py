@@ -308,7 +308,7 @@ FEWEST_FOR_INTERVAL = 6  # so few units have so few resamples that the interval 
 
 
 class Agreement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Krippendorff's alpha for ordinal scores with its interval; `reason` says why one is missing."""
+    """Krippendorff's alpha for ordinal scores with its 95 % interval; `reason` says why one is missing."""
 
     alpha: float | None
     interval: Interval | None

@@ -68,7 +68,7 @@ def sections(document: Document) -> Iterator[Section]:
         if tables:
             yield Section(f"{measure['measure']}: {measure['title']}", tables, 3)
     yield Section("Pressure at goodbyes", (_counts(document["goodbyes"]),))
-    yield Section("Claims of being human", tuple(_claims(document["identity_claims"])))
+    yield Section("Identity claims", tuple(_claims(document["identity_claims"])))
     yield Section("Notices of talking to an AI", tuple(_notices(document)))
     yield Section("Drift within conversations", tuple(_drift(document)))
     if "sample" in document:
@@ -177,13 +177,13 @@ def _notices(document: Document) -> Iterator[str | Table]:
     notices = document["notices"]
     own = notices["patterns"]["own"]
     yield (
-        "Notices that the user is talking to an AI are searched in the assistant's messages, by bundled patterns and "
-        f"{count(own, 'pattern')} of the operator. A notice that the interface shows is in no log: “not found in "
+        "Notices that the user is talking to an AI are searched for in the assistant's messages, by bundled patterns "
+        f"and {count(own, 'pattern')} of the operator. A notice that the interface shows is in no log: “not found in "
         "the text” does not mean that there was none."
     )
     yield _counts(notices["at_the_beginning"], "At the beginning, by conversation")
     if notices["every_three_hours"] is None:
-        yield "Without times, notices every three hours cannot be searched."
+        yield "Without times, notices every three hours cannot be searched for."
     else:
         yield _counts(notices["every_three_hours"], "In each three hours of a continuing conversation")
 

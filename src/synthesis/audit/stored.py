@@ -207,10 +207,11 @@ def _report_rows(stored: list[StoredReport], places: list[Path]) -> Iterator[tup
 def _counted(
     found: Iterable[tuple[Case, CaseResult]], conditions: Mapping[str, Any], options: AuditOptions, files: list[str]
 ) -> AuditCounts:
-    tally = AuditTally(options, files)
+    rules = rules_in_force()
+    tally = AuditTally(options, files, NoticeReader(rules, options.notices))
     for case, result in found:
         tally.add_case(case, result)
-    groups = {rule.id: rule.group for rule in rules_in_force().rules}
+    groups = {rule.id: rule.group for rule in rules.rules}
     return AuditCounts(tally, dict(conditions), groups, is_stored=True)
 
 

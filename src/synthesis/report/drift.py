@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 
 from synthesis.model.result import Timeline
-from synthesis.stats import Interval, mean_interval, mean_of_counts
+from synthesis.stats import mean_interval, mean_of_counts
 
 LEAST_CONVERSATIONS = 20  # below that nothing is said about drift
 WORSE, BETTER, NOT_SHOWN, TOO_FEW = "worse", "better", "no drift shown", "too few to tell"
+Interval = tuple[float, float]
 Differences = Mapping[str, float]  # check -> second half less first half, of one conversation
 
 
@@ -96,7 +97,7 @@ class DriftCounts:
         usable = differences.total()
         if not usable:
             return CheckDrift(0, self._short[name])
-        interval = _rounded(mean_interval(differences))
+        interval = _interval(differences)
         return CheckDrift(
             usable=usable,
             too_short=self._short[name],
@@ -128,7 +129,7 @@ def drift_changes(pairs: Iterable[tuple[Differences, Differences]]) -> list[Drif
 
 def _change(name: str, both: Sequence[tuple[float, float]]) -> DriftChange:
     changes = Counter(after - before for before, after in both)
-    interval = _rounded(mean_interval(changes))
+    interval = _interval(changes)
     return DriftChange(
         check=name,
         conversations=len(both),
@@ -157,5 +158,6 @@ def _mean(values: Iterable[tuple[float, int]]) -> float:
     return round(mean_of_counts(counts) or 0.0, 6)
 
 
-def _rounded(interval: Interval) -> Interval:
-    return [round(bound, 6) for bound in interval]
+def _interval(differences: Mapping[float, int]) -> Interval:
+    low, high = mean_interval(differences)
+    return round(low, 6), round(high, 6)
