@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from synthesis.rules.yaml_reader import load_yaml
+from synthesis.documents import load_yaml
 
 FILE = Path(__file__).with_name("helplines.yaml")
 _SEPARATOR = "[-\u2010-\u2012\\s]?"

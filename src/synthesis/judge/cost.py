@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from synthesis.documents import read_document
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.ledger import Call, IterationLedger, Ledger, Price, RunLine
 from synthesis.judge.model import TokenUsage
-from synthesis.judge.rubric import read_document
 
 _HINT = "A price file maps model names to USD per million tokens: {gpt-4o-mini: {input: 0.15, output: 0.60}}."
 _MILLION = 1_000_000

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from synthesis.documents import complaint, read_document
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
-from synthesis.judge.rubric import complaint, compose, read_document
 
 FOLDER = Path(__file__).parent / "prompts"
 FENCE_LENGTH = 12
@@ -70,8 +70,7 @@ def load_prompt(name_or_path: str) -> Prompt:
     for field, slots in _SLOTS.items():
         for slot in slots:
             if f"{{{slot}}}" not in getattr(prompt, field):
-                root = compose(path, _HINT)
-                raise complaint(path, root, [field], f"has no place for {{{slot}}}", _HINT)
+                raise complaint(path, [field], f"has no place for {{{slot}}}", _HINT)
     return prompt
 
 

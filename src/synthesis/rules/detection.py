@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from synthesis.documents import Field, load_yaml
 from synthesis.rules.schema import DetectionWords, Pack
 from synthesis.rules.text import UNDETERMINED
-from synthesis.rules.yaml_reader import Field, load_yaml
 
 LOOKED_AT = 200  # characters: the beginning of a message tells its language
 FEWEST_WORDS = 3  # in fewer words only listed ones are evidence

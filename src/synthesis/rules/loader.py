@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from synthesis.documents import Field, read_yaml
 from synthesis.errors import Place, RuleError, did_you_mean
 from synthesis.model.texts import Advice, Texts
 from synthesis.rules.detection import read_detection
@@ -19,7 +20,6 @@ from synthesis.rules.pattern import checked
 from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import FACTS, MANIFEST, read_language
-from synthesis.rules.yaml_reader import Field, read_yaml
 
 TEXTS = "texts.yaml"
 _ID = re.compile(r"[a-z_]+\.[a-z_]+\.[a-z0-9-]+")

@@ -10,8 +10,8 @@ from typing import ClassVar
 import msgspec
 
 from synthesis.cancellation import checkpoint
+from synthesis.documents import Field, read_yaml
 from synthesis.io import PACKS
-from synthesis.rules.yaml_reader import Field, read_yaml
 
 # `\w` alone splits Hindi words at vowel signs and words with combining accents; the danda is not a letter.
 WORD_CHARACTERS = r"\w\u0300-\u036f\u0900-\u0963\u0966-\u097f"

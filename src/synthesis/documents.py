@@ -1,0 +1,198 @@
+"""YAML documents: packs, rubrics, prompts, prices. Every error names file, line, column and the line itself.
+
+`read_yaml` gives fields to be read strictly one by one, `read_document` a value of a type, `load_yaml` what is trusted.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+import yaml
+
+from synthesis.errors import InputError, Place, RuleError, TestSetError, did_you_mean
+
+T = TypeVar("T")
+Steps = list[str | int]  # keys and indexes that lead from the root to a value
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_OF_A_PACK = "A pack file holds `rules`, `lists` or `guards`."
+
+
+class Field:
+    """One value of a YAML file: what it is, where it is, and how to read it strictly."""
+
+    def __init__(self, node: yaml.Node, file: str, lines: list[str]) -> None:
+        self._node = node
+        self._file = file
+        self._lines = lines
+
+    @property
+    def line(self) -> int:
+        return int(self._node.start_mark.line) + 1
+
+    def fail(self, message: str, *, hint: str | None = None, column: int | None = None) -> NoReturn:
+        mark = self._node.start_mark
+        excerpt = self._lines[mark.line] if mark.line < len(self._lines) else None
+        shown = mark.column + 1 if column is None else mark.column + column
+        raise RuleError(message, place=Place(self._file, mark.line + 1, shown, excerpt), hint=hint)
+
+    def _wrap(self, node: yaml.Node) -> "Field":
+        return Field(node, self._file, self._lines)
+
+    def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, "Field"]:
+        """The entries by key; a key that is not allowed, or appears twice, is an error."""
+        if not isinstance(self._node, yaml.MappingNode):
+            self.fail("expected a mapping (key: value)")
+        entries: dict[str, Field] = {}
+        known = None if allowed is None else set(allowed)
+        for key_node, value_node in self._node.value:
+            key = self._wrap(key_node).text()
+            if known is not None and key not in known:
+                self._wrap(key_node).fail(f"unknown field '{key}'", hint=did_you_mean(key, known))
+            if key in entries:
+                self._wrap(key_node).fail(f"the field '{key}' appears twice")
+            entries[key] = self._wrap(value_node)
+        return entries
+
+    def items(self) -> Iterator["Field"]:
+        if not isinstance(self._node, yaml.SequenceNode):
+            self.fail("expected a list (- item)")
+        return (self._wrap(node) for node in self._node.value)
+
+    def text(self) -> str:
+        if not isinstance(self._node, yaml.ScalarNode) or not self._node.value.strip():
+            self.fail("expected text that is not empty")
+        return str(self._node.value).strip() if self._node.style in {"|", ">"} else str(self._node.value)
+
+    def one_of(self, allowed: Iterable[str]) -> str:
+        value = self.text()
+        names = list(allowed)
+        if value not in names:
+            self.fail(f"'{value}' is not allowed here", hint=did_you_mean(value, names))
+        return value
+
+    def boolean(self) -> bool:
+        return self.one_of(["true", "false"]) == "true"
+
+    def whole_number(self) -> int:
+        value = self.text()
+        if not value.isdigit():
+            self.fail(f"'{value}' is not a whole number")
+        return int(value)
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts; a single text is a list of one."""
+        if isinstance(self._node, yaml.ScalarNode):
+            return (self.text(),)
+        return tuple(item.text() for item in self.items())
+
+    def scalar(self) -> Any:
+        """A number, a text, true, false or null, as YAML reads it."""
+        return yaml.SafeLoader("").construct_object(self._node)
+
+    @property
+    def quote_width(self) -> int:
+        """How many characters of quoting come before the text itself."""
+        return 1 if getattr(self._node, "style", None) in {'"', "'"} else 0
+
+    def is_list(self) -> bool:
+        return isinstance(self._node, yaml.SequenceNode)
+
+    def is_mapping(self) -> bool:
+        return isinstance(self._node, yaml.MappingNode)
+
+
+def load_yaml(path: Path) -> Any:
+    """The values of a YAML file that travels with the package, read as fast as the installed parser can."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+
+
+def read_yaml(path: Path) -> Field:
+    """The root of a file of a pack; every way in which it can be unreadable is a RuleError."""
+    node, lines = _composed(path, RuleError, _OF_A_PACK)
+    return Field(node, str(path), lines)
+
+
+def read_document(path: Path, into: type[T], hint: str) -> T:
+    """The document in `path` as a value of type `into`."""
+    root, lines = _composed(path, TestSetError, hint)
+    try:
+        return msgspec.convert(_plain(Field(root, str(path), lines)), into)
+    except msgspec.ValidationError as error:
+        message, _, where = str(error).partition(" - at ")
+        raise complaint(path, _steps(where), message, hint) from None
+    except RuleError as error:
+        raise TestSetError(error.message, place=error.place, hint=hint) from None
+
+
+def complaint(path: Path, steps: Steps, message: str, hint: str) -> TestSetError:
+    """An error at the value that `steps` lead to, or at the nearest one above it that exists."""
+    root, lines = _composed(path, TestSetError, hint)
+    mark = _nearest(root, steps).start_mark
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+    place = Place(str(path), mark.line + 1, mark.column + 1, lines[mark.line])
+    return TestSetError(f"{where}: {message}" if where else message, place=place, hint=hint)
+
+
+def _composed(path: Path, error_type: type[InputError], hint: str) -> tuple[yaml.Node, list[str]]:
+    """The root of the document and the lines of the file."""
+    try:
+        content = path.read_text(encoding="utf-8")
+        node = yaml.compose(content, Loader=_LOADER)
+    except OSError as error:
+        raise error_type(f"cannot be read: {error.strerror}", place=Place(str(path)), hint=hint) from None
+    except UnicodeDecodeError as error:
+        reason = f"is not UTF-8 (byte {error.start})"
+        raise error_type(reason, place=Place(str(path)), hint="Save the file as UTF-8.") from None
+    except yaml.YAMLError as error:
+        place = _place_of(error, path, content.splitlines())
+        problem = getattr(error, "problem", None) or error
+        raise error_type(f"is not valid YAML: {problem}", place=place, hint=hint) from None
+    if node is None:
+        raise error_type("is empty", place=Place(str(path), 1), hint=hint)
+    return node, content.splitlines()
+
+
+def _place_of(error: yaml.YAMLError, path: Path, lines: list[str]) -> Place:
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return Place(str(path))
+    return Place(str(path), mark.line + 1, mark.column + 1, lines[mark.line] if mark.line < len(lines) else None)
+
+
+def _plain(field: Field) -> Any:
+    """Plain values; unlike PyYAML's own constructor it refuses a key that appears twice."""
+    if field.is_list():
+        return [_plain(item) for item in field.items()]
+    if field.is_mapping():
+        return {key: _plain(value) for key, value in field.mapping().items()}
+    return field.scalar()
+
+
+def _steps(where: str) -> Steps:
+    """`$.axes[0].name` as msgspec writes it, in steps; it ends where msgspec names no index."""
+    steps: Steps = []
+    for name, index in _STEP.findall(where):
+        if index == "...":
+            break
+        steps.append(name or int(index))
+    return steps
+
+
+def _nearest(node: yaml.Node, steps: Steps) -> yaml.Node:
+    for step in steps:
+        child = _child(node, step)
+        if child is None:
+            return node
+        node = child
+    return node
+
+
+def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+        return node.value[step] if step < len(node.value) else None
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == step), None)
+    return None
