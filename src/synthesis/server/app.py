@@ -32,9 +32,9 @@ from synthesis.server.security import SecurityMiddleware, ServerSettings
 from synthesis.server.state import ServerState
 
 DESCRIPTION = """Checks of what an assistant says to people, without a model in the loop: the same input gives the same
-verdict, with the words behind it.
+verdict, with the matched words.
 
-Markers in language only: a pass is not evidence of safety, empathy or clinical quality.
+The checks look for markers in language: passing does not mean that a reply is safe, empathetic or clinically sound.
 
 Errors are always `{"error": {"code", "message", "hint"}}`. If the server was started with a token, send it as
 `Authorization: Bearer TOKEN`."""
@@ -123,7 +123,7 @@ class ServerEnded(Exception):  # noqa: N818 - not an error, but the way out
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until interrupted (KeyboardInterrupt) or asked to end (ServerEnded)."""
     settings.require_safe()
-    loaded_rules(settings.folders, settings.disabled)  # a broken pack stops the start, not the first request
+    loaded_rules(settings.folders, settings.disabled)  # a broken pack fails at the start, not at the first request
     bound = bind(settings)
     signal.signal(signal.SIGTERM, _end)
     with bound, TemporaryDirectory(prefix="synthesis-serve-", ignore_cleanup_errors=True) as folder:
@@ -143,14 +143,14 @@ def address(settings: ServerSettings) -> str:
 
 
 def configured(settings: ServerSettings) -> uvicorn.Config:
-    """uvicorn's settings for a server with these."""
+    """The settings for uvicorn."""
     return uvicorn.Config(
         partial(_application, settings),
         factory=True,
         workers=settings.workers,
         log_config=None,
         log_level=logging.WARNING,
-        access_log=False,  # ours names routes only; uvicorn's would log what people search for
+        access_log=False,  # uvicorn's would log what people search for; ours names routes only
         server_header=False,
         date_header=False,
         timeout_keep_alive=KEEP_ALIVE,
@@ -177,10 +177,10 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if waiting := len(self.server_state.tasks):
             seconds = self.config.timeout_graceful_shutdown
-            log.warning("ending: waits up to %g s for requests (%d); a second signal ends at once", seconds, waiting)
+            log.warning("ending: waiting up to %g s for %d requests; a second signal ends at once", seconds, waiting)
         await super().shutdown(sockets)
         if self.force_exit:
-            await self.lifespan.shutdown()  # uvicorn leaves it out, but the processes beside the server must end
+            await self.lifespan.shutdown()  # uvicorn skips it, but the job process must end
 
 
 def _serve_with_workers(config: uvicorn.Config, bound: socket.socket) -> None:

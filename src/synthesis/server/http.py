@@ -39,7 +39,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 
 class ApiError(Exception):
-    """A request that cannot be answered as asked."""
+    """A request that is answered with an error."""
 
     def __init__(
         self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
@@ -113,7 +113,7 @@ def _of_http(error: HTTPException) -> ApiError:
 
 
 def _parameters(error: RequestValidationError) -> str:
-    """Which parameters are wrong and why; without the values, which a log could keep."""
+    """Which parameters are wrong and why; without the values, since a log could keep them."""
     return "; ".join(f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors())
 
 
@@ -147,8 +147,8 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
 
 
 class Deadline:
-    """The time that a part of a body has to arrive. It is renewed by progress, never by a byte alone: a client that
-    sends one byte now and then would hold its place for ever."""
+    """The time that a part of a body has to arrive. Only progress renews it, never a single byte: a client that
+    sends one byte now and then would hold its slot forever."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -190,7 +190,7 @@ async def write_body(request: Request, path: Path, most: int, seconds: float) ->
                 deadline.renew()
             file.write(chunk)
     if not size:
-        raise ApiError(422, "empty", "The body is empty; it should be the file.")
+        raise ApiError(422, "empty", "The body is empty. Send the file as the body.")
     return size
 
 
@@ -202,7 +202,7 @@ def require_length(request: Request, most: int) -> None:
 
 
 def decode_as(kind: type[T], body: bytes) -> T:
-    """The body as this struct; ApiError if it does not fit."""
+    """Decode the body as this struct; ApiError if it is not valid."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
@@ -248,7 +248,7 @@ class LineSplitter:
 
 
 class JsonResponse(Response):
-    """Anything that msgspec can encode."""
+    """A JSON response of anything that msgspec can encode."""
 
     media_type = "application/json"
 
@@ -295,10 +295,10 @@ def _too_slow(seconds: float) -> ApiError:
     )
 
 
-# How much the server takes on at once, how long one evaluation may take, and how much of an address is read.
+# Limits: requests at once, seconds of one evaluation, and length of the values in a URL.
 
 
-MOST_WORDS = 200  # characters of a name, a tag or a search in an address
+MOST_WORDS = 200  # characters of a name, a tag or a search in a URL
 
 
 class Slots:

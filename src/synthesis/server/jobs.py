@@ -1,7 +1,7 @@
-"""Jobs: uploads and judged runs, which take longer than a request. One by one, in a process beside the server.
+"""Jobs: uploads and judged runs, which take longer than a request and run one by one in a separate process.
 
 A job has a folder of its own with a state file, so that any worker process can answer for it. Its `Task` says what to
-do; the queue sends both through a pipe to the process that does it.
+do; the queue sends both through a pipe to the job process.
 """
 
 import asyncio
@@ -93,7 +93,7 @@ class JobFolder(Generic[J]):
             self.change(**fields)
 
     def require_done(self, missing: str) -> None:
-        """409 unless the job is done; `missing` is what cannot be had before."""
+        """409 unless the job is done; `missing` begins the message."""
         if self.load().state != DONE:
             message = f"{missing}: the {self.kind.noun} is not finished."
             raise ApiError(409, "not_done", message, "Its state says why.")
@@ -151,14 +151,14 @@ class JobStore(Generic[J]):
                     folder.remove()
 
 
-# The queue, in the server; and the loop that does the jobs, in the process beside it.
+# The queue, in the server, and the loop of the job process.
 
 
 _DIED = ErrorDetail("died", "The process that ran this job died.", "It may have run out of memory.")
 
 
 class Task(Protocol):
-    """What to do for a job. It is pickled on its way to the process beside the server."""
+    """What to do for a job. It is pickled on its way to the job process."""
 
     @property
     def file(self) -> str:
@@ -168,7 +168,7 @@ class Task(Protocol):
         """The state of the job before its turn; `size` is that of the file."""
 
     def run(self, folder: JobFolder[Any]) -> dict[str, Any]:
-        """Do the work, and return what the state of the finished job says."""
+        """Do the work and return the fields of the finished job."""
 
     def failure(self, error: SynthesisError, folder: JobFolder[Any]) -> ErrorDetail:
         """Why it failed, without a path of this machine."""
@@ -228,7 +228,7 @@ class JobQueue:
 
 
 def run_jobs(jobs: Connection) -> None:
-    """The loop of the process beside the server: run each job that comes through the pipe, and answer when it is over.
+    """The loop of the job process: run each job that comes through the pipe, and answer when it is over.
 
     It ends when the server closes the pipe, and in the middle of a job when the server dies.
     """
@@ -252,11 +252,11 @@ def _end_with_server() -> None:
     server = multiprocessing.parent_process()
     if server is not None:
         server.join()
-        os._exit(1)  # nobody can ask for the result; the job's own thread would go on for as long as it takes
+        os._exit(1)  # nobody can ask for the result, and the job could run for hours
 
 
 def run_job(folder: JobFolder[Any], task: Task) -> None:
-    """Do one job and write down how it ended."""
+    """Run one job and save how it ended."""
     try:
         folder.require_wanted()
         folder.change(state=RUNNING)
@@ -270,7 +270,7 @@ def run_job(folder: JobFolder[Any], task: Task) -> None:
 
 
 def _finish(folder: JobFolder[Any], task: Task, **fields: Any) -> None:
-    """The file goes first: it holds what people wrote, and a job that is over keeps none of it."""
+    """Delete the file first: it holds people's texts, and a finished job must not keep them."""
     (folder.path / task.file).unlink(missing_ok=True)
     folder.change(**fields)
 
@@ -278,7 +278,7 @@ def _finish(folder: JobFolder[Any], task: Task, **fields: Any) -> None:
 # Uploads: a case file, a chat log or a table, evaluated.
 
 
-BLOCK = 128 << 10  # bytes between two looks at whether to cancel, and two counts of progress
+BLOCK = 128 << 10  # bytes between two checks for cancellation and two progress updates
 REPORT = "report.json"
 
 
@@ -289,10 +289,8 @@ class Upload(Job, frozen=True, omit_defaults=True):
     size: Annotated[int, msgspec.Meta(description="Bytes of the file.")]
     read: Annotated[int, msgspec.Meta(description="Bytes evaluated so far.")] = 0
     cases: Annotated[int, msgspec.Meta(description="Cases evaluated so far.")] = 0
-    cases_per_second: Annotated[float, msgspec.Meta(description="How fast it is lately; 0 before the first cases.")] = 0
-    seconds_left: Annotated[
-        float | None, msgspec.Meta(description="About how long it will still take; null where nobody can tell.")
-    ] = None
+    cases_per_second: Annotated[float, msgspec.Meta(description="Recent speed; 0 before the first cases.")] = 0
+    seconds_left: Annotated[float | None, msgspec.Meta(description="Estimated time left; null if unknown.")] = None
     summary: Annotated[
         dict[str, Any] | None, msgspec.Meta(description="The report's summary, once it is finished.")
     ] = None
@@ -300,7 +298,7 @@ class Upload(Job, frozen=True, omit_defaults=True):
 
 
 class UploadTask(msgspec.Struct, frozen=True):
-    """Evaluate an uploaded file, in this way."""
+    """How to evaluate an uploaded file."""
 
     kind: str = "jsonl"
     checks: tuple[str, ...] = ()
@@ -354,7 +352,7 @@ class UploadTask(msgspec.Struct, frozen=True):
         return in_page_words(error, self.file)
 
 
-# Why a file was not evaluated, in the words of the page: no path of the server, no option of the command line.
+# Error messages for the upload page: no paths of the server, no command-line options.
 
 
 SHOWN = 10
@@ -366,7 +364,7 @@ _OPTION = re.compile(r"--[a-z]|`synthesis ")
 
 
 def in_page_words(error: SynthesisError, file: str) -> ErrorDetail:
-    """`file` is what the server calls the file; the person who sent it knows it by another name."""
+    """`file` is the server's name for the file, which the person who sent it does not know."""
     if isinstance(error, CaseError):
         return ErrorDetail("invalid_cases", _problems(error), _cure(error))
     line = f"Line {error.place.line}: " if error.place and error.place.line else ""
@@ -396,7 +394,7 @@ def _without_path(text: str, file: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without what only a shell understands."""
+    """Drop sentences about command-line options."""
     sentences = _SENTENCE.split(_NAMED_BY_OPTION.sub("", text).replace(" ()", ""))
     return spelled_out(" ".join(sentence for sentence in sentences if not _OPTION.search(sentence)))
 
@@ -420,7 +418,7 @@ class JudgeJob(Job, frozen=True, omit_defaults=True):
 
 
 class JudgeTask(msgspec.Struct, frozen=True):
-    """Judge a test set in this way, and keep this of it."""
+    """How to judge a test set, and what to save."""
 
     file: ClassVar[str] = "set.json"
     name: str
@@ -472,12 +470,12 @@ class JudgeTask(msgspec.Struct, frozen=True):
 
 
 def _detail(code: str, error: SynthesisError, folder: Path) -> ErrorDetail:
-    """Without a path of this machine."""
+    """The error without paths of this machine."""
     return ErrorDetail(
         code, *(spelled_out(text.replace(f"{folder}/", "")) for text in (error.message, error.hint or ""))
     )
 
 
 def spelled_out(text: str) -> str:
-    """With what is not UTF-8 in a file spelled out, since JSON cannot hold it."""
+    """Escape what is not valid UTF-8, since JSON cannot hold it."""
     return text.encode("utf-8", "backslashreplace").decode()

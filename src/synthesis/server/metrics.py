@@ -1,4 +1,4 @@
-"""Counts for Prometheus, an access log, and the outermost layer that fills both. Neither contains a text or an id."""
+"""Prometheus metrics, the access log, and the middleware that writes both. Neither contains texts or ids."""
 
 import asyncio
 import logging
@@ -28,13 +28,13 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series fo
 
 
 def share_counts(folder: Path) -> None:
-    """Let the worker processes that start from here on count in files of this folder, so that any of them can add up
-    the counts of all. prometheus-client reads the variable when it is imported."""
+    """Let worker processes that start after this call count in files of this folder, so that each can add up the
+    counts of all. prometheus-client reads the variable when it is imported."""
     os.environ[_SHARED_FOLDER] = str(folder)
 
 
 class Metrics:
-    """The counts of one process, and the sum over all processes of a server."""
+    """The metrics of this process, or of all workers together."""
 
     def __init__(self, routes: Sequence[str]) -> None:
         self._registry = CollectorRegistry()
@@ -74,7 +74,7 @@ def _ended() -> ApiError:
 
 
 class MetricsMiddleware:
-    """The outermost layer: counts each request, logs it if asked to, and lets no exception out."""
+    """The outermost middleware: counts and logs requests, and turns every exception into an answer."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, *, log: bool) -> None:
         self._app = app
@@ -98,7 +98,7 @@ class MetricsMiddleware:
         try:
             await self._app(scope, receive, noting_status)
         except ClientDisconnect:
-            pass  # there is nobody left to answer
+            pass  # the client is gone
         except (Exception, asyncio.CancelledError) as error:
             known = _ended() if isinstance(error, asyncio.CancelledError) else as_api_error(error)
             if not status:
@@ -109,7 +109,7 @@ class MetricsMiddleware:
             self._count(scope, status, perf_counter() - begun)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
-        # The route, not the path: nothing that a request carries gets into a log.
+        # The route, not the path: nothing that a client sends gets into a log.
         route = getattr(scope.get("route"), "path", NO_ROUTE)
         self._metrics.count_request(route, status, seconds)
         if self._log:

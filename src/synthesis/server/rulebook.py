@@ -126,15 +126,15 @@ class Rulebook:
         return self._check_of.get(rule.signal, SHARED)
 
     def summary(self, rule: Rule) -> RuleSummary:
-        told = explain_rule(rule)
-        known = {name: told[name] for name in RuleSummary.__struct_fields__ if name != "check"}
+        explained = explain_rule(rule)
+        known = {name: explained[name] for name in RuleSummary.__struct_fields__ if name != "check"}
         return RuleSummary(check=self.check_of(rule), **known)
 
     def detail(self, rule: Rule) -> RuleDetail:
         guards = self._rules.packs[rule.language].guards
         notes = [GuardNote(name, guards[name].why) for name in rule.guards]
         if rule.unless:
-            notes.append(GuardNote("words around it", "The words before or after it say otherwise."))
+            notes.append(GuardNote("words around it", "Words before or after it rule it out."))
         return RuleDetail(
             **explain_rule(rule),
             check=self.check_of(rule),
@@ -245,9 +245,9 @@ def _own_hits(message: _Message, hits: list[Hit]) -> Iterator[OwnHit]:
 def _messages(language: str, where: str) -> Iterator[_Message]:
     for case in cases_by_language().get(language, ()):
         for turn, (user, assistant) in enumerate(case.exchanges):
-            said = user if where == "user" else assistant
-            if said:
-                yield _Message(case, turn, Text(said, language_of(language)))
+            message = user if where == "user" else assistant
+            if message:
+                yield _Message(case, turn, Text(message, language_of(language)))
 
 
 def _prepared(source: str, language: Language, lists: WordLists, messages: list[_Message]) -> PreparedPattern:

@@ -1,4 +1,4 @@
-"""What a server is started with, and what every request passes: host, origin, token, security headers."""
+"""Settings of a server, and access control: host, origin, token, people, security headers."""
 
 import hashlib
 import hmac
@@ -78,14 +78,14 @@ def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | Non
         return None
 
 
-# What every request passes: a known host, no writing from other sites, the token; and security headers on the answer.
+# Checks of every request (known host, same site, token) and security headers of every answer.
 
 
 COOKIE = "synthesis_session"
 PERSON = "synthesis.person"  # in a request's scope: who sent it, if they have a token of their own
 HEALTH = {"/healthz", "/readyz"}
 LOGIN = "/login"
-# Headers that decide who may come in. With two of one kind, a proxy might believe the other one.
+# Headers that decide about access. With two of one kind, a proxy might read the other one.
 DECISIVE = (b"host", b"authorization", b"origin", b"sec-fetch-site")
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 OWN_SITE = {b"same-origin", b"none"}
@@ -107,7 +107,7 @@ _RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Access(NamedTuple):
-    """Someone who may come in: a person with a token of their own, or anyone who knows the shared one (None)."""
+    """Someone with access: a person with a token of their own, or anyone with the shared one (None)."""
 
     person: Person | None
 
@@ -122,7 +122,7 @@ def session_of(token: bytes) -> str:
 
 
 def proof_of(token: bytes) -> str:
-    """What a server has to know of a token to recognise it; neither token nor session can be computed from it."""
+    """What the server stores of a token; neither token nor session can be computed from it."""
     return _proof(session_of(token).encode())
 
 
@@ -131,7 +131,7 @@ def _proof(session: bytes) -> str:
 
 
 class TokenAuth:
-    """Recognises tokens and session cookies. Without any token, anyone who can reach the server is let in."""
+    """Recognises tokens and session cookies. Without any token, anyone who can reach the server has access."""
 
     def __init__(self, settings: ServerSettings) -> None:
         shared = [(Access(None), proof_of(settings.token.encode()))] if settings.token is not None else []
@@ -139,7 +139,7 @@ class TokenAuth:
         self._known = [*shared, *own]
 
     def access(self, authorization: bytes | None, cookies: bytes | None) -> Access | None:
-        """Who sent a request with these headers; None if nobody who may come in."""
+        """Who sent a request with these headers; None if they have no access."""
         if not self._known:
             return Access(None)
         if authorization is not None:
@@ -148,11 +148,11 @@ class TokenAuth:
         return self._access_by_session(_session_in(cookies)) if cookies is not None else None
 
     def access_by_token(self, token: bytes) -> Access | None:
-        """Whose token this is; anyone's where none is needed."""
+        """Whose token this is; anyone has access where no token is required."""
         return self._access_by_session(session_of(token).encode()) if self._known else Access(None)
 
     def _access_by_session(self, session: bytes) -> Access | None:
-        """Compared with everyone, each in constant time: how long it takes says nothing about whom it resembles."""
+        """Compared with everyone, each in constant time: the time that it takes reveals nothing."""
         given = _proof(session)
         found = [access for access, proof in self._known if hmac.compare_digest(given, proof)]
         return found[0] if found else None
@@ -167,7 +167,7 @@ def _session_in(header: bytes) -> bytes:
 
 
 class SecurityMiddleware:
-    """Wraps the application."""
+    """Refuses requests without access, and adds the security headers."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
@@ -233,7 +233,7 @@ class _HostNames:
         name = _host_name(host)
         if name is None or not (name in self._names or (self._any_address and address_of(name) is not None)):
             return False
-        # Few spellings are in use, so that most requests are one look-up; bounded, so that no client can fill memory.
+        # Few spellings are in use, so most requests are one lookup. Bounded, so that no client can fill the memory.
         if len(self._known) < 100:
             self._known.add(host)
         return True

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from synthesis.history.store import History
 
 T = TypeVar("T")
-SHORT = 4_000  # characters; a longer text is evaluated in a thread, so that it does not hold up other requests
+SHORT = 4_000  # characters; a longer text is evaluated in a thread, so that other requests do not wait for it
 THREADS = 2  # the interpreter runs one at a time; the second keeps a query of the history from waiting for a long text
 
 

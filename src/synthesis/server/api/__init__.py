@@ -37,14 +37,14 @@ class DirectRoute(APIRoute):
 
 
 def api_router(noun: str) -> APIRouter:
-    """A router below the prefix; `noun` groups its routes in the reference."""
+    """A router below the prefix; `noun` groups its routes in the schema."""
     return APIRouter(prefix=PREFIX, tags=[noun], route_class=DirectRoute)
 
 
 def described(
     answer: Any = None,
     *,
-    words: str = "As asked.",
+    words: str = "Success.",
     takes: Any = None,
     takes_type: str = JSON,
     gives_type: str = JSON,
@@ -57,7 +57,7 @@ def described(
         "status_code": status,
         "response_model": None,
         "response_class": Response,  # otherwise the schema would declare every answer as JSON
-        "responses": {status: given, "4XX": _errors("What is wrong with the request.")},
+        "responses": {status: given, "4XX": _errors("The request is not valid or cannot be answered.")},
     }
     if takes is not None:
         content: dict[str, Any] = {"schema": _reference(takes)}

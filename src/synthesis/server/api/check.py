@@ -1,4 +1,4 @@
-"""Check conversations: one per request, or many as lines in and lines out, at constant memory."""
+"""Check conversations: one per request, or a stream of lines at constant memory."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,7 +41,7 @@ EXAMPLES = {
 
 @router.post("/check", **described(ConversationVerdict, takes=Conversation, examples=EXAMPLES, words="The verdict."))
 async def check(request: Request) -> Response:
-    """Check one conversation: a verdict for each check, with the words behind it."""
+    """Check one conversation: a verdict for each check, with the matched words."""
     server = server_state(request)
     case = decode(await read_body(request, server.settings.max_body, server.settings.timeout))
     return Response(encoded(await server.verdict(case), server), media_type=JSON)
@@ -56,7 +56,7 @@ class BatchVerdict(ConversationVerdict, frozen=True, omit_defaults=True, kw_only
 class BatchError(msgspec.Struct, frozen=True):
     """Why one line has no verdict; the other lines are not affected."""
 
-    line: Annotated[int, msgspec.Meta(description="Lines count from 1; empty lines count too, but get no answer.")]
+    line: Annotated[int, msgspec.Meta(description="Line number, from 1. Empty lines count but get no answer.")]
     error: ErrorDetail
 
 
@@ -96,14 +96,14 @@ async def _lines(request: Request, server: ServerState) -> AsyncIterator[bytes |
     async for chunk in body_chunks(request, deadline):
         for line in splitter.feed(chunk):
             yield line
-            deadline.renew()  # each line has the whole time, however long the ones before took to be answered
+            deadline.renew()  # each line gets the full timeout, however long the answers before it took
     for line in splitter.rest():
         yield line
 
 
 async def _answer(line: bytes | None, number: int, server: ServerState) -> bytes:
     """The answer to one line; nothing for an empty one."""
-    await asyncio.sleep(0)  # other requests get their turn between two lines
+    await asyncio.sleep(0)  # lets other requests run between two lines
     if line is None:
         most = server.settings.max_body
         return _line(BatchError(number, ErrorDetail("too_long", f"The line is longer than {most:,} bytes.")))

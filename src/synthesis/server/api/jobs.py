@@ -54,7 +54,7 @@ def new_job(words: str, kind: type[Job]) -> dict[str, Any]:
 
 
 async def receive(request: Request, store: JobStore[Any], task: Task) -> Response:
-    """Make a job of the body; 202 with its state, 429 if too many wait."""
+    """Create a job from the body; 202 with its state, 429 if too many wait."""
     server = server_state(request)
     settings = server.settings
     server.jobs.slots.require_free()
@@ -156,11 +156,16 @@ async def upload(
     lang: Annotated[str, Query(description="Language of rows that do not name one.")] = "",
     columns: Annotated[
         str,
-        Query(alias="map", description="Names in a log: user=prompt,assistant=reply, or the same as a JSON object."),
+        Query(alias="map", description="Columns of a log: user=prompt,assistant=reply, or the same as a JSON object."),
     ] = "",
     sort: Annotated[bool, Query(description="Sort rows by their conversation first.")] = False,
-    profile: Annotated[Literal["traffic", "authored"], Query(description="Who asked.")] = "traffic",
-    on_bad_row: Annotated[Literal["stop", "error"] | None, Query(description="What a bad row does.")] = None,
+    profile: Annotated[
+        Literal["traffic", "authored"], Query(description="Where the conversations come from: `traffic` or `authored`.")
+    ] = "traffic",
+    on_bad_row: Annotated[
+        Literal["stop", "error"] | None,
+        Query(description="What to do with an invalid row: stop, or count it as an error."),
+    ] = None,
 ) -> Response:
     """Upload a case file, a chat log or a table (the body is the file) and evaluate it."""
     server = server_state(request)
@@ -180,7 +185,7 @@ async def upload(
 
 
 def _columns(text: str) -> dict[str, str]:
-    """A map as the command line takes it, or as JSON: the name of a column may hold a comma."""
+    """A map in the syntax of --map, or JSON, since the name of a column may contain a comma."""
     try:
         if text.startswith("{"):
             return checked_columns(msgspec.json.decode(text, type=dict[str, str]))
@@ -190,7 +195,7 @@ def _columns(text: str) -> dict[str, str]:
             422, "invalid_map", error.message.replace("--map", "The map"), "Name each column once."
         ) from None
     except msgspec.DecodeError as error:
-        raise ApiError(422, "invalid_map", f"The map is not an object of texts: {error}") from None
+        raise ApiError(422, "invalid_map", f"The map is not a JSON object of strings: {error}") from None
 
 
 add_job_routes(router, "/uploads", Upload, "upload_id")
@@ -231,7 +236,7 @@ async def report(
 
 
 def _joined(pieces: Iterator[bytes], size: int = 1 << 16) -> Iterator[bytes]:
-    """Fewer, larger pieces: each one costs a switch between threads."""
+    """Join small pieces: each one costs a switch between threads."""
     held: list[bytes] = []
     length = 0
     for piece in pieces:
@@ -251,7 +256,7 @@ ROWS = 5
 MOST_CELL = 200  # characters that are shown of a cell
 MOST_COLUMNS = 100
 CASE, MESSAGE, EXCHANGE, CONVERSATION = "case", "message", "exchange", "conversation"
-# Only suggested: what a column of this name holds is for the reader of the page to say.
+# Suggestions only: the page lets people choose other columns.
 _ASKED = ("user", "prompt", "question", "input", "query", "instruction", "user_message", "human")
 _REPLIED = ("assistant", "completion", "answer", "response", "reply", "output", "assistant_message", "bot")
 
@@ -275,9 +280,9 @@ class UploadPreview(msgspec.Struct, frozen=True):
     rows: Annotated[list[PreviewRow], msgspec.Meta(description="The first rows; none of a Parquet file.")]
 
 
-@router.post("/previews", **described(UploadPreview, words="It.", takes=BINARY, takes_type=FILE))
+@router.post("/previews", **described(UploadPreview, words="The preview.", takes=BINARY, takes_type=FILE))
 async def beginning(request: Request, kind: Kind = "jsonl") -> Response:
-    """The first rows of a file, and what its columns seem to be; nothing is kept of it.
+    """The first rows of a file, and what its columns seem to be; nothing is stored.
 
     The body is the file or its beginning; of a Parquet file, its end.
     """
@@ -338,14 +343,16 @@ BundledRubric = Literal["course", "rag", "relational"]
 async def start(
     request: Request,
     name: Annotated[str, Query(max_length=200, description="Name of the run in the history.")] = "",
-    iterations: Annotated[int, Query(ge=1, le=MOST_ITERATIONS, description="How often each sample is judged.")] = 1,
+    iterations: Annotated[
+        int, Query(ge=1, le=MOST_ITERATIONS, description="How many times each sample is judged.")
+    ] = 1,
     rubric: Annotated[
-        BundledRubric | None, Query(description="The rubric; by default the set's contexts decide.")
+        BundledRubric | None, Query(description="Rubric; by default chosen by whether the samples have contexts.")
     ] = None,
     save: Annotated[bool, Query(description="Save it in the history.")] = True,
     save_text: Annotated[bool, Query(description="Save questions, answers and reasons too.")] = False,
 ) -> Response:
-    """Judge a test set with the offline judge, which needs no key. The body is the set: a JSON array of samples."""
+    """Judge a test set with the offline judge, which needs no API key. The body is the set: a JSON array of samples."""
     server = server_state(request)
     task = JudgeTask(name.strip() or "uploaded set", iterations, rubric, save, save_text, server.settings.history)
     return await receive(request, server.judged, task)

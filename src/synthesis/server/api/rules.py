@@ -25,7 +25,7 @@ class RuleList(msgspec.Struct, frozen=True):
 
 
 class SignalNote(msgspec.Struct, frozen=True):
-    """What rules find and a check decides by."""
+    """A kind of finding that a check decides by."""
 
     name: str
     where: str
@@ -115,7 +115,7 @@ async def list_languages(request: Request) -> Response:
     )
 
 
-# Liveness, readiness and metrics. They have a module of their own because they are not part of the versioned API.
+# Liveness, readiness and metrics: outside the versioned API, so without its prefix and its schema.
 
 
 health_router = APIRouter(include_in_schema=False, route_class=DirectRoute)

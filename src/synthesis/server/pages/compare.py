@@ -87,7 +87,7 @@ def _changed_cases(
         drawn = (_side(server, result, f"side{next(numbers)}") if result else None for result in (before, after))
         return next(drawn), next(drawn)
 
-    def told(change: Change) -> tuple[str, str]:
+    def described(change: Change) -> tuple[str, str]:
         parts = [", ".join(change.checks), SAME_TEXTS[change.same_texts], "" if change.before else "a new case"]
         return change.id, "; ".join(part for part in parts if part)
 
@@ -95,9 +95,9 @@ def _changed_cases(
         return change.id, f"{KINDS.get(change.before or '', '')} → {KINDS.get(change.after or '', '')}"
 
     bad, good = _tones(comparison)
-    yield _group("Newly failing", bad, map(told, comparison.newly_failing), sides)
+    yield _group("Newly failing", bad, map(described, comparison.newly_failing), sides)
     yield _group("Negative examples no longer caught", bad, _plain(comparison.no_longer_caught), sides)
-    yield _group("Newly passing", good, map(told, comparison.newly_passing), sides)
+    yield _group("Newly passing", good, map(described, comparison.newly_passing), sides)
     yield _group("Other changes", "", map(kinds, comparison.other_changes), sides)
     yield _group("Asked other checks", "", _plain(comparison.other_checks))
     yield _group("Same verdict on other evidence", "", _plain(comparison.changed_evidence))
@@ -124,7 +124,7 @@ def _changed_samples(
 
 
 def _tones(comparison: Comparison | JudgedComparison) -> tuple[str, str]:
-    """Red and green are praise, too: none where the runs were measured differently."""
+    """No red and green where the runs were measured differently: the colours would judge."""
     return ("", "") if comparison.ruler_changes else ("bad", "good")
 
 
@@ -178,7 +178,7 @@ ACROSS, AGAIN = "across", "again"
 
 
 class RateChange(NamedTuple):
-    """The pass rates of both runs, their difference with its interval, and whether it is more than chance."""
+    """The pass rates of both runs, their difference with its interval, and whether it is significant."""
 
     cases: int
     before: int

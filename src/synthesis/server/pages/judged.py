@@ -1,4 +1,4 @@
-"""Judged runs: the saved ones, those under way, the results of each, and several judges on the same samples."""
+"""Judged runs: the saved ones, those that are running, the results of each, and several judges on the same samples."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -68,7 +68,7 @@ async def run(request: Request, run_id: str) -> Response:
 
 
 def _of_job(server: ServerState, job: JudgeJob) -> JudgedRun:
-    """The results in the folder know only the folder's name."""
+    """The results in the folder are named after the folder, so the name comes from the job."""
     found = read_run(server.judged.folder(job.id).path / RESULTS)
     return msgspec.structs.replace(found, name=job.name)
 
@@ -197,10 +197,10 @@ def _differing(samples: list[PanelSample], runs: list[PanelRun]) -> list[Differi
     found = [(run.run, run.verdicts()) for run in runs]
     drawn = []
     for sample in samples:
-        said = [(name, verdicts.get(sample.query_log_id)) for name, verdicts in found]
-        with_text = next((one for _, one in said if one is not None and one.question is not None), None)
+        judged = [(name, verdicts.get(sample.query_log_id)) for name, verdicts in found]
+        with_text = next((one for _, one in judged if one is not None and one.question is not None), None)
         texts = Markup(sample_texts(with_text)) if with_text else Markup()  # escaped by the report, as the verdicts are
-        drawn.append(DifferingSample(sample, texts, [(name, _verdict(one)) for name, one in said]))
+        drawn.append(DifferingSample(sample, texts, [(name, _verdict(one)) for name, one in judged]))
     return drawn
 
 

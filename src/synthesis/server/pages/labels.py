@@ -1,4 +1,4 @@
-"""Label: choose a run, answer one question about one case blind, see how far people agree, and take the labels home."""
+"""Label: choose a run, answer one question about one case blind, see how far people agree, and download the labels."""
 
 import re
 from collections import Counter
@@ -104,22 +104,22 @@ def _why(result: CaseResult, name: str, glossary: Glossary) -> str:
 
 def blind_sample(sample: SavedSample) -> LabelView | None:
     """Question, answer and the context that was kept; None for a sample without texts or verdict."""
-    said = _judged(sample)
-    if said is None:
+    judged = _judged(sample)
+    if judged is None:
         return None
-    kept = "".join(f'<div class="text" dir="auto">{shown(part.text)}</div>' for part in said.passages)
+    kept = "".join(f'<div class="text" dir="auto">{shown(part.text)}</div>' for part in judged.passages)
     context = f"<details><summary>Context</summary>{kept}</details>" if kept else ""
-    return LabelView(Markup(sample_texts(said) + context))
+    return LabelView(Markup(sample_texts(judged) + context))
 
 
 def revealed_sample(sample: SavedSample, axis: str) -> LabelView | None:
     """The same with the judge's score and its evidence."""
-    said = _judged(sample)
-    if said is None:
+    judged = _judged(sample)
+    if judged is None:
         return None
-    score = said.judge_verdict[axis]
-    body, notes = Markup(sample_texts(said, "s-")), Markup(claims(said, "s-"))
-    return LabelView(body, said.query_log_id, f"score {score.score} of 5", "", score.reasoning, notes)
+    score = judged.judge_verdict[axis]
+    body, notes = Markup(sample_texts(judged, "s-")), Markup(claims(judged, "s-"))
+    return LabelView(body, judged.query_log_id, f"score {score.score} of 5", "", score.reasoning, notes)
 
 
 def _judged(sample: SavedSample) -> JudgedSample | None:
@@ -131,8 +131,8 @@ def labelled_cases(cases: Iterable[SavedCase], labels: Sequence[Label]) -> Itera
     """Lines of a case file: the cases on which people agree, with what they expect of each check."""
     expected: dict[int, dict[str, bool]] = {}
     for (position, question), given in answers_by_place(labels).items():
-        if question != CUE and (said := consensus([label.answer for label in given])) is not None:
-            expected.setdefault(position, {})[question] = said != YES
+        if question != CUE and (agreed := consensus([label.answer for label in given])) is not None:
+            expected.setdefault(position, {})[question] = agreed != YES
     for case in cases:
         if case.position in expected and case.result.has_texts:
             fields = case_fields(case.result, case.position + 1)
@@ -154,8 +154,12 @@ def case_fields(result: CaseResult, number: int) -> Record:
     asked = [name for name in result.checks if name in checks()]
     known = {name: label.expected for name, label in result.label_comparison.items() if name in asked}
     fits = bool(_ID.fullmatch(result.name))
-    said = _said(result.texts)
-    fields: Record = {"id": result.name if fits else f"CASE-{number}", **said, "checks": asked, "expected": known}
+    fields: Record = {
+        "id": result.name if fits else f"CASE-{number}",
+        **_turns(result.texts),
+        "checks": asked,
+        "expected": known,
+    }
     if result.tags:
         fields["tags"] = list(result.tags)
     if result.languages.get("language_by") == "declared":
@@ -163,7 +167,7 @@ def case_fields(result: CaseResult, number: int) -> Record:
     return fields if fits else fields | {"notes": f"was {result.name}"}
 
 
-def _said(texts: Record) -> Record:
+def _turns(texts: Record) -> Record:
     if "messages" in texts or not texts.get("user"):
         turns = texts.get("messages") or [{"role": "assistant", "content": texts["assistant"]}]
         return {
@@ -176,7 +180,7 @@ def _said(texts: Record) -> Record:
     return {"user": texts["user"], "assistant": texts["assistant"]}
 
 
-# Label: choose a saved run, see how far people agree and what their labels say, and take them home as a file.
+# Label: choose a saved run, see how far people agree and what their labels say, and download them.
 
 
 router = APIRouter(include_in_schema=False)
@@ -188,11 +192,11 @@ NO_TEXTS = ApiError(409, "no_texts", "This run was saved without its texts.", "`
 
 
 class Listed(NamedTuple):
-    """A question in a list; what people said is None for someone who has not answered it."""
+    """A question in a list; `answers` of people are None for someone who has not answered it."""
 
     position: int
     question: str
-    said: list[tuple[str, str]] | None
+    answers: list[tuple[str, str]] | None
 
 
 class RunPage(NamedTuple):
@@ -283,7 +287,7 @@ async def export(request: Request, run_id: str) -> Response:
 
     name, content = await server_state(request).from_history(read)
     if not content.strip(b"[]\n"):
-        raise ApiError(409, "no_labels", "There is no label yet on which people agree.", "Label a case first.")
+        raise ApiError(409, "no_labels", "There are no labels yet on which people agree.", "Label a case first.")
     kind = "application/x-ndjson" if name.endswith("jsonl") else "application/json"
     return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
@@ -320,11 +324,11 @@ def _run_page(labels: "RunLabels", person: Person | None) -> RunPage:
 
 
 def _disputed(places: list[Place], labels: list[Label], own: dict[Place, str]) -> Iterator[Listed]:
-    """With what people said, under their letters, where the person who looks has answered."""
+    """With the answers of people, by letter, where the person who looks has answered."""
     named, given = letters(labels), answers_by_place(labels)
     for place in places:
-        said = [(named[label.person], label.answer) for label in given[place]]
-        yield Listed(*place, None if own.get(place, SKIP) == SKIP else said)
+        answers = [(named[label.person], label.answer) for label in given[place]]
+        yield Listed(*place, None if own.get(place, SKIP) == SKIP else answers)
 
 
 # One question about one case: asked blind, answered by a form, and then shown with what the check and others say.
@@ -403,7 +407,7 @@ async def store(request: Request, run_id: str, position: str, question: str) -> 
 
 
 def _who(request: Request, run_id: str) -> Response:
-    """Nobody knows who asks: to the form for a name, where names are typed."""
+    """Send an unknown person to the form for a name, or refuse them where people have tokens."""
     if server_state(request).settings.people:
         raise need_token()
     return RedirectResponse(f"/label/runs/{quote(run_id)}", 303)
@@ -432,7 +436,7 @@ def _question(
 
 
 def _others(labels: "RunLabels", given: list[Label], person: Person) -> list[tuple[str, str]]:
-    """What the others say, under their letters."""
+    """The answers of others, by letter."""
     named = letters(labels.all())
     others = [label for label in given if label.person != person and label.answer != SKIP]
     return sorted((named[label.person], WORDS.get(label.answer, label.answer)) for label in others)

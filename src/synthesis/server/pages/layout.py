@@ -21,7 +21,7 @@ from synthesis.server.state import server_state
 router = APIRouter(include_in_schema=False)
 _HERE = Path(__file__).parent.parent
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_SHARED_STYLE = "report.css"  # the look of the HTML report is the look of the pages
+_SHARED_STYLE = "report.css"  # pages look like the HTML report
 
 
 class NavigationEntry(NamedTuple):
@@ -101,7 +101,7 @@ def position_in(text: str, missing: str) -> int:
 
 
 def _is_number(text: str) -> bool:
-    """Whether digits make up the text, and no more of them than a database takes."""
+    """Whether the text is a number that a database can hold."""
     return text.isascii() and text.isdecimal() and len(text) < 10
 
 
@@ -152,7 +152,7 @@ async def log_in(request: Request) -> Response:
 
 @router.post("/logout")
 async def log_out() -> Response:
-    """Forget the cookie."""
+    """Delete the cookie."""
     response = RedirectResponse("/login", 303)
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return response

@@ -45,7 +45,7 @@ from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 if TYPE_CHECKING:
     from synthesis.history.store import History
 
-WIDTH, HEIGHT, EDGE = 320, 64, 6  # of a line
+WIDTH, HEIGHT, EDGE = 320, 64, 6  # of a sparkline
 
 
 class TrendFigure(NamedTuple):
@@ -103,7 +103,7 @@ def _drawn(line: TrendLine, points: Sequence[TrendPoint], where: str) -> tuple[s
 
 
 def _completeness(history: "History", name: str, tag: str | None) -> str:
-    """The axis as it is shown: one offline run among them is enough to say that nobody validated it."""
+    """The axis as it is shown: one offline run among them is enough to call it unvalidated."""
     providers = [run.conditions["judge"]["provider"] for run in history.runs(kind=JUDGE, name=name, tag=tag)]
     return axis_title(OFFLINE if OFFLINE in providers else "", "completeness")
 
@@ -152,7 +152,7 @@ def _dot(x: float, y: float, figure: TrendFigure, unit: str, *, is_last: bool) -
     )
 
 
-# Runs: the list of saved runs, their tags, and the end of one.
+# Runs: the list of saved runs, their tags, deleting one.
 
 
 router = APIRouter(include_in_schema=False)
@@ -258,12 +258,12 @@ def case_view(
     anchor: str,
     *,
     with_text: bool = True,
-    told_in: str = ENGLISH,
+    advice_language: str = ENGLISH,
 ) -> CaseView:
     """Draw one result; `anchor` keeps the links of several cases on one page apart.
 
-    Without text its page does not show the conversation, so that strips of turns have nowhere to lead. `told_in` is the
-    language of advice on what a reply lacks.
+    Without text its page does not show the conversation, so strips of turns have nothing to link to. `advice_language`
+    is the language of advice on what a reply lacks.
     """
     drawn = with_alert_findings(result)
     marks = Marks(drawn, glossary, anchor, rule_pages=RULE_PAGES)
@@ -271,7 +271,7 @@ def case_view(
         Markup(turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else "")),
         Markup(marks.conversation()),
         Markup(marks.notes()),
-        Markup(check_list(result, glossary, told_in)),
+        Markup(check_list(result, glossary, advice_language)),
         Markup(legend()),
         CONTENT_WARNING if needs_content_warning(result) else "",
         Markup(alert_box(result, glossary)),
@@ -348,7 +348,7 @@ def positions(history: "History", run_id: str, survey: Survey, wanted: WantedCas
 
 
 def row_of(run: SavedRun, case: SavedCase, survey: Survey, glossary: Glossary, wanted: WantedCases) -> CaseRow:
-    """One line of the list. A turn opens its case there, past the warning, so that the warning is here."""
+    """One line of the list. A turn links into its case, past the warning there, so the warning is repeated here."""
     result = case.result
     marks = Marks(with_alert_findings(result), glossary, f"row{case.position}")
     drawn = strips(result, f"/runs/{run.id}/cases/{case.position}{wanted.address}#{CASE}turn")
@@ -368,7 +368,7 @@ STRENGTHS = {
 
 
 class DecisionLine(NamedTuple):
-    """A line of topic_pivot's decision table: decided, passed over before, or not reached."""
+    """A line of topic_pivot's decision table: decided, skipped before, or not reached."""
 
     condition: str
     outcome: str

@@ -1,4 +1,4 @@
-"""Try: a conversation in two fields or a pasted chat, and the verdict with the words behind it."""
+"""Try: a conversation in two fields or a pasted chat, and its verdict with the matched words."""
 
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class Draft(msgspec.Struct, frozen=True):
     assistant: str = ""
     chat: str = ""
     pasted: bool = False
-    speaker: str = ""  # who of a pasted chat is the assistant
+    speaker: str = ""  # the assistant in a pasted chat
     lang: str = ""
     checks: tuple[str, ...] = ()  # all, if none is named
 
@@ -143,7 +143,7 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "headline": _headline(result),
         "spoken": f"Alert. {_headline(result)}" if result.alert else _headline(result),
         "language": server.rules.language(result.language).name if result.language != "und" else "",
-        "view": case_view(with_texts_of(case, result), server.glossary, "try", told_in=result.language),
+        "view": case_view(with_texts_of(case, result), server.glossary, "try", advice_language=result.language),
         "decision": decision_of(result),
     }
 

@@ -1,10 +1,10 @@
-// Follows a judged run by events, and shows the page anew when it is over.
+// Follows a judged run by events, and reloads the page when it is over.
 "use strict";
 
 const bar = document.getElementById("bar");
-const told = document.getElementById("told");
+const statusLine = document.getElementById("status");
 const cancel = document.getElementById("cancel");
-const events = new EventSource(told.dataset.events);
+const events = new EventSource(statusLine.dataset.events);
 
 events.addEventListener("progress", (event) => {
   const job = JSON.parse(event.data);
@@ -12,7 +12,7 @@ events.addEventListener("progress", (event) => {
   bar.max = job.total;
   bar.value = job.judged || 0;
   const failed = job.failed ? `, ${job.failed} could not be judged` : "";
-  told.textContent = `${job.judged || 0} of ${job.total} judged${failed}`;
+  statusLine.textContent = `${job.judged || 0} of ${job.total} judged${failed}`;
 });
 events.addEventListener("done", () => {
   events.close();

@@ -56,10 +56,10 @@ async function look(file) {
   say("");
   const body = await beginning(file);
   const sent = await fetch(`/api/v1/previews?kind=${kindOf(file)}`, { method: "POST", body });
-  const told = await answered(sent);
-  const unreadable = told.rows.find((row) => row.problem);
-  if (!told.columns.length) throw new Error(unreadable ? `Line ${unreadable.line} ${unreadable.problem}` : "The file has no rows.");
-  seen = told;
+  const preview = await answered(sent);
+  const unreadable = preview.rows.find((row) => row.problem);
+  if (!preview.columns.length) throw new Error(unreadable ? `Line ${unreadable.line} ${unreadable.problem}` : "The file has no rows.");
+  seen = preview;
   showRows();
   const asks = seen.shape !== "case";
   for (const id of ["shape", "columns", "checks"]) document.getElementById(id).hidden = !asks;
@@ -151,10 +151,10 @@ function asked() {
   };
 }
 
-function followed(address, told) {
+function followed(address, onProgress) {
   return new Promise((resolve, reject) => {
     const events = new EventSource(address);
-    events.addEventListener("progress", (event) => told(JSON.parse(event.data)));
+    events.addEventListener("progress", (event) => onProgress(JSON.parse(event.data)));
     events.addEventListener("done", (event) => {
       events.close();
       const job = JSON.parse(event.data);
@@ -167,7 +167,7 @@ function followed(address, told) {
   });
 }
 
-function told(job) {
+function progressOf(job) {
   if (!job.cases) return "Reading …";
   const speed = job.cases_per_second ? `, ${Math.round(job.cases_per_second)} per second` : "";
   const left = job.seconds_left ? `, about ${Math.ceil(job.seconds_left)} s left` : "";
@@ -181,7 +181,7 @@ async function run() {
   const sent = await fetch(`/api/v1/uploads?${query}`, { method: "POST", body: file });
   const upload = await answered(sent);
   await followed(`/api/v1/uploads/${upload.id}/events`, (job) =>
-    say(job.state === "waiting" ? "Waiting for its turn." : told(job))
+    say(job.state === "waiting" ? "Waiting for its turn." : progressOf(job))
   );
   say("Saving …");
   const order = { upload: upload.id, name: file.name.slice(0, 200), save_text: document.getElementById("save-text").checked };
