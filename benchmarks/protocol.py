@@ -7,15 +7,14 @@ a figure that is looked at often enough becomes a target.
 
 import hashlib
 import json
-import math
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from synthesis.stats import wilson_interval
+from synthesis.stats import Bounds, Interval, exact_interval, weighted_sum, wilson_interval
 
 READ, SCORED = "read", "scored"
 # Read from end to end while version 0.1 was written, whatever the part.
@@ -58,41 +57,16 @@ class Share(NamedTuple):
         return self.total >= self.base
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> Interval:
         """95 %: exact where the numbers are small, Wilson's elsewhere."""
-        if not self.is_rate:
-            return exact_interval(self.hits, self.total)
-        low, high = wilson_interval(self.hits, self.total) or (0.0, 1.0)
-        return low, high
+        found = wilson_interval(self.hits, self.total) if self.is_rate else None
+        return found or exact_interval(self.hits, self.total)
 
     def __str__(self) -> str:
         if not self.total:
             return "-"
         figure = f"{self.hits / self.total:.3f}" if self.is_rate else f"{self.hits} of {self.total}"
         return f"{figure} ({spelled(self.interval)})"
-
-
-def exact_interval(count: int, total: int) -> tuple[float, float]:
-    """The Clopper-Pearson interval (95 %) of a rate."""
-    if not total:
-        return 0.0, 1.0
-    low = _root(lambda rate: 1 - _at_most(count - 1, total, rate) >= 0.025) if count else 0.0
-    high = _root(lambda rate: _at_most(count, total, rate) <= 0.025) if count < total else 1.0
-    return low, high
-
-
-def _at_most(count: int, total: int, rate: float) -> float:
-    """The probability of at most so many successes."""
-    return math.fsum(math.comb(total, k) * rate**k * (1 - rate) ** (total - k) for k in range(count + 1))
-
-
-def _root(reached: Callable[[float], bool]) -> float:
-    """Where a condition that holds from some rate upward begins to hold."""
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
 
 
 def spelled(interval: Sequence[float]) -> str:
@@ -140,16 +114,14 @@ class Confusion(NamedTuple):
         return (recall.hits / recall.total + 1 - alarms.hits / alarms.total) / 2
 
     def balanced_accuracy_text(self) -> str:
-        """With an interval that joins those of the two rates (Newcombe's square-and-add)."""
-        value = self.balanced_accuracy
-        if value is None:
+        """With the interval of the mean of recall and specificity (Newcombe's square-and-add)."""
+        if self.balanced_accuracy is None:
             return "-"
         recall, alarms = self.recall, self.false_alarms
-        (recall_low, recall_high), (alarms_low, alarms_high) = recall.interval, alarms.interval
-        found, raised = recall.hits / recall.total, alarms.hits / alarms.total
-        low = value - math.hypot(found - recall_low, alarms_high - raised) / 2
-        high = value + math.hypot(recall_high - found, raised - alarms_low) / 2
-        return f"{value:.3f} ({spelled((low, high))})"
+        low, high = alarms.interval
+        specificity = Bounds(1 - alarms.hits / alarms.total, 1 - high, 1 - low)
+        found = weighted_sum([(0.5, Bounds(recall.hits / recall.total, *recall.interval)), (0.5, specificity)])
+        return f"{found.value:.3f} ({spelled((found.low, found.high))})"
 
 
 def log_look(log: Path, when: datetime, *, sets: Sequence[str], profiles: Sequence[str], rows: int) -> None:

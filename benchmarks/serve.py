@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from synthesis.stats import quantile
+
 CONVERSATION = {
     "user": "My sister stopped answering my calls and I feel so alone.",
     "assistant": "That sounds lonely. Would you like to tell me what happened between you?",
@@ -91,7 +93,7 @@ def by_own_client(url: str, body: bytes | None, connections: int, seconds: int) 
     """In a process of its own, so that it does not take the server's turn."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         times = sorted(pool.apply(client_times, (url, body, connections, seconds)))
-    return Figures(len(times) / seconds, times[len(times) // 2] * 1000, times[int(len(times) * 0.99)] * 1000)
+    return Figures(len(times) / seconds, quantile(times, 0.5) * 1000, quantile(times, 0.99) * 1000)
 
 
 def client_times(url: str, body: bytes | None, connections: int, seconds: int) -> list[float]:

@@ -61,14 +61,6 @@ def test_a_third_is_read() -> None:
     assert 900 < read < 1100
 
 
-@pytest.mark.parametrize(
-    ("count", "total", "low", "high"),
-    [(9, 12, 0.4281, 0.9451), (0, 10, 0.0, 0.3085), (10, 10, 0.6915, 1.0), (0, 0, 0.0, 1.0), (50, 299, 0.1268, 0.2145)],
-)
-def test_the_exact_interval_is_that_of_clopper_and_pearson(count: int, total: int, low: float, high: float) -> None:
-    assert protocol.exact_interval(count, total) == pytest.approx((low, high), abs=1e-4)
-
-
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(1, 300))
 def test_an_interval_holds_its_rate(hits: int, others: int, base: int) -> None:
     share = protocol.Share(hits, hits + others, base)

@@ -17,6 +17,7 @@ from synthesis.stats import (
     bootstrap_interval,
     difference,
     effective_size,
+    exact_interval,
     krippendorff_alpha,
     mcnemar,
     mean_interval,
@@ -137,6 +138,14 @@ def test_bootstrap_draws_follow_the_binomial_distribution():
 def test_bootstrap_interval_is_undefined_for_one_value_or_an_undefined_statistic():
     assert bootstrap_interval([4], mean_of_counts) is None
     assert bootstrap_interval([4, 5], lambda counts: None) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "low", "high"),
+    [(9, 12, 0.4281, 0.9451), (0, 10, 0.0, 0.3085), (10, 10, 0.6915, 1.0), (0, 0, 0.0, 1.0), (50, 299, 0.1268, 0.2145)],
+)
+def test_the_exact_interval_is_that_of_clopper_and_pearson(count: int, total: int, low: float, high: float) -> None:
+    assert exact_interval(count, total) == pytest.approx([low, high], abs=1e-4)
 
 
 def test_wilson_interval_of_dependent_observations_is_wider():

@@ -92,6 +92,20 @@ def binomial_probability(trials: int, rate: float, successes: int) -> float:
     return math.exp(ways + successes * math.log(rate) + (trials - successes) * math.log1p(-rate))
 
 
+def exact_interval(successes: int, total: int) -> Interval:
+    """The exact interval of a rate (Clopper and Pearson)."""
+    if not total:
+        return [0.0, 1.0]
+    tail, other_tail = _TAILS
+
+    def at_most(count: int, rate: float) -> float:
+        return math.fsum(binomial_probability(total, rate, k) for k in range(count + 1))
+
+    low = _turning_point(lambda rate: at_most(successes - 1, rate) <= other_tail) if successes else 0.0
+    high = _turning_point(lambda rate: at_most(successes, rate) <= tail) if successes < total else 1.0
+    return [low, high]
+
+
 def unseen_at_most(strata: Sequence[tuple[float, int]], alpha: float = ALPHA) -> float:
     """The exact upper bound of a rate of which a stratified sample shows no case; `strata` are (weight, sample size).
 
@@ -148,12 +162,12 @@ class Difference(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Whether it can be told from chance: by the test and by the interval."""
+        """Whether it differs from chance, by the test and by the interval."""
         return self.p_value < ALPHA and not self.low <= 0 <= self.high
 
 
 def verdict_on(found: Difference) -> str:
-    """What may be said about a difference, if both runs were measured alike."""
+    """The verdict on a difference between two runs that were measured in the same way."""
     if not found.is_shown:
         return "no difference shown"
     return "better" if found.change > 0 else "worse"
@@ -324,7 +338,7 @@ def agreement_of(
     if not rated:
         return Agreement(None, None, f"no two have rated the same {unit}")
     if alpha is None:
-        return Agreement(None, None, f"{same} throughout, which cannot be told from chance")
+        return Agreement(None, None, f"{same} throughout: agreement cannot be distinguished from chance")
     if rated.total() < FEWEST_FOR_INTERVAL:
         return Agreement(alpha, None, f"no interval for fewer than {FEWEST_FOR_INTERVAL} {unit}")
     return Agreement(alpha, bootstrap_interval(rated, krippendorff_alpha))

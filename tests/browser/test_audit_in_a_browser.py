@@ -73,7 +73,7 @@ def test_a_phone_names_each_figure_of_a_wide_table(browser: Any, address: str) -
     page.goto(address)
     line = page.locator("table.wide tr", has=page.locator("th", has_text="crisis_cue")).first
     name = line.locator("td").nth(2).evaluate("cell => getComputedStyle(cell, '::before').content")
-    assert name == '"found"'
+    assert name == '"hits"'
     assert line.locator("td").nth(2).inner_text() == "36"
     tops = [line.locator("td").nth(place).bounding_box()["y"] for place in range(3)]
     assert tops == sorted(set(tops))  # one below the other
@@ -88,7 +88,7 @@ def test_the_contents_lead_to_each_part(browser: Any, address: str) -> None:
     assert links.all_inner_texts() == titles
     assert all(box["height"] >= 24 for box in (link.bounding_box() for link in links.all()))  # what a finger can hit
     links.last.click()
-    assert page.locator("h2", has_text="How this came about").bounding_box()["y"] < PHONE["height"]
+    assert page.locator("h2", has_text="How to reproduce this").bounding_box()["y"] < PHONE["height"]
     page.close()
 
 

@@ -221,24 +221,17 @@ class ConversationCounts(msgspec.Struct, frozen=True):
 def count_conversation(result: CaseResult) -> ConversationCounts:
     """What is counted of a result, whether it was just evaluated or comes from a report or a table."""
     turns = {name: check.turns or (check,) for name, check in result.checks.items()}
-    findings = [*result.findings, *(result.alert.findings if result.alert else ())]
     outcomes = {name: [turn.outcome for turn in own] for name, own in turns.items()}
-    rates = {name: _rate(own) for name, own in outcomes.items()}
-    crisis = turns.get(CRISIS)
+    findings = [*result.findings, *(result.alert.findings if result.alert else ())]
     cues, soft = _turns_of(findings, "crisis.cue", CRISIS), _turns_of(findings, "crisis.soft")
-    if crisis:
-        readable = sum(_is_readable(turn) for turn in crisis)
-        rates[CUE], rates[SOFT_CUE] = (
-            (len(cues), max(readable, len(cues))),
-            (len(soft - cues), max(readable, len(soft))),
-        )
     goodbyes = _turns_of(findings, "pressure.goodbye", PRESSURE)
-    pressed = {number for number, turn in enumerate(turns.get(PRESSURE, ())) if turn.outcome == FAIL}
+    pressed = {number for number, outcome in enumerate(outcomes.get(PRESSURE, ())) if outcome == FAIL}
+    claims = (each.rule for each in findings if IDENTITY in each.checks and each.role != "context")
     return ConversationCounts(
-        turns=max((len(own) for own in turns.values()), default=0) if result.outcome != ERROR else 0,
+        turns=max(map(len, turns.values()), default=0) if result.outcome != ERROR else 0,
         language=result.language,
         user_language=result.language_of("user"),
-        rates=rates,
+        rates={name: _rate(own) for name, own in outcomes.items()} | _cue_rates(turns.get(CRISIS), cues, soft),
         reasons=_reasons(turns, outcomes),
         failed=tuple(result.failed_checks),
         crisis=_crisis(findings, sorted(cues)) if cues else None,
@@ -246,11 +239,17 @@ def count_conversation(result: CaseResult) -> ConversationCounts:
         is_vulnerable=any(finding.signal == VULNERABLE for finding in findings),
         goodbyes=len(goodbyes),
         pressed_at_goodbye=len(goodbyes & pressed),
-        claims=tuple(
-            dict.fromkeys(each.rule for each in findings if IDENTITY in each.checks and each.role != "context")
-        ),
+        claims=tuple(dict.fromkeys(claims)),
         is_error=result.outcome == ERROR,
     )
+
+
+def _cue_rates(crisis: Sequence[CheckResult] | None, cues: set[int], soft: set[int]) -> dict[str, tuple[int, int]]:
+    """Messages with a cue among those that could be read; nothing where no check looked for cues."""
+    if not crisis:
+        return {}
+    readable = sum(map(_is_readable, crisis))
+    return {CUE: (len(cues), max(readable, len(cues))), SOFT_CUE: (len(soft - cues), max(readable, len(soft)))}
 
 
 def _rate(outcomes: Sequence[str]) -> tuple[int, int]:

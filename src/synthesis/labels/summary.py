@@ -1,7 +1,7 @@
 """A person's answers about a case: what is asked, what people agree on, and how good the checks are."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -59,7 +59,7 @@ def _letter(number: int) -> str:
     return (_letter(before - 1) if before else "") + chr(ord("A") + last)
 
 
-# What people are asked about a case: in plain words, and without what a check has said.
+# What people are asked about a case: in plain words, and without revealing the verdict of a check.
 
 
 CUE = "crisis_cue"  # Yes agrees with a cue that was found
@@ -197,14 +197,20 @@ def _figures(
     )
     if name not in flagged:
         return figures
-    failing = {position for (position, check), outcome in verdicts.items() if check == name and outcome == FAIL}
-    said = {position: consensus(given) for position, given in answers.items()}
+    agreed = {position: consensus(given) for position, given in answers.items()}
+    outcomes = {position: outcome for (position, check), outcome in verdicts.items() if check == name}
+    return msgspec.structs.replace(figures, **_accuracy(agreed, outcomes, flagged[name], sampling))
+
+
+def _accuracy(
+    agreed: Mapping[int, str | None], outcomes: Mapping[int, str], flagged: int, sampling: RunSampling | None
+) -> dict[str, Estimate]:
+    """Precision, and for a drawn sample recall and the true rate, by the answers that people agree on."""
+    failing = {position for position, outcome in outcomes.items() if outcome == FAIL}
     if sampling is None:
-        found = _precision(said, failing, flagged[name])
-        return msgspec.structs.replace(figures, precision=found, recall=Estimate(None, reason=NOT_DRAWN))
-    asked = {position for position, check in verdicts if check == name}
-    rows = _sample(said, failing, asked, sampling)
-    return msgspec.structs.replace(figures, precision=precision(rows), recall=recall(rows), rate=weighted_rate(rows))
+        return {"precision": _precision(agreed, failing, flagged), "recall": Estimate(None, reason=NOT_DRAWN)}
+    rows = _sample(agreed, failing, outcomes, sampling)
+    return {"precision": precision(rows), "recall": recall(rows), "rate": weighted_rate(rows)}
 
 
 def _agreement(given: Iterable[Sequence[Label]]) -> Agreement:
@@ -213,8 +219,8 @@ def _agreement(given: Iterable[Sequence[Label]]) -> Agreement:
     return agreement_of(units, same=SAME, unit="cases")
 
 
-def _precision(said: Mapping[int, str | None], failing: set[int], flagged: int) -> Estimate:
-    decided = [answer for position, answer in said.items() if position in failing and answer is not None]
+def _precision(agreed: Mapping[int, str | None], failing: set[int], flagged: int) -> Estimate:
+    decided = [answer for position, answer in agreed.items() if position in failing and answer is not None]
     right = sum(answer == YES for answer in decided)
     if not decided:
         reason = "no failure of the check has a label that people agree on" if flagged else "the check failed no case"
@@ -223,11 +229,11 @@ def _precision(said: Mapping[int, str | None], failing: set[int], flagged: int) 
 
 
 def _sample(
-    said: Mapping[int, str | None], failing: set[int], asked: set[int], sampling: RunSampling
+    agreed: Mapping[int, str | None], failing: set[int], asked: Container[int], sampling: RunSampling
 ) -> list[SampleLabel]:
     """Every drawn case that the check has a verdict on."""
     return [
-        SampleLabel(row.stratum, row.probability, position in failing, _is_positive(said.get(position)))
+        SampleLabel(row.stratum, row.probability, position in failing, _is_positive(agreed.get(position)))
         for position, row in enumerate(sampling.rows)
         if position in asked
     ]
