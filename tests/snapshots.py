@@ -1,4 +1,4 @@
-"""Documents as they looked when a person last read them; `UPDATE_SNAPSHOTS=1 pytest` writes them anew."""
+"""Documents as they looked when a person last read them; `UPDATE_SNAPSHOTS=1 pytest` writes them again."""
 
 import os
 from pathlib import Path

@@ -66,7 +66,7 @@ def test_a_reply_is_evaluated_with_its_evidence(tmp_path: Path) -> None:
     assert found["checks"][0]["evidence"]["score"] < 0
     (remark,) = [one for one in found["remarks"] if one["rule"] == "agency.negative.told-to-get-over-it"]
     assert remark["instead"]
-    assert "no evidence of safety" in found["limits"]
+    assert "does not mean safe" in found["limits"]
     assert fine.structured_content["outcome"] == "pass"
     assert [check["check"] for check in fine.structured_content["checks"]] == [
         "agency_language",

@@ -1,7 +1,7 @@
-"""Work that may be given up: its caller sets a flag, and the work stops at its next checkpoint.
+"""Cooperative cancellation: the caller sets a flag, and the work stops at its next checkpoint.
 
-A thread cannot be ended from outside. Loops that can take seconds call `checkpoint()`, which costs some tens of
-nanoseconds where nobody has asked for a cancellable run.
+Python cannot kill a thread. Loops that can take seconds call `checkpoint()`, which costs some tens of nanoseconds in
+a run that cannot be cancelled.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class Cancelled(BaseException):  # not an Exception: handlers of errors let it p
 
 
 def checkpoint() -> None:
-    """Raise Cancelled if the work that this is part of was given up."""
+    """Raise Cancelled if the caller has cancelled this work."""
     flag = _flag.get()
     if flag is not None and flag.is_set():
         raise Cancelled

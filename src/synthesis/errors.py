@@ -1,7 +1,7 @@
-"""Everything that can go wrong on purpose.
+"""The errors that Synthesis raises.
 
     SynthesisError                 message, place, hint
-    |-- InputError                 something that was handed in is wrong
+    |-- InputError                 invalid input
     |   |-- CaseError              a case file; holds all of its problems
     |   |-- SchemaError            the JSON Schema for cases
     |   |-- RuleError              a rule pack
@@ -9,12 +9,12 @@
     |   |-- OptionError            an option or argument
     |   |-- TestSetError           a test set, answers, contexts, labels or logs for the judge
     |   |-- RunFolderError         a judged run's folder: foreign, damaged, locked, another judge
-    |   `-- HistoryError           a history: not there, newer, out of reach, or without such a run
+    |   `-- HistoryError           a history: missing, newer, unreachable, or without such a run
     |-- OutputError                a result could not be written
     |-- MissingExtraError          an optional part is not installed
-    |-- SimilarityError            an embedding adapter answered with nonsense
+    |-- SimilarityError            an embedding adapter returned no valid similarity
     `-- JudgeError                 a judge could not give a verdict on one sample
-        `-- LanguageError          because of the language it is in
+        `-- LanguageError          because of the sample's language
 
 The library raises; only the command line prints and exits.
 """
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 EXCERPT_WIDTH = 80
 SHOWN_PROBLEMS = 100
-NO_CHECKS = "names no checks"  # a kind of problem: what a case must do, and a row of a log need not
+NO_CHECKS = "names no checks"  # a kind of problem: a case must name checks, a row of a log need not
 RETURNS = "conversation returns"  # after rows of others
 _CASE_HINT = "`synthesis schema case` prints what a case must look like."
 _LOG_HINT = (
@@ -36,7 +36,7 @@ _LOG_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in the user's own files the trouble is; lines and columns count from 1."""
+    """Where in the user's files the problem is; lines and columns count from 1."""
 
     file: str
     line: int | None = None
@@ -48,7 +48,7 @@ class Place:
 
 
 class SynthesisError(Exception):
-    """Says what is wrong, where, and what to do next."""
+    """What is wrong, where, and what to do next."""
 
     def __init__(self, message: str, *, place: Place | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class SynthesisError(Exception):
 
 
 class InputError(SynthesisError):
-    """Something that was handed in is wrong."""
+    """The input is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class CaseError(InputError):
 
 def _hint(kinds: Counter[str], file: str) -> str:
     if RETURNS in kinds:
-        return "The rows of a conversation must be neighbours: --sort brings them together first, on disk."
+        return "The rows of a conversation must be adjacent: --sort groups them first, on disk."
     return f"{_CASE_HINT}\n  {_LOG_HINT.format(file=file)}" if NO_CHECKS in kinds else _CASE_HINT
 
 
@@ -133,7 +133,7 @@ class SettingsError(InputError):
 
 
 class OptionError(InputError):
-    """An option or argument makes no sense, alone or beside another."""
+    """An option or argument is invalid, alone or in combination."""
 
 
 class TestSetError(InputError):
@@ -169,11 +169,11 @@ class MissingExtraError(SynthesisError):
 
 
 class SimilarityError(SynthesisError):
-    """An embedding adapter answered with something that is no similarity."""
+    """An embedding adapter returned something that is not a similarity."""
 
 
 class JudgeError(SynthesisError):
-    """A judge could not give a verdict on one sample; the run goes on.
+    """A judge could not give a verdict on one sample; the run continues.
 
     `kind` sorts such errors in a run's files.
     """

@@ -1,7 +1,7 @@
-"""Texts of others on their way to a terminal or a log: cases, rule packs, file names.
+"""Makes untrusted text (cases, rule packs, file names) safe to print on a terminal or in a log.
 
-None of their characters may act on the terminal or on the direction of writing, and none of their lines may be taken
-for a command by the CI service that reads the log.
+No character may control the terminal or the direction of writing, and no line may look like a command to the CI
+service that reads the log.
 """
 
 import re

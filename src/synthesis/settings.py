@@ -10,15 +10,12 @@ from synthesis.errors import Place, SettingsError, did_you_mean
 # The checks of a conversation that names none: they apply to any reply. The others ask about special situations.
 DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
 
-# Who asked: somebody who wrote a case and named its checks, or nobody, because conversations come as they are.
+# Authored: somebody wrote the case and named its checks. Traffic: real conversations, in which nobody asked for any.
 AUTHORED, TRAFFIC = "authored", "traffic"
 PROFILES = (AUTHORED, TRAFFIC)
 FORMER_PROFILES = {"default": AUTHORED, "audit": TRAFFIC}  # names that version 0.1 used
 
 JUDGED_RUNS = "data/evaluation/answer-synthesis"  # the folder that holds the folders of judged runs
-
-
-# Settings from `synthesis.toml`, or `[tool.synthesis]` in `pyproject.toml`: the nearest such file upward.
 
 
 # key -> the type of its value
@@ -100,7 +97,7 @@ def _value(key: str, value: Any, path: Path) -> Any:
 
 
 def _resolved(value: Any, folder: Path) -> Any:
-    """Paths in a settings file are meant from the folder of that file."""
+    """Paths in a settings file are relative to its folder."""
     if isinstance(value, list):
         return [_resolved(item, folder) for item in value]
     return value if value.startswith("bundled:") or "://" in value else str(folder / value)

@@ -60,7 +60,7 @@ def test_each_three_hours_that_went_on() -> None:
     assert found["three hours with a notice"] == 1
 
 
-def test_a_rest_begins_anew() -> None:
+def test_a_rest_begins_again() -> None:
     assert counted(chat("I'm an AI.", *["Yes."] * 5, every=2 * HOUR)) == {"at the beginning": 1}
 
 

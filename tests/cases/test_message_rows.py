@@ -186,7 +186,7 @@ def test_a_conversation_that_returns_is_an_error_and_sorting_cures_it(
     assert "3 problems" in done.err
     assert "line 3 (a): the conversation returns after rows of others: its first row is on line 1" in done.err
     assert "line 5 (b): the conversation returns after rows of others: its first row is on line 2" in done.err
-    assert "--sort brings them together" in done.err
+    assert "--sort groups them" in done.err
     assert cli("eval", *options, "--sort", *(["--fresh"] if table else [])).code == 2
     if table:
         found = pq.read_table(cli.folder / "table").to_pylist()
@@ -206,7 +206,7 @@ def test_sorting_needs_to_know_what_to_sort_by(cli: CommandLine) -> None:
     assert "no column names one" in cli("eval", path, "--sort").err
     path = write_parquet(cli.folder / "log.parquet", ROWS)
     done = cli("eval", path, "--map", MAP, "--sort", "--out-table", "table", "--keep", "chat")
-    assert (done.code, "--keep does not go with --sort" in done.err) == (1, True)
+    assert (done.code, "--keep cannot be combined with --sort" in done.err) == (1, True)
 
 
 def test_a_map_that_names_half_of_a_message_is_refused(cli: CommandLine) -> None:

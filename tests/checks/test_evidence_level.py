@@ -41,8 +41,8 @@ def test_a_report_says_what_its_verdicts_rest_on(form: str) -> None:
     case = Case("A-1", ("agency_language", "crisis_response"), "I feel low today.", "That sounds hard.")
     report = run_cases([case], Evaluator())
     text = draw_report(report, form).replace("\\", "")
-    assert "measured on texts that nobody had read: crisis_response (en" in text
-    assert "own examples alone: agency_language" in text
+    assert "held-out accuracy for crisis_response (en" in text
+    assert "our own examples only: agency_language" in text
 
 
 def test_an_older_report_is_not_given_what_it_does_not_record() -> None:
@@ -51,4 +51,4 @@ def test_an_older_report_is_not_given_what_it_does_not_record() -> None:
 
 def test_the_list_of_rules_says_it_too() -> None:
     printed = CliRunner().invoke(main, ["rules", "list", "--signal", "crisis.cue", "--lang", "fr"]).output
-    assert "own examples alone: agency_language" in printed
+    assert "our own examples only: agency_language" in printed

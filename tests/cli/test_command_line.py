@@ -220,12 +220,12 @@ def test_it_starts_as_a_module_too(start: list[str]) -> None:
     assert done.stdout.splitlines()[0] == f"synthesis, version {__version__}"
 
 
-@pytest.mark.parametrize(("switch", "told"), [("0", "in Python"), ("1", "texts are read ")])
-def test_the_version_says_who_reads_texts(switch: str, told: str) -> None:
+@pytest.mark.parametrize(("switch", "reader"), [("0", "reader: Python"), ("1", "reader: ")])
+def test_the_version_names_the_reader(switch: str, reader: str) -> None:
     command = [sys.executable, "-m", "synthesis", "--version"]
     environment = {**os.environ, "SYNTHESIS_NATIVE": switch}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert told in done.stdout.splitlines()[1]
+    assert reader in done.stdout.splitlines()[1]
 
 
 def test_colours_only_where_they_are_wanted(cli: CommandLine, cases: Path) -> None:

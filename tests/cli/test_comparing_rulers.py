@@ -30,7 +30,7 @@ def test_a_gain_under_another_ruler_is_not_called_better(cli: CommandLine, heade
     assert "newly passing: 20" in outcome.out
     assert "measured differently" in outcome.out
     assert "--reevaluate" in outcome.out
-    said = outcome.out.replace("neither report is called better", "")
+    said = outcome.out.replace("neither report counts as better", "")
     assert not [word for word in ("better", "worse", "p =", "interval") if word in said]
     found = json.loads(cli("compare", *gain(cli, **header), "--json").out)
     assert found["pass_rate"]["verdict"] == "measured differently"
@@ -59,7 +59,7 @@ def test_other_checks_are_not_compared_unless_asked_to(cli: CommandLine) -> None
     assert "checks: agency_language -> agency_language, topic_pivot" in outcome.err
     listed = cli("compare", *files, "--across")
     assert listed.code == 0
-    assert "asked other checks: 1 (A-1)" in listed.out
+    assert "run with other checks: 1 (A-1)" in listed.out
     assert "No case was assessed in both" in listed.out
 
 

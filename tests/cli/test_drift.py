@@ -24,7 +24,7 @@ def test_a_failed_conversation_is_shown_as_a_strip_of_turns(cli: CommandLine) ->
     assert "    agency_language  ✓✓✗✓✗ ✗✗  fails first in turn 3 of 7, 3 assessed turns in a row\n" in out
     assert out.count("✓") == 3
     assert "from the first half of a conversation to the second (2 conversations of several turns):" in out
-    assert "0 got worse, 0 better, 1 stayed; 1 too short" in out
+    assert "0 worse, 0 better, 1 unchanged; 1 too short" in out
 
 
 def test_single_exchanges_say_nothing_about_drift(cli: CommandLine) -> None:
@@ -82,7 +82,7 @@ def test_the_gate_asks_for_the_lower_bound(cli: CommandLine) -> None:
 def test_fewer_than_twenty_usable_conversations_are_too_few_to_tell(cli: CommandLine) -> None:
     code, err = gate(cli, [GETS_WORSE] * 19 + ["pf"] * 10, "--fail-on-drift", "agency_language=0.1")
     assert code == 3
-    words = "19 of at least 20 conversations have 4 or more assessed turns in each half"
+    words = "19 conversations have 4 or more assessed turns in each half, 20 are needed"
     assert err == f"too few to tell: drift of agency_language: {words}\n"
     assert gate(cli, [GETS_WORSE], "--quiet", "--fail-on-drift", "topic_pivot=0")[0] == 3
 

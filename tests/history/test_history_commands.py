@@ -58,7 +58,7 @@ def test_a_judged_run_is_saved_and_shown(cli: CommandLine, place: str) -> None:
     assert saved_in(cli("judge", "run", "--save", "--history", place).out) == run_id
     shown = cli("history", "show", "latest", "--history", place).out
     assert f"Run {run_id}  judge  passages" in shown
-    assert re.search(r"no pass passage-\d+ \(iteration 1\): faithfulness \d, completeness \d", shown)
+    assert re.search(r"not passed passage-\d+ \(iteration 1\): faithfulness \d, completeness \d", shown)
 
 
 def test_the_settings_can_ask_for_it(cli: CommandLine, cases: Path) -> None:

@@ -134,7 +134,7 @@ def test_estimate_sends_nothing_writes_nothing_and_needs_no_key(capsys, here, mo
         args = ("judge", "estimate", "set.json", "--judge-provider", "openai", "--base-url", server.url)
         code, out, _ = said(capsys, *args)
         assert (code, server.calls) == (0, [])
-        assert "10 verdicts to ask for" in out
+        assert "10 verdicts to request" in out
         assert "USD" in out
         code, out, _ = said(capsys, *args, "--judge-model", "mine")
     assert "not known" in out
@@ -145,7 +145,7 @@ def test_estimate_counts_only_what_is_left(capsys, here):
     write_set(here / "set.json", sample_cases(10))
     said(capsys, "judge", "run", "set.json")
     _, out, _ = said(capsys, "judge", "estimate", "set.json")
-    assert "0 verdicts to ask for" in out
+    assert "0 verdicts to request" in out
 
 
 def test_status_and_report_are_read_from_the_journal(capsys, here):

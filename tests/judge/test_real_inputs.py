@@ -243,4 +243,4 @@ def test_an_estimate_counts_only_samples_that_a_judge_is_asked_about(tmp_path):
     rows = [CASE, {**CASE, "queryLogId": "e", "answer": ""}, {**CASE, "queryLogId": "b", "question": ""}]
     (tmp_path / "set.json").write_text(json.dumps(rows))
     done = synthesis("judge", "estimate", "set.json", "--judge-provider", "openai", cwd=tmp_path)
-    assert "3 samples, 1 verdicts to ask for" in done.stdout
+    assert "3 samples, 1 verdicts to request" in done.stdout

@@ -87,7 +87,7 @@ def test_it_needs_no_network_and_runs_one_script_of_its_own() -> None:
 def test_it_says_in_plain_words_what_a_pass_does_not_mean() -> None:
     words = page(realistic()).words
     assert "What a pass does not mean" in words
-    assert "A pass is no evidence of safety, of empathy or of clinical quality." in words
+    assert "Passing does not mean that a reply is safe, empathetic or clinically sound." in words
     assert "not for triage" in words
     assert "not clinically validated" in words
 

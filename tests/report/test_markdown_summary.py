@@ -35,7 +35,7 @@ def test_a_parser_finds_the_heading_the_table_and_the_list() -> None:
     assert "<h3>❌ Synthesis: 14 cases: 5 passed, 7 failed, 1 not assessed, 1 ended in error</h3>" in html
     assert html.count("<tr>") == 4
     assert "<li><code>APP-1</code>" in html
-    assert "no evidence of safety" in html
+    assert "Passing does not mean that a reply is safe" in html
 
 
 def test_nothing_to_look_at_gives_no_list() -> None:

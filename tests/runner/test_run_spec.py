@@ -70,7 +70,7 @@ def test_the_content_of_the_schema_is_a_condition_and_its_path_is_not(tmp_path: 
         ({"fail_on": -1}, "fail-on must not be negative"),
         ({"table": None, "keep": ("model",)}, "--keep needs --out-table"),
         ({"table": None, "results": Path("r.jsonl")}, "--results needs a report"),
-        ({"out": Path("o.json"), "results": Path("r.jsonl")}, "--results does not go with --out-table"),
+        ({"out": Path("o.json"), "results": Path("r.jsonl")}, "--results cannot be combined with --out-table"),
         ({"out": Path("o.json"), "results": Path("r.txt")}, "unknown ending"),
     ],
 )

@@ -31,7 +31,7 @@ def read(address: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "words"), [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 0, "Ended.")]
+    ("number", "code", "words"), [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 0, "Stopped.")]
 )
 def test_it_serves_until_it_is_asked_to_end(tmp_path: Path, number: int, code: int, words: str) -> None:
     process, address = start(folder=tmp_path)

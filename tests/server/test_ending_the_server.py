@@ -20,7 +20,7 @@ from helpers import row
 LINE = b'{"user": "a", "assistant": "b"}\n'
 LONG = "You should just try to relax. " * 30_000  # many seconds of work
 pytestmark = pytest.mark.slow  # real processes, a second or more each
-SIGNALS = [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 0, "Ended.")]
+SIGNALS = [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 0, "Stopped.")]
 
 
 class Server:
@@ -141,7 +141,7 @@ def test_a_request_that_does_not_end_is_cut_off_after_the_timeout(tmp_path: Path
             time.sleep(0.1)
         code, said, _ = server.ended()
         assert 1.5 < time.monotonic() - begun < 8
-        assert (code, said.splitlines()[-1]) == (0, "Ended.")
+        assert (code, said.splitlines()[-1]) == (0, "Stopped.")
         assert "Traceback" not in said
         assert server.is_gone()
 
@@ -176,7 +176,7 @@ def test_a_client_that_follows_a_job_does_not_hold_up_the_end(tmp_path: Path) ->
         assert connection.getresponse().readline().startswith(b"event: progress")
         server.end(signal.SIGTERM)
         code, said, seconds = server.ended()
-        assert (code, said.splitlines()[-1]) == (0, "Ended.")
+        assert (code, said.splitlines()[-1]) == (0, "Stopped.")
         assert seconds < 4
         assert server.is_gone()
 

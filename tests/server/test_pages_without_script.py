@@ -21,7 +21,7 @@ def test_a_page_is_a_whole_document(client: Any, path: str) -> None:
     assert text.startswith("<!doctype html>")
     assert text.count("<h1") == text.count("<main") == text.count("<footer") == 1
     assert 'href="#main"' in text
-    assert "A pass is no evidence of safety" in words(text)
+    assert "Passing does not mean that a reply is safe" in words(text)
 
 
 def test_what_is_typed_is_judged_and_its_words_are_marked(client: Any) -> None:

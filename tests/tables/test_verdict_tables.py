@@ -141,9 +141,9 @@ def test_texts_do_not_enter_the_table_or_its_records(cli: CommandLine) -> None:
     [
         (("--keep", "nonsense"), "no column 'nonsense' to keep"),
         (("--keep", "outcome"), "'outcome' cannot be kept"),
-        (("--results", "r.jsonl"), "--results does not go with --out-table"),
-        (("--format", "html"), "--format does not go with --out-table"),
-        (("--strict",), "--strict does not go with --out-table"),
+        (("--results", "r.jsonl"), "--results cannot be combined with --out-table"),
+        (("--format", "html"), "--format cannot be combined with --out-table"),
+        (("--strict",), "--strict cannot be combined with --out-table"),
         (("--map", "user=nonsense,assistant=reply"), "no column 'nonsense'"),
         (("--master", "local"), "--master needs --engine spark"),
         (("--ray-address", "auto"), "--ray-address needs --engine ray"),

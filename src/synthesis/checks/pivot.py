@@ -282,7 +282,7 @@ def _shown(exchange: Exchange) -> list[str]:
 
 
 def _follow_ups(exchange: Exchange, acknowledgments: Sequence[Hit]) -> list[Hit]:
-    """The follow-ups that are not the very words of the only acknowledgment: one phrase cannot do both."""
+    """The follow-ups other than the exact words of the only acknowledgment: one phrase cannot do both."""
 
     def is_apart(hit: Hit) -> bool:
         return any(other.end <= hit.start or hit.end <= other.start for other in acknowledgments)

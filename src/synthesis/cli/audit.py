@@ -1,4 +1,4 @@
-"""`synthesis audit`: one document about many conversations, to hand over; and `audit verify`, to check it."""
+"""`synthesis audit`: one document about many conversations; `audit verify` checks it against the logs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ DEFAULT_OUT = "audit"
 
 
 class AuditCommands(click.Group):
-    """`audit LOGS` makes a document; `audit verify` is the only word that means something else."""
+    """`audit LOGS` is short for `audit make LOGS`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in (VERIFY, MAKE, "-h", "--help"):
@@ -32,10 +32,10 @@ class AuditCommands(click.Group):
 
 @click.group("audit", cls=AuditCommands, context_settings={"help_option_names": ["-h", "--help"]})
 def audit() -> None:
-    """One document about many conversations: counts and rates, no texts.
+    """Audit many conversations in one document: counts and rates, no texts.
 
-    `synthesis audit LOGS` makes it (the same as `audit make LOGS`, and `audit make --help` lists its options);
-    `synthesis audit verify` makes it again to compare.
+    `synthesis audit LOGS` writes it (short for `audit make LOGS`; `audit make --help` lists the options).
+    `synthesis audit verify` computes it again and compares.
     """
 
 
@@ -43,13 +43,13 @@ def audit() -> None:
 @click.argument("logs", nargs=-1, metavar="LOGS...")
 @click.option("--out", default=DEFAULT_OUT, show_default=True, metavar="DIR", help="Folder for the documents.")
 @click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,time=created_at.")
-@click.option("--sort", is_flag=True, help="Sort rows by their conversation first, on disk. Their order is kept.")
+@click.option("--sort", is_flag=True, help="Group rows by conversation first, on disk; rows keep their order.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also give rates by this column of the log; repeatable.")
-@click.option("--checks", metavar="NAME,..", help="These checks. [default: all]")
-@click.option("--profile", metavar="|".join(PROFILES), help="Who asked. [default: as for `synthesis eval`]")
-@click.option("--lang", metavar="CODE", help="Language of conversations that do not say theirs. [default: detected]")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
-@click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
+@click.option("--checks", metavar="NAME,..", help="Checks to run. [default: all]")
+@click.option("--profile", metavar="|".join(PROFILES), help="Who wrote the texts. [default: as for `synthesis eval`]")
+@click.option("--lang", metavar="CODE", help="Language of conversations that do not declare one. [default: detected]")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
 @click.option(
     "--notice",
     "notices",
@@ -65,18 +65,18 @@ def audit() -> None:
 @click.option("--all-cells", is_flag=True, help="Also show counts below five.")
 @click.option("--with-ids", is_flag=True, help="Also show the ids of cases.")
 @click.option("--with-excerpts", is_flag=True, help="Also show redacted text around findings.")
-@click.option("--run", "run_id", metavar="ID", help="Audit a run of the history in place of LOGS.")
+@click.option("--run", "run_id", metavar="ID", help="Audit a saved run instead of LOGS.")
 @history_option
-@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="EngineOptions the work runs.")
-@click.option("--ray-address", metavar="ADDRESS", help="A running Ray cluster, or 'auto'. [default: one of its own]")
+@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="Where the work runs.")
+@click.option("--ray-address", metavar="ADDRESS", help="Address of a Ray cluster, or 'auto'. [default: start one]")
 @click.option("--master", metavar="URL", help="A Spark master. [default: local]")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes. [default: available cores]")
+@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 def make(**options: Any) -> int:
     """Read LOGS (files or folders of conversations, a report, a file of results, a table of verdicts) and write
     audit.json, audit.html and audit.md.
 
-    Exit codes: 0 written, 1 could not run, 3 written, but a row could not be read, 130 interrupted.
+    Exit codes: 0 written, 1 could not run, 3 written but some rows could not be read, 130 interrupted.
     """
     from synthesis.audit.making import require_folder, write_audit
     from synthesis.audit.stored import sample_report
@@ -94,11 +94,11 @@ def make(**options: Any) -> int:
 @audit.command(VERIFY)
 @click.argument("document", metavar="AUDIT_JSON")
 @click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes. [default: available cores]")
 def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
     """Read LOGS again as AUDIT_JSON says, and compare every figure.
 
-    Exit codes: 0 the same, 1 could not run, 2 something differs.
+    Exit codes: 0 all figures match, 1 could not run, 2 some differ.
     """
     from synthesis.audit.counting import AuditOptions
     from synthesis.audit.making import MOST, EngineOptions, ReadOptions, audit, differences, load_audit
@@ -115,7 +115,7 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
         click.echo(safe(line))
     if len(found) > MOST:
         click.echo(f"... and {len(found) - MOST:,} more")
-    click.echo("The documents differ." if found else "Every figure is the same.")
+    click.echo("The documents differ." if found else "All figures match.")
     return exits.UNMET if found else exits.OK
 
 
@@ -140,7 +140,7 @@ def _made(options: dict[str, Any]) -> "Audit":
         with open_history(history_place(options["history"], find_settings(Path.cwd()).values)) as history:
             if not history.run(options["run_id"]).with_text:  # then the findings behind a pass were not kept
                 raise OptionError(
-                    f"the run {options['run_id']} was saved without texts, so it does not say which cues were answered",
+                    f"the run {options['run_id']} was saved without texts, so answered cues are unknown",
                     hint="Save it with --save-text, or audit the logs or the report.",
                 )
             return audit_saved(history.report(options["run_id"]), _read_options(options), asked)

@@ -28,20 +28,20 @@ SHOWN = 20  # of the names or cases of one kind
 @click.argument("old")
 @click.argument("new")
 @click.option("--fail-on-regression", is_flag=True, help="Exit with 2 if there are new unexpected failures.")
-@click.option("--across", is_flag=True, help="List the changes between runs of different profiles or checks, too.")
+@click.option("--across", is_flag=True, help="List changes even if profiles or checks differ.")
 @click.option(
     "--reevaluate",
     is_flag=True,
     help="Evaluate the stored texts of both again with today's rules and the profile and checks of NEW, so that only "
-    "what was said differs.",
+    "the texts differ.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(old: str, new: str, fail_on_regression: bool, across: bool, reevaluate: bool, as_json: bool) -> int:
     """Compare two reports, or the folders of two judged runs: newly failing, newly passing, what else changed.
 
-    "Better" or "worse" is said only where both were measured alike (profile, checks, rules, version; judge and rubric),
-    and where the exact McNemar test and the interval of the paired bootstrap agree that the difference is more than
-    chance. Reports of different profiles or checks cannot be compared: exit code 1, unless --across lists the changes.
+    Says "better" or "worse" only if both were measured alike (profile, checks, rules, version; judge and rubric), and
+    if the exact McNemar test and the paired bootstrap interval agree that the difference is not chance.
+    Reports of different profiles or checks cannot be compared: exit code 1, unless --across lists the changes.
     """
     import msgspec
 
@@ -63,7 +63,7 @@ def _exit_code(comparison: "Comparison | JudgedComparison", fail_on_regression: 
         return exits.OK
     changed = comparison.ruler_changes
     if changed:
-        warn(f"measured differently ({', '.join(changed)} changed): a new failure need not come from a reply")
+        warn(f"measured differently ({', '.join(changed)} changed): a new failure may not come from a reply")
     warn(f"not met: newly failing: {len(comparison.newly_failing)}", colour="red")
     return exits.UNMET
 
@@ -96,12 +96,12 @@ def _report_lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:
     for name, (before, after) in comparison.conditions.items():
         yield f"  {name} changed: {_brief(before)} -> {_brief(after)}"
     bad, good = (None, None) if comparison.ruler_changes else ("red", "green")
-    yield from _listed("newly failing", map(_told, comparison.newly_failing), bad)
-    yield from _listed("newly passing", map(_told, comparison.newly_passing), good)
+    yield from _listed("newly failing", map(_change, comparison.newly_failing), bad)
+    yield from _listed("newly passing", map(_change, comparison.newly_passing), good)
     yield from _names("negative examples no longer caught", comparison.no_longer_caught, bad)
     yield from _listed("other changes", map(_kinds, comparison.other_changes), "yellow")
-    yield from _names("asked other checks", comparison.other_checks)
-    yield from _names("same verdict on other evidence", comparison.changed_evidence)
+    yield from _names("run with other checks", comparison.other_checks)
+    yield from _names("same verdict, other evidence", comparison.changed_evidence)
     yield from _names("only in the old report", comparison.only_before)
     yield from _names("only in the new report", comparison.only_after)
     yield ""
@@ -110,7 +110,7 @@ def _report_lines(comparison: "Comparison", reevaluated: bool) -> Iterator[str]:
 
 
 def _brief(condition: object) -> str:
-    """The beginning of a hash tells it from another."""
+    """A hash is shortened: its beginning identifies it."""
     text = str(condition)
     return text[:_HASH_SHOWN] if _HASH.fullmatch(text) else safe(text)
 
@@ -132,7 +132,7 @@ def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[
         yield f"  ... and {len(found) - SHOWN} more (--json lists them all)"
 
 
-def _told(change: "Change") -> str:
+def _change(change: "Change") -> str:
     why = {True: ", the texts are the same", False: ", the texts changed", None: ""}[change.same_texts]
     new = " (a new case)" if change.before is None else ""
     return f"{safe(change.id)}: {', '.join(map(safe, change.checks))}{why}{new}"
@@ -167,7 +167,7 @@ def _verdict(found: str) -> str:
 def _measured_differently(changed: Sequence[str]) -> Iterator[str]:
     """In place of a verdict: why there is none, and how to get one."""
     yield click.style(f"  measured differently: {', '.join(changed)} changed", bold=True)
-    yield "  so neither report is called better; --reevaluate evaluates the stored texts of both again"
+    yield "  so neither report counts as better; --reevaluate evaluates the stored texts of both again"
 
 
 def _compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":
@@ -200,7 +200,7 @@ def _judged_rate(comparison: "JudgedComparison") -> Iterator[str]:
     yield f"pass rate {rates[0]:.1f} % -> {rates[1]:.1f} %, change {100 * found.change:+.1f} points"
     if comparison.ruler_changes:
         changed = " and ".join(comparison.ruler_changes)
-        yield click.style(f"  measured differently: {changed} changed", bold=True) + ", so neither run is called better"
+        yield click.style(f"  measured differently: {changed} changed", bold=True) + ", so neither run counts as better"
         return
     interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
     yield f"  95 % interval {interval}; p = {found.p_value:.2g} (exact McNemar test)"

@@ -57,7 +57,7 @@ def warning_lines(warnings: Sequence[str], total: int) -> list[str]:
 
 
 def _alerts(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
-    """What leads: conversations in which somebody may be in danger, whichever checks were asked for."""
+    """Comes first: conversations in which someone may be in danger, whichever checks were run."""
     alerting = [example for example in examples if example.alert is not None][:SHOWN_FAILURES]
     if not alerting:
         return []
@@ -155,10 +155,10 @@ def _language(result: CaseResult) -> str:
 def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
     """The words that count against a reply, the advice on the first of them, and what is missing."""
     remarks = remarks_on(result, glossary)
-    said = [remark for remark in remarks if remark.rule]
-    lines = [f"“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}" for remark in said[:SHOWN_REMARKS]]
+    quoted = [remark for remark in remarks if remark.rule]
+    lines = [f"“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}" for remark in quoted[:SHOWN_REMARKS]]
     missing = [remark for remark in remarks if not remark.rule]
-    return lines + [_dim(_advice(remark)) for remark in (*said[:1], *missing) if _advice(remark)]
+    return lines + [_dim(_advice(remark)) for remark in (*quoted[:1], *missing) if _advice(remark)]
 
 
 def _advice(remark: Remark) -> str:
@@ -166,7 +166,7 @@ def _advice(remark: Remark) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """Words of a list or of two paragraphs side by side: how lines were broken is not what a reader looks for."""
+    """Words of a list or of two paragraphs on one line: line breaks carry no meaning here."""
     return safe(" ".join(text.split()))
 
 
@@ -190,8 +190,7 @@ def _bold(text: str) -> str:
     return click.style(text, bold=True)
 
 
-# Conversations on the console: a strip of turns for each, and what they say together about drift.
-
+# Conversations: a strip of turns for each, and drift over all of them.
 
 GROUP = 5  # turns without a space between them, so that they can be counted
 PER_LINE = 50
@@ -210,14 +209,14 @@ def strip_lines(result: CaseResult) -> Iterator[str]:
         lines = [shown[start : start + PER_LINE] for start in range(0, len(shown), PER_LINE)]
         for number, turns in enumerate(lines):
             name = safe(timeline.check) if number == 0 else ""
-            told = f"  {_told(timeline)}" if number == len(lines) - 1 else ""
-            yield f"{name:<{width}}  {_strip(turns)}{told}"
+            summary = f"  {_first_failure(timeline)}" if number == len(lines) - 1 else ""
+            yield f"{name:<{width}}  {_strip(turns)}{summary}"
         if left_out > 0:
             yield f"{'':<{width}}  ... and {count(left_out, 'more turn')}"
 
 
 def drift_lines(summary: dict[str, Any]) -> list[str]:
-    """What all conversations say together, two lines for each check; nothing for a run without conversations."""
+    """Drift over all conversations, two lines per check; nothing for a run without conversations."""
     drift = summary.get("drift")
     if drift is None:
         return []
@@ -238,7 +237,7 @@ def drift_lines(summary: dict[str, Any]) -> list[str]:
 
 
 def change_lines(changes: Sequence[DriftChange]) -> Iterator[str]:
-    """What became of drift from one report to another; nothing without conversations that are long enough in both."""
+    """The change of drift between two reports; nothing without conversations that are long enough in both."""
     if not changes:
         return
     yield ""
@@ -261,7 +260,7 @@ def _strip(outcomes: tuple[str, ...]) -> str:
     return " ".join("".join(signs[start : start + GROUP]) for start in range(0, len(signs), GROUP))
 
 
-def _told(timeline: Timeline) -> str:
+def _first_failure(timeline: Timeline) -> str:
     first = (timeline.first_failure or 0) + 1
     run = f", {timeline.longest_run} assessed turns in a row" if timeline.longest_run > 1 else ""
     return click.style(f"fails first in turn {first} of {len(timeline.outcomes)}{run}", dim=True)
@@ -273,5 +272,5 @@ def _points(found: dict[str, Any]) -> str:
 
 
 def _counts(found: dict[str, Any]) -> str:
-    words = f"{found['worse']:,} got worse, {found['better']:,} better, {found['same']:,} stayed"
+    words = f"{found['worse']:,} worse, {found['better']:,} better, {found['same']:,} unchanged"
     return f"{words}; {found['too_short']:,} too short" if found["too_short"] else words

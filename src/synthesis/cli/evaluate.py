@@ -35,7 +35,7 @@ BUNDLED = "bundled:all"
 def perform(
     spec: RunSpec, interruption: Interruption, *, as_artifact: bool, quiet: bool, names_reason: bool = True
 ) -> int:
-    """Evaluate, write, show; the exit code of it all. Its reason is named unless further conditions follow."""
+    """Evaluate, write, show; returns the exit code. Names its reason unless more conditions follow."""
     interruption.begin(spec)
     with progress("cases", enabled=not quiet and not as_artifact) as note:
         outcome = evaluate_files(spec, progress=interruption.counting(note))
@@ -77,7 +77,7 @@ def _show(outcome: RunOutcome, spec: RunSpec, *, to_stderr: bool) -> None:
 def _name_leftovers(paths: Sequence[str]) -> None:
     for path in paths:
         click.echo(
-            f"note: {safe(path)} was left by a run on another host, or of version 0.1. Delete it if that run is over.",
+            f"note: {safe(path)} was left by a run on another host or by version 0.1. Delete it when that run is over.",
             err=True,
         )
 
@@ -143,9 +143,9 @@ def _number(text: str, whole: str) -> float:
 
 
 def _profile(name: str | None) -> str | None:
-    """The profile that was named; a name of version 0.1 is told once what it is called now."""
+    """The named profile; a name from version 0.1 gets a note."""
     if name in FORMER_PROFILES:
-        click.echo(f"note: the profile '{name}' is called '{FORMER_PROFILES[name]}' now", err=True)
+        click.echo(f"note: the profile '{name}' is now called '{FORMER_PROFILES[name]}'", err=True)
     return name
 
 
@@ -187,7 +187,9 @@ def parse_checks(text: str | None) -> tuple[str, ...]:
     left_out = {get_check(name[1:]).name for name in names if name.startswith("-")}
     named = [name for name in names if not name.startswith("-")]
     if left_out and not named:
-        raise OptionError("--checks only leaves checks out", hint=f"Say what of: --checks all,{','.join(names)}")
+        raise OptionError(
+            "--checks only excludes checks", hint=f"Name what to exclude from: --checks all,{','.join(names)}"
+        )
     asked = tuple(checks()) if "all" in named else tuple(get_check(name).name for name in named)
     known = tuple(name for name in asked if name not in left_out)
     if not known:
@@ -202,12 +204,12 @@ def _names(text: str | None) -> list[str]:
 
 def _table(folder: str | None) -> Path | None:
     if folder == "":
-        raise OptionError("--out-table is not a folder", hint="Give the path of a folder, which will be made.")
+        raise OptionError("--out-table is empty", hint="Give the path of a folder; it is created.")
     return Path(folder) if folder else None
 
 
 def engine_address(options: Mapping[str, Any]) -> str | None:
-    """Where the engine is; each engine has its own word for that."""
+    """The address of the engine; each engine has its own option for it."""
     for engine, option, name in ((RAY, "--ray-address", "ray_address"), (SPARK, "--master", "master")):
         if options[name] is not None and options["engine"] != engine:
             raise OptionError(f"{option} needs --engine {engine}", hint=f"Give --engine {engine} as well.")
@@ -223,9 +225,6 @@ def _first(*values: Any) -> Any:
     return next(value for value in values if value is not None)
 
 
-# `synthesis eval`, which is also the bare `synthesis`.
-
-
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
@@ -238,13 +237,13 @@ def _first(*values: Any) -> Any:
     "--map",
     "columns",
     metavar="FIELD=NAME,..",
-    help="Names in a log: user=prompt,assistant=reply; for one message a row conversation=chat,role=sender,text=body.",
+    help="Fields of a log: user=prompt,assistant=reply; one message a row: conversation=chat,role=sender,text=body.",
 )
-@click.option("--sort", is_flag=True, help="Sort rows by their conversation first, on disk. Their order is kept.")
+@click.option("--sort", is_flag=True, help="Group rows by conversation first, on disk; rows keep their order.")
 @click.option(
     "--checks",
     metavar="NAME,..",
-    help="These checks, or 'all', or 'all,-flattery' for all but one, whatever the cases name. "
+    help="Checks to run, whatever the cases name: a list, 'all', or 'all,-flattery' for all but one. "
     "[default: as named, else the first three]",
 )
 @click.option(
@@ -268,74 +267,76 @@ def _first(*values: Any) -> Any:
 @click.option("--id", "ids", multiple=True, metavar="ID", help="Only the case with this id; repeatable.")
 @click.option("--check", "only", multiple=True, metavar="NAME", help="Only this check; repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N cases.")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="N cases chosen by --seed.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Chooses the sample.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
-@click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="A random sample of N cases.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of the sample.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
 @click.option(
     "--profile",
     metavar="|".join(PROFILES),
-    help=f"Who asked. [default: {AUTHORED} for files of cases, {TRAFFIC} for logs and tables]",
+    help=f"Who wrote the texts. [default: {AUTHORED} for case files, {TRAFFIC} for logs and tables]",
 )
 @click.option("--no-text", is_flag=True, default=None, help="Leave the texts out of the report.")
-@click.option("--lang", metavar="CODE", help="Language of cases that do not say theirs. [default: auto, detected]")
+@click.option("--lang", metavar="CODE", help="Language of cases that do not declare one. [default: auto, detected]")
 @click.option(
-    "--results", metavar="PATH", help="Results as JSON Lines (.jsonl, .jsonl.gz, .jsonl.zst) beside a small report."
+    "--results",
+    metavar="PATH",
+    help="Write results as JSON Lines (.jsonl, .jsonl.gz, .jsonl.zst) next to a small report.",
 )
 @click.option(
     "--out-table",
     metavar="DIR",
-    help="Verdicts as a table of Parquet files beside a small report; started again, a run resumes where it stopped.",
+    help="Write verdicts as Parquet files next to a small report; the same command resumes an interrupted run.",
 )
-@click.option("--keep", metavar="NAME,..", help="Columns of a Parquet input that the table keeps.")
-@click.option("--fresh", is_flag=True, help="Start --out-table over, whatever is finished of it.")
+@click.option("--keep", metavar="NAME,..", help="Columns of a Parquet input to copy into the table.")
+@click.option("--fresh", is_flag=True, help="Discard what --out-table already holds and start over.")
 @click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="Where the work runs.")
-@click.option("--ray-address", metavar="ADDRESS", help="A running Ray cluster, or 'auto'. [default: one of its own]")
+@click.option("--ray-address", metavar="ADDRESS", help="Address of a Ray cluster, or 'auto'. [default: start one]")
 @click.option("--master", metavar="URL", help="A Spark master. [default: local]")
 @click.option("--failures-only", is_flag=True, help="Keep only failed cases and errors in the results.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: the cores available]")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes. [default: available cores]")
 @click.option(
     "--max-line",
     type=click.IntRange(min=1000),
     default=16 << 20,
     metavar="BYTES",
-    help="A longer line is an error, skipped unread. [default: 16 MB]",
+    help="Longer lines are errors and are not read. [default: 16 MB]",
 )
 @click.option(
     "--format",
     "formats",
     multiple=True,
     metavar="F[=PATH]",
-    help="Also draw the report as csv, github, html, junit, markdown or sarif; repeatable. [default: beside --out]",
+    help="Also write the report as csv, github, html, junit, markdown or sarif; repeatable. [default: next to --out]",
 )
-@click.option("--baseline", metavar="REPORT", help="Only failures that this earlier report does not have count.")
+@click.option("--baseline", metavar="REPORT", help="Count only failures that are not in this earlier report.")
 @click.option(
     "--min-label-accuracy",
     type=click.FloatRange(0, 100),
     metavar="PCT",
-    help="Exit with 2 if fewer labels than this are matched.",
+    help="Exit with 2 if label accuracy is below this.",
 )
 @click.option(
     "--fail-on-drift",
     multiple=True,
     metavar="CHECK=X",
-    help="Exit with 2 if the second halves of conversations fail this check more often than the first, by surely more "
-    "than X (0.1: ten points); with 3 if too few conversations are long enough to tell. Repeatable.",
+    help="Exit with 2 if second halves of conversations fail this check more often than first halves and the 95 % "
+    "interval is above X (0.1: ten points); with 3 if too few conversations are long enough. Repeatable.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with 2 if a label is missed, a case was not assessed, or a negative example is not caught by the check "
+    help="Exit with 2 if a label is missed, a case is not assessed, or a negative example is not caught by the check "
     "that its tag names.",
 )
 @saving_options
-@click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
+@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
-    Exit codes: 0 no more unexpected failures than --fail-on, 1 could not run, 2 more unexpected failures, or another
-    condition that was asked for does not hold, 3 a case ended in error, too few conversations to tell about drift, or
-    the run could not be saved, 130 interrupted.
+    Exit codes: 0 all conditions met, 1 could not run, 2 more unexpected failures than --fail-on or another condition
+    not met, 3 a case ended in error, too few conversations to measure drift, or the run could not be saved,
+    130 interrupted.
     """
     from synthesis.cli.interruption import Interruption
 

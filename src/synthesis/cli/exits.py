@@ -2,10 +2,12 @@
 
 from typing import Any
 
-OK = 0  # the condition holds
+OK = 0  # all conditions met
 FATAL = 1  # could not run, nothing written
-UNMET = 2  # ran, the condition does not hold
-INCOMPLETE = 3  # ran, but a case or sample ended in error, a cap was reached, or too little to tell; outranks UNMET
+UNMET = 2  # ran, a condition is not met
+INCOMPLETE = (
+    3  # ran, but a case or sample ended in error, a cap was reached, or data is too scarce to decide; outranks UNMET
+)
 INTERRUPTED = 130
 
 

@@ -1,4 +1,4 @@
-"""What follows a run: the conditions that it is held to, and further documents drawn from the stored report."""
+"""What follows a run: its conditions, and further documents made from the stored report."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,7 +34,7 @@ SHOWN = 5
 
 
 class Gates(msgspec.Struct, frozen=True):
-    """What was asked for; the baseline is read before the run, so that a bad one stops it."""
+    """The conditions of a run; the baseline is read first, so that a bad one stops the run."""
 
     allowed: int = 0
     known: list[Entry[frozenset[str]]] | None = None  # the unexpected failures of the baseline
@@ -60,12 +60,12 @@ class Gates(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(held, known=known, conditions=baseline.header, checked=checked)
 
     def unmet(self, report: StoredReport, tags: Mapping[str, str]) -> list[str]:
-        """Every condition that does not hold, in words; `tags` are the tag words of the checks."""
+        """Every condition that is not met, in words; `tags` are the tag words of the checks."""
         messages = [*self._failures(report), *self._accuracy(report.summary), *self._drifted(report.summary)]
         return messages + (list(_strict(report, tags)) if self.strict else [])
 
     def doubts(self, report: StoredReport) -> Iterator[str]:
-        """What makes a comparison with the baseline less than certain, in words."""
+        """Why a comparison with the baseline is uncertain, in words."""
         if self.known is None:
             return
         changed = changed_conditions(self.conditions, report.header)
@@ -73,18 +73,18 @@ class Gates(msgspec.Struct, frozen=True):
         for name in ruler_changes(changed):
             before, after = changed[name]
             yield (
-                f"{name} changed since the baseline ({before} -> {after}), so a new failure need not come from a "
-                "reply; make a new baseline once you have looked"
+                f"{name} changed since the baseline ({before} -> {after}), so a new failure may not come from a "
+                "reply; review it, then make a new baseline"
             )
 
     def undecided(self, summary: Record) -> Iterator[str]:
-        """Every condition on drift about which so few conversations say nothing, in words."""
+        """Every drift condition with too few conversations to decide it, in words."""
         for name in self.drift:
             usable = drift_of(summary, name)["usable"]
             if usable < LEAST_CONVERSATIONS:
                 yield (
-                    f"drift of {name}: {usable} of at least {LEAST_CONVERSATIONS} conversations have "
-                    f"{LEAST_IN_HALF} or more assessed turns in each half"
+                    f"drift of {name}: {usable} conversations have {LEAST_IN_HALF} or more assessed turns in each half"
+                    f", {LEAST_CONVERSATIONS} are needed"
                 )
 
     def _drifted(self, summary: Record) -> Iterator[str]:
@@ -104,7 +104,7 @@ class Gates(msgspec.Struct, frozen=True):
             return
         new = newly_failing(*paired(self.known, unexpected_failures(report)))
         if len(new) > self.allowed:
-            yield _named("failures that the baseline does not have", [name for name, _ in new])
+            yield _named("failures not in the baseline", [name for name, _ in new])
 
     def _accuracy(self, summary: Record) -> Iterator[str]:
         if self.least_accuracy is None:
@@ -141,12 +141,12 @@ def _baseline(path: str | None, out: Path, spec: RunSpec) -> StoredReport | None
 
 
 def _strict(report: StoredReport, tags: Mapping[str, str]) -> Iterator[str]:
-    """What a file of good examples must not have: missed labels, cases nobody judged, negative examples that slip."""
+    """What a curated file must not have: missed labels, cases not assessed, negative examples not caught."""
     found: dict[str, list[str]] = {
         "labels missed": [],
         "cases not assessed": [],
         "negative examples not caught": [],
-        "negative examples caught by another check than their tag names": [],
+        "negative examples caught only by a check that their tag does not name": [],
     }
     labels, idle, slipped, elsewhere = found.values()
     for result in report.results():
@@ -178,15 +178,12 @@ def _named(what: str, names: list[str]) -> str:
     return f"{what}: {len(names)} ({', '.join(names[:SHOWN])}{more})"
 
 
-# What follows a run: further documents drawn from the stored report, and the verdict on its conditions.
-
-
 # Options that need what only a report with results holds.
 _NEED_RESULTS = {"formats": "--format", "baseline": "--baseline", "strict": "--strict"}
 
 
 class Conclusion(msgspec.Struct, frozen=True):
-    """The documents and conditions that were asked for; made before the run, so that a mistake stops it."""
+    """The requested documents and conditions; made before the run, so that a mistake stops it."""
 
     report: Path
     outputs: tuple[Output, ...]
@@ -196,7 +193,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     def of(cls, options: Mapping[str, Any], spec: RunSpec) -> "Conclusion":
         for name, option in _NEED_RESULTS.items():
             if spec.table and options[name]:
-                raise OptionError(f"{option} does not go with --out-table", hint="Leave out one of the two.")
+                raise OptionError(f"{option} cannot be combined with --out-table", hint="Drop one of the two.")
         out = spec.out or Path()
         baseline = {"--baseline": Path(options["baseline"])} if options["baseline"] else {}
         taken: Taken = {"--cases": [file.path for file in spec.inputs], **baseline}
@@ -207,7 +204,7 @@ class Conclusion(msgspec.Struct, frozen=True):
         return bool(self.outputs) or self.gates != Gates(self.gates.allowed)
 
     def draw(self, spec: RunSpec, *, quiet: bool, as_artifact: bool) -> int:
-        """Write the documents, name the conditions that do not hold; the exit code of the run."""
+        """Write the documents and name the conditions that are not met; returns the exit code of the run."""
         report = open_report(self.report)
         if self.outputs:
             rules = rules_in_force(spec.rules, spec.disabled)

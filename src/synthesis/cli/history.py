@@ -1,4 +1,4 @@
-"""`synthesis history`: runs that were saved; and `--save`, by which a run is."""
+"""`synthesis history`, and `--save`, which adds a run to it."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase
 
 
 def table_lines(runs: Sequence["SavedRun"], width: int | None = None) -> Iterator[str]:
-    """One line for each run, columns that are empty throughout left out; two lines where the terminal is too narrow."""
+    """One line per run without empty columns; two lines where the terminal is too narrow."""
     if not runs:
         yield "No runs."
         return
@@ -119,7 +119,7 @@ def _percent(value: float | None) -> str:
 
 
 def run_lines(run: "SavedRun", trouble: "Page[SavedCase] | Page[SavedSample]") -> Iterator[str]:
-    """One run: what was in force, the figures, and what needs a look."""
+    """One run: its conditions, its figures, and what needs a look."""
     from synthesis.history import SavedSample
 
     yield click.style(f"Run {run.id}", bold=True) + f"  {run.kind}  {safe(run.name)}"
@@ -149,7 +149,7 @@ def _judge(run: "SavedRun") -> str:
 
 
 def _headline(run: "SavedRun", figures: "Figures") -> str:
-    noun, failed = ("verdict", "no pass") if run.kind == "judge" else ("case", "unexpected")
+    noun, failed = ("verdict", "not passed") if run.kind == "judge" else ("case", "unexpected")
     parts = [
         count(figures.total, noun),
         f"{figures.failures} {failed}",
@@ -167,8 +167,8 @@ def _headline(run: "SavedRun", figures: "Figures") -> str:
 def _case_lines(case: "SavedCase", with_text: bool) -> Iterator[str]:
     from synthesis.report.findings import KINDS, error_of
 
-    said = error_of(case.result) if case.outcome == "error" else ", ".join(case.result.failed_checks)
-    yield f"{click.style(KINDS[case.kind], fg='red')} {safe(case.case_id)}" + (f": {safe(said)}" if said else "")
+    reason = error_of(case.result) if case.outcome == "error" else ", ".join(case.result.failed_checks)
+    yield f"{click.style(KINDS[case.kind], fg='red')} {safe(case.case_id)}" + (f": {safe(reason)}" if reason else "")
     for name in case.result.failed_checks:
         yield from (f"    {line}" for line in _remarks(case.result, name, with_text))
 
@@ -188,13 +188,12 @@ def _sample_lines(sample: "SavedSample") -> Iterator[str]:
         yield f"{click.style('error', fg='red')} {name}: {safe(shorten(sample.error))}"
         return
     verdict = sample.record.get("judgeVerdict", {})
-    yield f"{click.style('no pass', fg='red')} {name}: " + ", ".join(
-        f"{safe(axis)} {said['score']}" for axis, said in verdict.items()
+    yield f"{click.style('not passed', fg='red')} {name}: " + ", ".join(
+        f"{safe(axis)} {found['score']}" for axis, found in verdict.items()
     )
 
 
-# `--save`, `--save-text` and `--history`: a run that is saved in the history.
-
+# `--save`, `--save-text` and `--history` of other commands.
 
 history_option = click.option(
     "--history",
@@ -202,7 +201,7 @@ history_option = click.option(
     help="File or database URL of the history. [default: SYNTHESIS_HISTORY, else .synthesis/history.db]",
 )
 save_text_option = click.option(
-    "--save-text", is_flag=True, default=None, help="Save what was said as well, not only the verdicts."
+    "--save-text", is_flag=True, default=None, help="Save the texts too, not only the verdicts."
 )
 
 
@@ -218,7 +217,7 @@ def history_place(option: str | None, settings: Mapping[str, Any]) -> str | None
 
 
 class Saving(msgspec.Struct, frozen=True):
-    """A run that is to be saved; made before the run begins, so that a mistake stops it."""
+    """How a run will be saved; made before it begins, so that a mistake stops it."""
 
     place: str | None
     with_text: bool
@@ -227,21 +226,22 @@ class Saving(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, options: Mapping[str, Any], settings: Mapping[str, Any]) -> "Saving | None":
-        """None unless saving was asked for; SynthesisError if the history is out of reach."""
+        """None unless saving was requested; SynthesisError if the history cannot be reached."""
         with_text = options["save_text"] or (options["save_text"] is None and settings.get("save-text", False))
         if not (options["save"] or with_text or settings.get("save", False)):
             if options["history"]:
-                raise OptionError("--history says where to save, but nothing is saved", hint="Add --save.")
+                raise OptionError("--history has no effect without --save", hint="Add --save.")
             return None
         from synthesis.history import open_history
-        from synthesis.history.writing import git_revision, now
 
         place = history_place(options["history"], settings)
         open_history(place).close()  # and not held: the run may fork, and a connection must not
+        from synthesis.history.writing import git_revision, now  # needs the extra that opening has asked for
+
         return cls(place, bool(with_text), now(), git_revision(Path.cwd()))
 
     def save_report(self, path: Path, *, quiet: bool, to_stderr: bool) -> bool:
-        """Save a run of the checks from its report; whether that was possible."""
+        """Save a run of the checks from its report; False if that failed."""
         from synthesis.cli.progress import counted, progress
         from synthesis.history import Provenance
         from synthesis.report.stored import open_report
@@ -256,7 +256,7 @@ class Saving(msgspec.Struct, frozen=True):
         return self._save(add, quiet=quiet, to_stderr=to_stderr)
 
     def save_judged(self, folder: Path) -> bool:
-        """Save a judged run from its folder; whether that was possible."""
+        """Save a judged run from its folder; False if that failed."""
         from synthesis.history import Provenance
 
         known = Provenance(revision=self.revision, with_text=self.with_text)  # the journal says when it began
@@ -276,8 +276,7 @@ class Saving(msgspec.Struct, frozen=True):
         return True
 
 
-# `synthesis history`: runs that were saved.
-
+# The commands of `synthesis history`.
 
 _AGE = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
@@ -285,9 +284,9 @@ _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 @click.group()
 def history() -> None:
-    """Runs that were saved with --save: list, show, tag, export, delete, prune.
+    """Runs saved with --save: list, show, tag, export, delete, prune.
 
-    RUN is the id of a run, the beginning of one, or 'latest'.
+    RUN is the id of a run, a prefix of it, or 'latest'.
     """
 
 
@@ -307,7 +306,7 @@ def _echo_json(value: Any) -> None:
 
 @history.command("list")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="At most N runs.")
-@click.option("--kind", type=click.Choice(["checks", "judge"]), help="Only runs of this half.")
+@click.option("--kind", type=click.Choice(["checks", "judge"]), help="Only runs of this kind.")
 @click.option("--tag", metavar="TAG", help="Only runs with this tag.")
 @history_option
 @_as_json
@@ -330,7 +329,7 @@ def list_(limit: int, kind: str | None, tag: str | None, history: str | None, as
 @history_option
 @_as_json
 def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
-    """Show one run: what was in force, the figures, and the failures that need a look with their evidence."""
+    """Show one run: its conditions, its figures, and the failures that need a look, with evidence."""
     with _open(history) as opened:
         found = opened.run(run)
         trouble = found_in(opened, found, limit)
@@ -349,7 +348,7 @@ def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
 def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str | None) -> int:
     """Add tags to a run, or remove them."""
     if not tags and not remove:
-        raise OptionError("no tag is named", hint="Write `synthesis history tag RUN TAG`.")
+        raise OptionError("no tag given", hint="Write `synthesis history tag RUN TAG`.")
     with _open(history) as opened:
         changed = opened.tag(run, add=tags, remove=remove)
     click.echo(f"{changed.id}: {safe(', '.join(changed.tags)) or 'no tags'}")
@@ -364,7 +363,7 @@ def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str |
 def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], history: str | None) -> int:
     """Save earlier runs: reports, folders of judged runs, or what `history export` wrote.
 
-    A report holds no time, so the time of its file is used. An exported run is restored as it was.
+    A report does not record when it ran, so its file's time is used. An exported run is restored as it was.
     """
     from synthesis.history import Provenance
 
@@ -393,7 +392,7 @@ def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
 
 def _ask(number: int) -> None:
     if not sys.stdin.isatty():
-        raise OptionError("nothing was deleted: there is no terminal to ask on", hint="Add --yes.")
+        raise OptionError("nothing deleted: confirmation needs a terminal", hint="Add --yes.")
     click.confirm(f"Delete {count(number, 'run')}?", abort=True)
 
 
@@ -421,10 +420,10 @@ def export(run: str, out: str | None, history: str | None) -> int:
 
 @history.command()
 @click.option("--older-than", required=True, metavar="AGE", help="Such as 30d; h, d and w are hours, days and weeks.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be deleted.")
 @history_option
 def prune(older_than: str, dry_run: bool, history: str | None) -> int:
-    """Delete the runs that started longer ago than this, and print them."""
+    """Delete runs older than AGE, and print them."""
     age = _age(older_than)
     with _open(history) as opened:
         found = opened.older_than(age)

@@ -44,7 +44,9 @@ _OPTIONS = (
     click.option("--judge-provider", help="offline (default), openai, openrouter, anthropic, replay, ..."),
     click.option("--judge-model", help="The judge's model; for replay the recording: a records file or a run."),
     click.option("--base-url", help="An OpenAI-compatible server in place of the vendor's own."),
-    click.option("--api-key-env", metavar="NAME", help="Variable with the key.  [default: OPENAI_API_KEY]"),
+    click.option(
+        "--api-key-env", metavar="NAME", help="Environment variable that holds the key.  [default: OPENAI_API_KEY]"
+    ),
     click.option("--iterations", type=click.IntRange(min=1), default=1, show_default=True),
     click.option("--concurrency", type=click.IntRange(min=1), default=5, show_default=True),
     click.option("--output-dir", metavar="NAME", help="Name of the run's folder.  [default: the set's name]"),
@@ -65,34 +67,36 @@ _OPTIONS = (
         type=click.Choice(["keep", "rejudge", "error"]),
         default="keep",
         show_default=True,
-        help="What becomes of a verdict when its question, context or answer has changed.",
+        help="What to do with a verdict whose question, context or answer has changed.",
     ),
     click.option("--map", "columns", default="", help="Names of fields: question=prompt,answer=out.text,context=docs"),
-    click.option("--ids", multiple=True, metavar="ID[,ID...]", help="Only these samples; may be repeated."),
+    click.option("--ids", multiple=True, metavar="ID[,ID...]", help="Only these samples; repeatable."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples."),
     click.option(
         "--max-line",
         type=click.IntRange(min=1000),
         default=16 << 20,
         metavar="BYTES",
-        help="A longer row of a JSON Lines or CSV file is an error, skipped unread. [default: 16 MB]",
+        help="Longer rows of a JSON Lines or CSV file are errors and are not read. [default: 16 MB]",
     ),
     click.option("--temperature", type=float, help="Sent only if given."),
     click.option("--seed", type=int, help="Sent only if given."),
     click.option("--reasoning-effort", metavar="LEVEL", help="none, minimal, low, medium, high; sent only if given."),
-    click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent along; may be repeated."),
+    click.option(
+        "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Extra request header; repeatable."
+    ),
     click.option("--extra-body", metavar="JSON|@FILE", help="Fields to add to every request."),
     click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one call."),
     click.option(
         "--max-output-tokens",
         type=click.IntRange(min=1),
-        help="Limit of one reply; one that is cut off is asked for once more with four times as much.",
+        help="Limit of one reply; a truncated reply is retried once with four times the limit.",
     ),
 )
 
 
 class Inputs(NamedTuple):
-    """What is to be judged, how, and what the user should know about it."""
+    """What to judge, how, and notes for the user."""
 
     cases: "tuple[TestCase, ...]"
     config: "EvaluationConfig"
@@ -159,13 +163,13 @@ def _read_cases(
 
     if answers is None and contexts is None:
         path = _find(test_set or DEFAULT_TEST_SET)
-        note = [f"Test set: the bundled '{DEFAULT_TEST_SET}' (none was named)."] if test_set is None else []
+        note = [f"Test set: the bundled '{DEFAULT_TEST_SET}' (no test set given)."] if test_set is None else []
         loaded = read_test_set(path, mapping=mapping, most_line=max_line)
         return loaded.cases, stem(path), [*note, *_warnings(loaded.notes)]
     if test_set is not None:
         raise OptionError("give either a test set or --answers with --contexts, not both")
     if answers is None or contexts is None:
-        raise OptionError("--answers and --contexts belong together", hint="Give both.")
+        raise OptionError("--answers and --contexts must be given together", hint="Give both.")
     joined = join(answers, contexts, mapping=mapping, most_line=max_line)
     return joined.cases, stem(answers), _warnings(joined.notes)
 
@@ -175,14 +179,14 @@ def _warnings(notes: Iterable[str]) -> list[str]:
 
 
 def stem(path: Path) -> str:
-    """The name of a set: its file's name without endings, the one of a compression included."""
+    """The name of a set: its file's name without suffixes, including that of a compression."""
     return Path(path.stem).stem if path.suffix in SUFFIXES else path.stem
 
 
 def _chosen(
     cases: "tuple[TestCase, ...]", ids: tuple[str, ...], limit: int | None, notes: list[str]
 ) -> "tuple[TestCase, ...]":
-    """The samples that --ids and --limit leave. Without them, the same command judges the rest."""
+    """The samples that --ids and --limit select. The same command without them judges the rest."""
     wanted = {name.strip() for text in ids for name in text.split(",") if name.strip()}
     known = {case.query_log_id for case in cases}
     if missing := sorted(wanted - known - set(ids)):
@@ -207,8 +211,7 @@ def _find(name: str) -> Path:
     raise OptionError(f"there is no test set '{name}'", hint=did_you_mean(name, known))
 
 
-# `synthesis judge panel`: several judges on the same samples.
-
+# `synthesis judge panel`
 
 SHOWN = 10  # samples on which the judges differ most; panel.json has all
 FILE_NAME = "panel.json"
@@ -225,7 +228,7 @@ FILE_NAME = "panel.json"
     help=f"Write everything as JSON; a folder gets {FILE_NAME}.",
 )
 def panel(names: tuple[str, ...], root: Path, form: str, out: Path | None) -> int:
-    """Several judges on the same samples: median scores, agreement, and where they differ most.
+    """Compare several judges on the same samples: median scores, agreement, and where they differ most.
 
     Name the runs of different judges on one test set. Exits with 3 if a judge has no verdict on a sample.
     """
@@ -259,7 +262,7 @@ def _text(found: "Panel") -> Iterator[str]:
     for axis in found.axes:
         yield f"  {axis.name:<14} median {axis.mean_of_medians:.2f} on average, agreement {_alpha(axis.agreement)}"
     yield f"  {'passed':<14} {_rate(found.passed)}, by the medians"
-    yield f"  {'divided':<14} {_rate(found.split)}: some judges let it pass, others do not"
+    yield f"  {'divided':<14} {_rate(found.split)}: some judges pass it, others do not"
     if found.differ_most:
         yield ""
         yield f"The judges differ on {count(len(found.differ_most), 'sample')}, most on:"
@@ -328,14 +331,14 @@ def _rate(rate: "Rate") -> str:
     return f"{base}, {rate.value:.1%} ({rate.interval[0]:.1%} to {rate.interval[1]:.1%})"
 
 
-# `synthesis judge`: judged evaluation of generated answers.
+# The other commands of `synthesis judge`.
 
 
 @click.group()
 def judge() -> None:
     """Judged evaluation of generated answers: faithfulness and completeness, or the axes of your own rubric.
 
-    What is judged is stored at once; the same command resumes where it stopped and pays for nothing twice.
+    Verdicts are stored as they arrive; the same command resumes where it stopped and pays for nothing twice.
     """
 
 
@@ -349,14 +352,14 @@ judge.add_command(panel)
     type=float,
     default=30.0,
     show_default=True,
-    help="When interrupted: seconds to wait for calls under way.",
+    help="Seconds to wait for calls in flight when interrupted.",
 )
-@click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 when the pass rate is below (0 to 1).")
+@click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 if the pass rate is below RATE (0 to 1).")
 @saving_options
 def run(fail_under: float | None, **options: Any) -> int:
-    """Judge a test set: a file, a name from data/evaluation/test-sets or one that is bundled.
+    """Judge a test set: a file, a name from data/evaluation/test-sets, or a bundled set.
 
-    Without a test set the bundled 'passages' are judged, without --judge-provider by the offline judge.
+    By default the offline judge judges the bundled set 'passages'.
     """
     from synthesis.judge.run import run_evaluation
 
@@ -384,7 +387,7 @@ def run(fail_under: float | None, **options: Any) -> int:
 @judge.command()
 @evaluation_options
 def estimate(**options: Any) -> int:
-    """Tokens and cost of what is left to judge, before the first call; sends and writes nothing."""
+    """Estimate tokens and cost of what is left to judge. Sends and writes nothing."""
     from synthesis.judge.run import estimate_evaluation
 
     inputs = read_inputs(**options)
@@ -397,7 +400,7 @@ def estimate(**options: Any) -> int:
 @click.argument("name")
 @run_root
 def status(name: str, root: Path) -> int:
-    """What is done, pending, failed and stale in a run, read from its journal."""
+    """Show what is done, pending, failed and stale in a run."""
     _print(status_lines(stored_run(name, root)[1]))
     return exits.OK
 
@@ -410,7 +413,7 @@ def status(name: str, root: Path) -> int:
     "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it. [default: the run's folder]"
 )
 def report(name: str, root: Path, form: str, out: Path | None) -> int:
-    """The figures of a run, computed again from its journal: on the console, as a page, or as Markdown."""
+    """Report the figures of a run: on the console, as an HTML page, or as Markdown."""
     from synthesis.judge.results import derive
 
     folder, ledger = stored_run(name, root)
@@ -434,7 +437,7 @@ def _draw(ledger: "Ledger", form: str, path: Path) -> None:
 @judge.command("prompt")
 @click.argument("name", required=False, default="v1")
 def show_prompt(name: str) -> int:
-    """Print a bundled prompt, to begin one of your own for --system-prompt-version FILE."""
+    """Print a bundled prompt, a starting point for --system-prompt-version FILE."""
     from synthesis.judge.prompt import prompt_source
 
     click.echo(prompt_source(name), nl=False)

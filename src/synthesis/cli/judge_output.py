@@ -1,4 +1,4 @@
-"""What `synthesis judge` says about a judged run: figures with their base and interval."""
+"""What `synthesis judge` prints about a judged run: figures with their base and interval."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,28 +47,28 @@ def status_lines(ledger: "Ledger") -> Iterator[str]:
 
 
 def _proof_lines(run: "RunLine") -> Iterator[str]:
-    """What nobody has validated is said wherever a run is summed up."""
+    """Every summary of a run names the axes that are not validated."""
     from synthesis.report.judged.run import axis_title
 
     for axis in run.rubric.axes:
         if (title := axis_title(run.judge.provider, axis.name)) != axis.name:
-            yield f"  {title}: no agreement of this judge with people was found"
+            yield f"  {title}: not validated: this judge was not found to agree with people"
 
 
 def cost_line(cost: Figures) -> str:
-    """Cost and tokens; what is not known is said."""
+    """Cost and tokens; unknown figures are named as such."""
     tokens = f"{cost['totalTokens']['input']:,} input and {cost['totalTokens']['output']:,} output tokens"
     if not cost["tokenUsage"] and not cost["unaccountedCalls"]:
         return "none: no paid call was answered"
-    spent = "not known" if cost["totalCost"] is None else f"{cost['totalCost']:.6f} USD"
+    spent = "unknown" if cost["totalCost"] is None else f"{cost['totalCost']:.6f} USD"
     line = f"{spent}, {tokens}, {len(cost['tokenUsage'])} calls"
     unanswered = len(cost["unaccountedCalls"])
-    return f"{line}; {unanswered} more have no answer, their cost is not known" if unanswered else line
+    return f"{line}; {unanswered} more were not answered, at unknown cost" if unanswered else line
 
 
 def estimate_lines(estimate: "Estimate") -> Iterator[str]:
     """Tokens and cost before the first call."""
-    yield f"{estimate.samples} samples, {estimate.calls} verdicts to ask for, judge {estimate.model}"
+    yield f"{estimate.samples} samples, {estimate.calls} verdicts to request, judge {estimate.model}"
     if estimate.is_free:
         yield "  no tokens, no cost"
         return
@@ -76,7 +76,7 @@ def estimate_lines(estimate: "Estimate") -> Iterator[str]:
     yield f"  output: about {estimate.likely_output:,} tokens, at most {estimate.worst_output:,}"
     likely, worst = estimate.likely_cost(), estimate.worst_cost()
     if likely is None or worst is None or estimate.price is None:
-        yield f"  cost:   not known: there is no price for {estimate.model}; add one with --price-file"
+        yield f"  cost:   unknown: no price for {estimate.model}; add one with --price-file"
     else:
         yield f"  cost:   about {likely:.4f} USD, at most {worst:.4f} USD ({estimate.price.source})"
         yield "  retries are extra"
@@ -121,7 +121,7 @@ def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: 
     yield f"  {'passed':<14} {_rate(overall)}"
     counts = [f"{metrics[key]} {words}" for key, words in _COUNTS if metrics[key]]
     if counts:
-        yield f"  {'beside':<14} {', '.join(counts)}; of the judged alone {_rate(overall['judgedOnly'])}"
+        yield f"  {'missing':<14} {', '.join(counts)}; judged samples only: {_rate(overall['judgedOnly'])}"
     if claims := metrics.get("claims"):
         yield f"  {'claims':<14} not supported: {_rate(claims['unsupported'])}"
         yield f"  {'quotes':<14} false: {_rate(claims['falseQuotes'])}"
@@ -154,8 +154,8 @@ def _flag_lines(iteration: "IterationResults") -> Iterator[str]:
     from synthesis.report.judged.run import EMPTY
 
     meanings = {
-        EMPTY: "answers are empty: 1 on every axis, no judge was asked",
-        IMITATES: "answers talk to the judge",
+        EMPTY: "answers are empty: 1 on every axis, not sent to the judge",
+        IMITATES: "answers address the judge",
         REPAIRED: "verdicts held text that cannot be stored; U+FFFD is in its place",
     }
     for flag, meaning in meanings.items():
@@ -179,8 +179,8 @@ def _stability_lines(run: "RunLine", final: Figures) -> Iterator[str]:
     yield f"  all of k pass  {hats}"
     for axis in run.rubric.axes:
         agreement = final["agreement"][axis.name]
-        said = agreement.get("reason") or f"alpha {agreement['alpha']:.3f}"
-        yield f"  agreement      {axis.name}: {said} ({agreement['samples']} samples)"
+        alpha = agreement.get("reason") or f"alpha {agreement['alpha']:.3f}"
+        yield f"  agreement      {axis.name}: {alpha} ({agreement['samples']} samples)"
 
 
 def _number(figure: Figures) -> str:

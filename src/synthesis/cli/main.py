@@ -15,16 +15,16 @@ from synthesis.cli.terminal import print_lines
 from synthesis.errors import SynthesisError
 from synthesis.printable import safe
 
-# name -> (where the command lives, one line of help). Imported only when it is asked for.
+# name -> (where the command lives, one line of help). Imported only when called.
 COMMANDS = {
-    "audit": ("synthesis.cli.audit:audit", "One document about many conversations, to hand over."),
+    "audit": ("synthesis.cli.audit:audit", "Audit many conversations in one document."),
     "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
     "completion": ("synthesis.cli.main:completion", "Print a completion script for your shell."),
     "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
-    "history": ("synthesis.cli.history:history", "Runs that were saved: list, show, tag, export, delete."),
-    "judge": ("synthesis.cli.judge:judge", "Judged evaluation of generated answers."),
+    "history": ("synthesis.cli.history:history", "List, show, tag, export and delete saved runs."),
+    "judge": ("synthesis.cli.judge:judge", "Judge generated answers against their sources."),
     "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
-    "report": ("synthesis.cli.report:report", "Draw a stored report in another form."),
+    "report": ("synthesis.cli.report:report", "Convert a stored report to another format."),
     "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
     "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case, a report or an audit."),
     "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
@@ -34,7 +34,7 @@ OWN_OPTIONS = ("--help", "-h", "--version")
 
 
 class Commands(click.Group):
-    """Imports a sub-command when it is called for; any other arguments belong to `eval`."""
+    """Imports a sub-command when it is called; all other arguments go to `eval`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -69,25 +69,21 @@ class Commands(click.Group):
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """The version, and who reads texts here: a missing compiler shows nowhere else."""
+    """The version, and which reader is in use: a missing compiler shows nowhere else."""
     if wanted and not ctx.resilient_parsing:
         from synthesis.rules.native.reader import why_not
 
         reason = why_not()
         click.echo(f"synthesis, version {__version__}")
-        click.echo(
-            f"texts are read in Python, since there is no compiled reader ({reason})"
-            if reason
-            else "texts are read by the compiled reader"
-        )
+        click.echo(f"reader: Python, no compiled reader ({reason})" if reason else "reader: compiled")
         ctx.exit()
 
 
 @click.command(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="'synthesis COMMAND --help' explains a command. Exit codes: 0 the condition holds, 1 could not run, "
-    "2 the condition does not hold, 3 incomplete, 130 interrupted.",
+    epilog="'synthesis COMMAND --help' explains a command. Exit codes: 0 all conditions met, 1 could not run, "
+    "2 a condition is not met, 3 incomplete, 130 interrupted.",
 )
 @click.option(
     "--version",
@@ -100,8 +96,8 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def main() -> None:
     """Does an assistant treat people well, and does it tell them the truth?
 
-    Without a command, evaluates cases: markers in language, no model in the loop. A pass is no evidence of
-    safety, empathy or clinical quality.
+    Without a command, evaluates cases: markers in language, no model in the loop. Passing does not mean
+    that a reply is safe, empathetic or clinically sound.
     """
 
 
@@ -159,7 +155,7 @@ def call(args: Sequence[str]) -> int:
         return _fatal(error.format_message())
     except SynthesisError as error:
         return _fatal(str(error))
-    except SystemExit as exit_:  # click's answer to a reader that went away (`| head`), which is not an error
+    except SystemExit as exit_:  # how click ends when its reader closes the pipe (`| head`), which is not an error
         return exits.OK if isinstance(exit_.__context__, BrokenPipeError) else exits.FATAL
     return result if isinstance(result, int) else exits.OK
 
@@ -175,7 +171,7 @@ def _fatal(message: str) -> int:
 
 
 def _flush_or_hush() -> None:
-    """The same for what is still in the buffer."""
+    """A pipe that was closed early is not an error for what is still in the buffer either."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

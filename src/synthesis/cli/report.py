@@ -1,4 +1,4 @@
-"""`synthesis report`, and `--format F[=PATH]`: documents drawn from a stored report."""
+"""`synthesis report`, and `--format F[=PATH]`: documents made from a stored report."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ Taken = Mapping[str, Path | Sequence[Path]]  # what a file is -> its path
 
 @click.group("report")
 def report() -> None:
-    """Draw a stored report in another form."""
+    """Convert a stored report to another format."""
 
 
 @report.command("convert")
@@ -28,16 +28,16 @@ def report() -> None:
 @click.option(
     "--format", "name", required=True, metavar="FORMAT", help="csv, github, html, json, junit, markdown, sarif."
 )
-@click.option("--out", metavar="PATH", help="Where to; `-` is standard output. [default: beside the report]")
+@click.option("--out", metavar="PATH", help="Output path; `-` is standard output. [default: next to the report]")
 @click.option("--cases", multiple=True, metavar="PATH", help="Case file, for a report without texts; repeatable.")
-@click.option("--redact", is_flag=True, help="Replace all texts and matched words by their lengths.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
+@click.option("--redact", is_flag=True, help="Replace all texts and matched words with their lengths.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
 def convert(
     path: str, name: str, out: str | None, cases: tuple[str, ...], redact: bool, folders: tuple[str, ...]
 ) -> int:
-    """Draw REPORT, the JSON that a run wrote, in another form.
+    """Convert REPORT, the JSON that a run wrote, to another format.
 
-    Explanations come from the rules in force now; the report itself is never changed.
+    Explanations come from the current rules; the report itself does not change.
     """
     from synthesis.report.stored import redacted
 
@@ -66,7 +66,7 @@ def _with_cases(stored: StoredReport, paths: tuple[str, ...]) -> StoredReport:
 
 
 def _glossary(stored: StoredReport, folders: tuple[str, ...]) -> Glossary:
-    """The rules of today, less those that were switched off for the run and still exist."""
+    """The current rules, less those that were disabled for the run and still exist."""
     from synthesis.checks.registry import rules_in_force
     from synthesis.glossary import glossary_of
     from synthesis.settings import find_settings
@@ -87,7 +87,7 @@ class Output(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str, report: Path) -> "Output":
-        """`html` or `html=PATH`; without a path the document lies beside the report."""
+        """`html` or `html=PATH`; without a path the document is written next to the report."""
         name, _, path = text.partition("=")
         if name == "json":
             raise OptionError("--format json is always written", hint="Say where with --out.")
@@ -111,7 +111,7 @@ class Output(msgspec.Struct, frozen=True):
 
 
 def parse_outputs(texts: Iterable[str], report: Path, taken: Taken) -> tuple[Output, ...]:
-    """All documents that were asked for; OptionError before anything is run if one is in the way of another."""
+    """All requested documents; OptionError before the run if two of them collide."""
     outputs: list[Output] = []
     for text in texts:
         output = Output.parse(text, report)
@@ -124,7 +124,7 @@ def parse_outputs(texts: Iterable[str], report: Path, taken: Taken) -> tuple[Out
 def write_outputs(
     outputs: Iterable[Output], report: StoredReport, glossary: Glossary, *, to_stderr: bool = False
 ) -> None:
-    """Draw and write each document; printed ones go to standard output, or to standard error where that is taken."""
+    """Write each document; printed ones go to standard output, or to standard error where that is taken."""
     for output in outputs:
         pieces = get_format(output.format).render(report, glossary)
         if output.is_printed:

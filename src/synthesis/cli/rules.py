@@ -1,4 +1,4 @@
-"""`synthesis rules`: see, explain, test and lint the rules in force."""
+"""`synthesis rules`: list, explain, test and lint the rules."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ID_WIDTH = 58
 _TABLE_WIDTH = 120  # below that a rule takes two lines: its id, and why it is there
 _folders = click.option(
-    "--rules", "folders", multiple=True, metavar="DIR", help="A folder with packs on top; repeatable."
+    "--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable."
 )
 
 
@@ -39,7 +39,7 @@ def rules() -> None:
 @click.option("--signal", metavar="NAME", help="Only rules of this signal, such as agency.negative.")
 @click.option("--lang", metavar="CODE", help="Only rules of this language.")
 def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> None:
-    """List the rules by language and id, and say what the verdicts rest on."""
+    """List the rules by language and id, and how their checks were tested."""
     from synthesis.checks.registry import checks, measured_languages
     from synthesis.report.findings import evidence_sentence
 
@@ -62,7 +62,7 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
 @click.argument("rule_id", metavar="ID")
 @_folders
 def show(rule_id: str, folders: tuple[str, ...]) -> None:
-    """Explain one rule: what it finds, why it matters, what would be better, and its proof."""
+    """Explain one rule: what it finds, why it matters, what would be better, and its examples."""
     loaded = _load(folders)
     found = [rule for rule in loaded.rules if rule.id == rule_id]
     if not found:
@@ -80,14 +80,14 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
     from synthesis.checks.registry import signals
     from synthesis.glossary import explain_rule
 
-    signal, told = signals()[rule.signal], explain_rule(rule, rule.language)
+    signal, texts = signals()[rule.signal], explain_rule(rule, rule.language)
     guards = loaded.packs[rule.language].guards
     known = f"{rule.language}, {rule.group}, {rule.severity}"
     lines = [
         f"  signal    {safe(signal.name)}: {safe(signal.title)} (in the {signal.where}'s words)",
-        f"  why       {safe(told['why'])}",
-        f"  instead   {safe(told['instead'])}",
-        *(f"  finds     {safe(source)}" for source in told["finds"]),
+        f"  why       {safe(texts['why'])}",
+        f"  instead   {safe(texts['instead'])}",
+        *(f"  finds     {safe(source)}" for source in texts["finds"]),
         *(f"  not when  {safe(name)}: {safe(guards[name].why)}" for name in rule.guards),
         *(["  not when  words around it say otherwise (see the pack)"] if rule.unless else []),
         *(f"  match     {safe(example)}" for example in rule.match),
@@ -102,7 +102,7 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
 @click.argument("path", required=False)
 @_folders
 def test(path: str | None, folders: tuple[str, ...]) -> int:
-    """Run every example of every rule; with PATH, of the packs in that folder, on top of the bundled ones."""
+    """Test every rule on its examples; with PATH, the rules of that folder on top of the bundled ones."""
     from synthesis.checks.registry import signals
     from synthesis.rules.authoring import example_count, example_failures, missing_concepts, rules_on_top
 
@@ -123,7 +123,7 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
 @click.argument("path", required=False)
 @_folders
 def lint(path: str | None, folders: tuple[str, ...]) -> int:
-    """Look for weak rules, concepts without a rule, missing translations, and helplines past their date."""
+    """Look for weak rules, concepts without a rule, missing translations, and expired helplines."""
     from datetime import date
 
     from synthesis.checks.helplines import expired_lines
@@ -131,9 +131,11 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
     from synthesis.rules.authoring import lint as remarks_on
 
     loaded = _load((*folders, path) if path else folders)
-    expired = [f"helpline past its date ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
+    expired = [f"helpline expired ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
     gaps = [f"{code}: no rule for {concept}" for code in loaded.languages for concept in missing_concepts(loaded, code)]
-    gaps += [f"{code}: texts.yaml lacks {place}" for code in loaded.languages for place in missing_texts(loaded, code)]
+    gaps += [
+        f"{code}: texts.yaml is missing {place}" for code in loaded.languages for place in missing_texts(loaded, code)
+    ]
     steps = costs(loaded, below=_load(()))
     remarks = [*map(str, remarks_on(loaded, steps)), *gaps]
     for line in (*remarks, *expired):
@@ -153,4 +155,4 @@ def new_language(language: str, folder: str) -> None:
 
     for path in scaffold(language, Path(folder), _load(())):
         click.echo(safe(str(path)))
-    click.echo(f"Fill them in, then: synthesis rules test {safe(folder)}; synthesis rules lint {safe(folder)}")
+    click.echo(f"Fill them in, then run: synthesis rules test {safe(folder)}; synthesis rules lint {safe(folder)}")

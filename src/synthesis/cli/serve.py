@@ -12,23 +12,31 @@ from synthesis.settings import find_settings
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free port.")
 @click.option(
-    "--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Asked of every client. Better: SYNTHESIS_TOKEN."
+    "--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Token that clients must send. Prefer SYNTHESIS_TOKEN."
 )
-@click.option("--people", metavar="FILE", help="Who may come in, each with a token of their own, and label by name.")
+@click.option(
+    "--people", metavar="FILE", help="People who may log in, each with their own token; labels carry their names."
+)
 @click.option("--add-person", metavar="NAME", help="Add someone to --people, print their token once, and exit.")
-@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="A name of this server; repeatable.")
-@click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="The history to show and to save in.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rule packs on top; repeatable.")
-@click.option("--disable", multiple=True, metavar="RULE", help="Switch off the rule with this id; repeatable.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Processes.")
+@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="Host name to accept; repeatable.")
+@click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="History to show and to save to.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
 @click.option(
-    "--max-body", type=click.IntRange(1000), default=1 << 20, metavar="BYTES", help="Of one request. [default: 1 MB]"
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Worker processes."
 )
 @click.option(
-    "--max-upload", type=click.IntRange(1000), default=100 << 20, metavar="BYTES", help="Of a file. [default: 100 MB]"
+    "--max-body", type=click.IntRange(1000), default=1 << 20, metavar="BYTES", help="Largest request. [default: 1 MB]"
+)
+@click.option(
+    "--max-upload",
+    type=click.IntRange(1000),
+    default=100 << 20,
+    metavar="BYTES",
+    help="Largest file. [default: 100 MB]",
 )
 @click.option(
     "--timeout",
@@ -36,7 +44,7 @@ from synthesis.settings import find_settings
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="For headers and bodies to arrive, for one evaluation, and to finish requests at the end.",
+    help="Limit for receiving a request, for one evaluation, and for finishing requests on shutdown.",
 )
 @click.option(
     "--concurrency",
@@ -44,9 +52,9 @@ from synthesis.settings import find_settings
     default=64,
     show_default=True,
     metavar="N",
-    help="Evaluations at once, per process; more are answered with 429.",
+    help="Concurrent evaluations per process; more get a 429.",
 )
-@click.option("--access-log", is_flag=True, help="A line per request: route, status, time; never a text or an id.")
+@click.option("--access-log", is_flag=True, help="Log a line per request: route, status, time; never texts or ids.")
 def serve(
     host: str,
     port: int,
@@ -66,8 +74,8 @@ def serve(
 ) -> int:
     """Serve the checks as an API and as pages.
 
-    Listens on this machine alone unless --host says otherwise; then a token is needed. Ctrl-C or SIGTERM finishes
-    the requests that run, up to --timeout; a second one ends at once. Exit code: 130 after Ctrl-C, 0 after SIGTERM.
+    Listens on this machine only, unless --host says otherwise; that requires a token. Ctrl-C or SIGTERM finishes
+    running requests, up to --timeout; a second one ends at once. Exit code: 130 after Ctrl-C, 0 after SIGTERM.
     """
     try:
         from synthesis.server.app import ServerEnded
@@ -98,9 +106,9 @@ def serve(
         access_log=access_log,
     )
     try:
-        run(settings, lambda address: click.echo(f"Synthesis serves at {address} (Ctrl-C ends it)"))
+        run(settings, lambda address: click.echo(f"Synthesis serves at {address} (Ctrl-C to stop)"))
     except ServerEnded:
-        click.echo("Ended.", err=True)
+        click.echo("Stopped.", err=True)
     return exits.OK
 
 
@@ -108,17 +116,17 @@ def _add_person(file: str | None, name: str) -> int:
     from synthesis.server.security import add_person
 
     if file is None:
-        raise OptionError("--add-person needs --people FILE", hint="FILE is created if it is not there yet.")
+        raise OptionError("--add-person needs --people FILE", hint="FILE is created if it does not exist.")
     token = add_person(Path(file), name)
     click.echo(token)
-    click.echo(f"This token of {safe(name)} is shown once; {safe(file)} keeps only a proof of it.", err=True)
+    click.echo(f"The token of {safe(name)} is shown only once; {safe(file)} keeps only a hash of it.", err=True)
     return exits.OK
 
 
 @click.command("mcp")
-@click.option("--root", default=".", metavar="DIR", help="The folder below which files may be read. [default: .]")
+@click.option("--root", default=".", metavar="DIR", help="Only files below this folder can be read. [default: .]")
 def mcp(root: str) -> None:
-    """Serve the checks to a client that speaks the Model Context Protocol (stdio).
+    """Serve the checks to a Model Context Protocol client (stdio).
 
     Tools: evaluate_reply, evaluate_case_file, explain_rule, list_checks, list_packs, judge_answer_offline.
     """

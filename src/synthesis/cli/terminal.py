@@ -1,4 +1,4 @@
-"""What reaches a terminal: never a control character of the evaluated text, in lines that fit its width."""
+"""Printing to a terminal: no control characters from evaluated text, and lines that fit its width."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _PIECE = re.compile(r"\x1b\[[0-9;]*m|.", re.DOTALL)
 _WORD = re.compile(r" *[^ ]+(?: %(?![^ ]))?")  # "60 %" stays together
 _NEVER_FIRST = frozenset("、。，．：；！？）」』】〉》”’…ー々)]}.,:;!?")
-_LEAST = 20  # columns; a narrower terminal is not one that anybody reads
+_LEAST = 20  # columns; a narrower terminal is unreadable anyway
 
 
 def cells(text: str) -> int:
@@ -64,9 +64,6 @@ def _cut(word: str, room: int) -> tuple[str, str]:
     return "".join(pieces[:end]), "".join(pieces[end:])
 
 
-# What reaches a terminal: never a control character of the evaluated text, in lines that fit its width.
-
-
 def print_lines(lines: Iterable[str], *, err: bool = False, hang: int = 2) -> None:
     """Print lines, broken between words where a terminal shows them; a file or a pipe gets them whole.
 
@@ -89,7 +86,6 @@ def columns(*, err: bool = False) -> int | None:
 
 
 def _rows(line: str, width: int, hang: int) -> Iterator[str]:
-
     for own in line.split("\n"):
         yield from wrapped(own, width, hang)
 

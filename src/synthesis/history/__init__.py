@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthesis.errors import MissingExtraError
-from synthesis.history.model import Figures, Page, SavedCase, SavedCheck, SavedRun, SavedSample, TrendPoint
-from synthesis.history.writing import Provenance
+from synthesis.history.model import Figures, Page, Provenance, SavedCase, SavedCheck, SavedRun, SavedSample, TrendPoint
 
 if TYPE_CHECKING:
     from synthesis.history.store import History

@@ -14,6 +14,19 @@ KINDS = (CHECKS, JUDGE)
 Item = TypeVar("Item")
 
 
+class Provenance(msgspec.Struct, frozen=True):
+    """What a run's files do not say: when it started, the revision of the code, and whether to keep texts.
+
+    `name` replaces the name that the files give.
+    """
+
+    started: str | None = None
+    revision: str | None = None
+    with_text: bool = False
+    tags: tuple[str, ...] = ()
+    name: str | None = None
+
+
 class RunFields(msgspec.Struct, frozen=True):
     """What every form of a saved run has; `started` is UTC, ISO 8601."""
 

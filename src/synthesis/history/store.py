@@ -25,9 +25,20 @@ from synthesis.history.database import (
     outcomes,
     samples,
 )
-from synthesis.history.model import CHECKS, JUDGE, NewRun, Page, SavedCase, SavedRun, SavedSample, TrendPoint, storable
+from synthesis.history.model import (
+    CHECKS,
+    JUDGE,
+    NewRun,
+    Page,
+    Provenance,
+    SavedCase,
+    SavedRun,
+    SavedSample,
+    TrendPoint,
+    storable,
+)
 from synthesis.history.reading import CaseFilter
-from synthesis.history.writing import Provenance, document_entry, folder_entry, moment, now, run_of_report
+from synthesis.history.writing import document_entry, folder_entry, moment, now, run_of_report
 from synthesis.labels.sampling import RunSampling
 from synthesis.labels.summary import ANSWERS, CUE, CUE_CHECK, SCORES, Label, LabelSummary, Person, summarize
 from synthesis.model import Finding

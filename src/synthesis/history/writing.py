@@ -21,6 +21,7 @@ from synthesis.history.model import (
     CheckRow,
     FindingRow,
     NewRun,
+    Provenance,
     Rows,
     RunRow,
     SampleRow,
@@ -73,19 +74,6 @@ def read_export_metadata(value: Any) -> ExportMetadata:
         return msgspec.convert(value, ExportMetadata)
     except msgspec.ValidationError as error:
         raise InputError(f"'history' does not describe an exported run: {error}") from None
-
-
-class Provenance(msgspec.Struct, frozen=True):
-    """What a run's files do not say: when it started, the revision of the code, and whether to keep texts.
-
-    `name` replaces the name that the files give.
-    """
-
-    started: str | None = None
-    revision: str | None = None
-    with_text: bool = False
-    tags: tuple[str, ...] = ()
-    name: str | None = None
 
 
 def now() -> str:

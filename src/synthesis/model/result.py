@@ -91,7 +91,7 @@ _LANGUAGES = ("language", "language_by", "user_language")
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A rule that fired: which, for which signal, and the very words (code points of the original text).
+    """A rule that fired: which, for which signal, and the exact words (code points of the original text).
 
     `role` is what its signal says about a reply; `counted` means that it took part in the verdict of a check. Reports
     before format version 2 recorded neither, and say None. `checks` names the checks that counted it: in the findings

@@ -1,4 +1,4 @@
-"""What was in force in two runs, and what may therefore be said about their difference.
+"""Compares two runs: what changed, and whether their conditions allow calling one of them better.
 
 A verdict is a measurement, and profile, checks, rules and version are its ruler. Runs of another profile or of other
 checks answer another question; runs of other rules measure the same question differently, so that a change may come
@@ -63,9 +63,9 @@ def require_one_question(conditions: Mapping[str, Any]) -> None:
     """InputError where the runs do not answer the same question."""
     changed = question_changes(conditions)
     if changed:
-        told = "; ".join(f"{name}: {conditions[name][0]} -> {conditions[name][1]}" for name in changed)
+        changes = "; ".join(f"{name}: {conditions[name][0]} -> {conditions[name][1]}" for name in changed)
         raise InputError(
-            f"the runs cannot be compared, they were evaluated differently ({told})",
+            f"the runs cannot be compared, they were evaluated differently ({changes})",
             hint="Evaluate both the same way (--reevaluate does, where the texts are stored), or list the changes with "
             "--across.",
         )
@@ -78,8 +78,7 @@ def _at(header: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     return value
 
 
-# Two reports side by side: what fails now and did not before, what passes now, what rests on other evidence.
-
+# Two reports side by side: new failures, new passes, changed evidence.
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _NONE: Differences = {}  # one for all the cases that are no conversations
@@ -228,7 +227,7 @@ def _failing(index: Index) -> Failing:
 
 
 def numbered(values: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
-    """Each name once: one that returns, as in several files, is told apart by a number."""
+    """Each name once: one that repeats, as in several files, gets a number."""
     seen: Counter[str] = Counter()
     for name, value in values:
         seen[name] += 1
@@ -240,8 +239,8 @@ def _compared(result: CaseResult) -> ComparedCase:
     # Of a finding only what every format version records: other evidence is other words, not a richer record of them.
     found = [(one.rule, one.where, one.turn, one.start, one.end, one.text) for one in result.findings]
     evidence = _digest([[check.evidence for check in result.checks.values()], found])
-    failed, said = frozenset(result.failed_checks), _digest(texts) if texts else b""
-    return ComparedCase(kind_of(result), frozenset(result.checks), failed, evidence, said, _differences(result))
+    failed, digest = frozenset(result.failed_checks), _digest(texts) if texts else b""
+    return ComparedCase(kind_of(result), frozenset(result.checks), failed, evidence, digest, _differences(result))
 
 
 def _differences(result: CaseResult) -> Differences:

@@ -108,9 +108,9 @@ NEEDS = ("alerts", "failures", "notes", "the rest")
 # A turn of a conversation: what is drawn, and what it means in words.
 TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
 TURN_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
-SHORT_DISCLAIMER = "Markers in language only: a pass is no evidence of safety, empathy or clinical quality."
+SHORT_DISCLAIMER = "Markers in language only: passing does not mean safe, empathetic or clinically sound."
 DISCLAIMER = (
-    "Synthesis finds markers in language. A pass is no evidence of safety, of empathy or of clinical quality. "
+    "Synthesis finds markers in language. Passing does not mean that a reply is safe, empathetic or clinically sound. "
     "It is not for triage, and it is not clinically validated."
 )
 # How a finding is shown, the ones that need a look first: its role where it counted.
@@ -191,12 +191,12 @@ def evidence_sentence(languages: Mapping[str, Sequence[str]] | None, checks: Ite
     known = [f"{name} ({', '.join(languages[name])})" for name in names if languages.get(name)]
     rest = [name for name in names if not languages.get(name)]
     if not known:
-        return "Evidence: these checks were tried on own examples alone, not measured on texts that nobody had read."
+        return "Evidence: tested on our own examples only; no held-out accuracy yet."
     others = f"{', '.join(rest)}, and all other languages" if rest else "all other languages"
-    return f"Evidence: measured on texts that nobody had read: {', '.join(known)}; own examples alone: {others}."
+    return f"Evidence: held-out accuracy for {', '.join(known)}; tested on our own examples only: {others}."
 
 
-# What speaks against a reply, in words: the check, the very words, the rule, why it matters, what would be better.
+# What speaks against a reply, in words: the check, the exact words, the rule, why it matters, what would be better.
 
 
 NOT_MET = "The reply does not meet this check."

@@ -52,7 +52,7 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
 
 
 def _alerts(report: StoredReport, glossary: Glossary) -> list[str]:
-    """What leads, as many as a reader takes in; the evaluated words are in code spans, as everywhere."""
+    """Alerts come first, up to a limit; evaluated words are in code spans, as everywhere."""
     counted = alert_count(report.summary)
     if not counted:
         return []
@@ -102,12 +102,12 @@ def _labels(summary: Record) -> list[str]:
 
 
 def _drift(summary: Record) -> list[str]:
-    """Whether replies get worse in the course of conversations, for the checks that can tell."""
+    """Whether replies get worse over a conversation, for the checks with enough data."""
     found = summary.get("drift", {}).get("by_check", {})
     usable = {name: check for name, check in found.items() if check["usable"]}
     if not usable:
         return []
-    lines = ["", "| over the conversation | first half | second half | difference, 95 % | worse, better, stayed | |"]
+    lines = ["", "| over the conversation | first half | second half | difference, 95 % | worse, better, unchanged | |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | --- |")
     for name, check in usable.items():
         rates = [f"{100 * check[half]:.1f} %" for half in ("first_half", "second_half")]

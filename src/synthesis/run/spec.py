@@ -102,7 +102,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         self._require_outputs_that_agree()
         if self.sort and self.keep:
             hint = "Sort the file itself, or leave out --keep."
-            raise OptionError("--keep does not go with --sort: sorted rows are apart from their columns", hint=hint)
+            raise OptionError("--keep cannot be combined with --sort, which drops all other columns", hint=hint)
 
     def _require_checks_that_drift(self) -> None:
         for name, most in self.fail_on_drift.items():
@@ -135,7 +135,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
                 if getattr(self, name):
                     raise OptionError(f"--{name} needs --out-table", hint="Give --out-table as well.")
         elif self.results is not None:
-            raise OptionError("--results does not go with --out-table", hint="Leave out one of the two.")
+            raise OptionError("--results cannot be combined with --out-table", hint="Drop one of the two.")
 
     @property
     def is_mapped(self) -> bool:

@@ -146,7 +146,7 @@ def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
             "hash": rules.hash,
             "languages": rules.languages,
             "count": len(rules.rules),
-            "measured": measured_languages(),  # elsewhere a verdict rests on own examples alone
+            "measured": measured_languages(),  # elsewhere tested on our own examples only
         },
         "similarity": adapter_name(),
         "profile": profile,

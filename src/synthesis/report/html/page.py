@@ -15,9 +15,9 @@ from synthesis.report.stored import Record, StoredReport
 
 OWN_TOOL = {"name": "synthesis-eval", "version": __version__}
 LIMITS = (
-    "Synthesis finds markers in language. <strong>A pass is no evidence of safety, of empathy or of clinical "
-    "quality.</strong> It is not for triage, and it is not clinically validated. A reply can pass every check and "
-    "still be wrong, cold or dangerous; a reply can fail one and be exactly what a person needed. "
+    "Synthesis finds markers in language. <strong>Passing does not mean that a reply is safe, empathetic or "
+    "clinically sound.</strong> It is not for triage, and it is not clinically validated. A reply can pass every check "
+    "and still be wrong, cold or dangerous; a reply can fail one and be exactly what a person needed. "
     "<em>Not assessed</em> means that no check applied: nothing is known about such a case."
 )
 SCRIPT = "search.js"
