@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -45,18 +46,22 @@ class Metrics:
         self._seconds = Histogram(
             "http_request_seconds", "Time to answer, by route.", ["route"], buckets=BUCKETS, **shared
         )
-        self._cases = Counter("cases", "Evaluated conversations by outcome.", ["outcome"], **shared)
-        for outcome in OUTCOMES:
-            self._cases.labels(outcome)
+        cases = Counter("cases", "Evaluated conversations by outcome.", ["outcome"], **shared)
+        self._cases = {outcome: cases.labels(outcome) for outcome in OUTCOMES}
         self._routes = frozenset(routes)
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
-        known = route if route in self._routes else NO_ROUTE
-        self._requests.labels(known, status or "other").inc()  # no status: the client left before it was answered
-        self._seconds.labels(known).observe(seconds)
+        count, time = self._series(route if route in self._routes else NO_ROUTE, status)
+        count.inc()
+        time.observe(seconds)
+
+    @cache  # noqa: B019 - few series, and every request looks two of them up
+    def _series(self, route: str, status: int) -> tuple[Counter, Histogram]:
+        """Without a status, the client left before it was answered."""
+        return self._requests.labels(route, status or "other"), self._seconds.labels(route)
 
     def count_case(self, outcome: str) -> None:
-        self._cases.labels(outcome).inc()
+        self._cases[outcome].inc()
 
     def exposition(self) -> bytes:
         """The text that Prometheus reads."""
