@@ -36,7 +36,7 @@ def report_of(evaluator: Evaluator, *cases: Case) -> StoredReport:
 
 
 def words(html: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).replace("&#x27;", "'")
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).replace("&#39;", "'")
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -55,7 +55,7 @@ def test_the_page_draws_alerts_first_with_their_words_marked(evaluator: Evaluato
     case = page[page.index(">A-1<") : page.index(">Q-1<")]
     assert "Explicit cue of a crisis: “end my life”." in words(case)
     assert MISSING in words(case)
-    assert re.search(r"<mark[^>]*>.*I'm so sorry", case.replace("&#x27;", "'"))
+    assert re.search(r"<mark[^>]*>.*I'm so sorry", case.replace("&#39;", "'"))
 
 
 def test_a_summary_in_markdown_begins_with_the_alerts(evaluator: Evaluator) -> None:

@@ -18,7 +18,7 @@ CLAIMS = [
     CheckedClaim("It opens at nine.", 1.0, "", verdict="supported", span=(0, 17), passage=1, quote="opens at nine",
                  quote_found=True, quote_span=(12, 25)),
     CheckedClaim("Entry is free.", 0.0, "", verdict="contradicted", span=(18, 39), passage=1, quote="Entry costs ten",
-                 quote_found=False, notes=("contradicted", "false quote: it does not stand in passage 1")),
+                 quote_found=False, notes=("contradicted", "false quote: it is not in passage 1")),
     CheckedClaim("Dogs may enter.", 0.0, "", verdict="not found", span=(40, 55)),
 ]  # fmt: skip
 
@@ -65,7 +65,7 @@ def test_the_passage_opens_at_the_quote_without_a_script() -> None:
 
 def test_a_false_quote_is_struck_out_beside_the_passage_that_it_names() -> None:
     page = page_of(record("q-1", ANSWER, 2, CLAIMS))
-    assert '<del dir="auto">Entry costs ten</del> does not stand in passage 1' in page
+    assert '<del dir="auto">Entry costs ten</del> is not in passage 1' in page
     assert "! false quote</span>" in page
     assert f'<blockquote class="text" dir="auto">{PASSAGE}</blockquote>' in page
     assert "of quotes false: 1 of 2" in page

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.report.findings import is_unseen
-from synthesis.report.html.marks import Piece, Span, pieces, shown
+from synthesis.report.html.case import Piece, Span, pieces
+from synthesis.report.templates import shown
 
 
 @st.composite

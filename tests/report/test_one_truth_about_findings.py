@@ -22,7 +22,7 @@ from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.pytest_plugin import story
 from synthesis.report.findings import NOT_RECORDED, Glossary, mark_of, remarks_on
 from synthesis.report.formats import FORMATS
-from synthesis.report.html.marks import Marks
+from synthesis.report.html.case import Marks
 from synthesis.report.stored import StoredReport, from_dict
 from synthesis.report.table import verdict_batch, verdict_schema
 from synthesis.run.evaluator import Evaluator

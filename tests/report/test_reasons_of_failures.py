@@ -10,8 +10,7 @@ from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult
 from synthesis.report.findings import Reason, marks_of, reasons_of, verdict_in_words
 from synthesis.report.formats import FORMATS
-from synthesis.report.html.case import check_list
-from synthesis.report.html.marks import Marks
+from synthesis.report.html.case import Marks, check_list
 from synthesis.report.stored import from_dict
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases

@@ -11,7 +11,7 @@ TALK = {"user": CUE, "assistant": CARE_ONLY}
 
 
 def words(html: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).replace("&#x27;", "'")
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).replace("&#39;", "'")
 
 
 @pytest.mark.parametrize("checks", [[], ["topic_pivot"], ["identity_claim"]])

@@ -427,10 +427,13 @@ def report(name: str, root: Path, form: str, out: Path | None) -> int:
 def _draw(ledger: "Ledger", form: str, path: Path) -> None:
     from synthesis.judge.results import judged_run
     from synthesis.report.formats import write_pieces
-    from synthesis.report.judged import html, markdown
 
-    run = judged_run(ledger)
-    write_pieces(html.render(run) if form == "html" else markdown.render(run), path)
+    if form == "html":
+        from synthesis.report.judged.html import render
+    else:
+        from synthesis.report.markdown import render_judged as render
+
+    write_pieces(render(judged_run(ledger)), path)
     click.echo(f"Written: {safe(str(path))}")
 
 

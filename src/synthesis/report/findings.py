@@ -123,6 +123,7 @@ MARKS = {
     CONTEXT: "said by the user, sets the scene",
     UNCOUNTED: "found, but did not count",
 }
+SIGNS = {AGAINST: "−", OUTWEIGHED: "−", FOR: "+", CONTEXT: "•", UNCOUNTED: "○", UNRECORDED: "?"}
 ON_REQUEST = {CONTEXT, UNCOUNTED}  # marks that are not shown until somebody asks for them
 
 

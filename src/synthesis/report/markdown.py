@@ -28,6 +28,7 @@ from synthesis.report.findings import (
     soft_count,
     visible,
 )
+from synthesis.report.judged.run import Interval, JudgedRun, JudgedSample, Mean, Rate, cost, last_figures
 from synthesis.report.stored import Record, StoredReport
 
 MOST_CHARACTERS = 60_000
@@ -180,3 +181,49 @@ def _code(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     padding = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
     return f"{fence}{padding}{shown}{padding}{fence}"
+
+
+# A judged run, for a comment on a pull request too.
+
+
+MOST_LISTED = 20
+
+
+def render_judged(run: JudgedRun) -> Iterator[str]:
+    """A judged run, as short."""
+    figures = last_figures(run)
+    totals = figures.totals
+    yield f"### Judged run: {plain_words(run.name)}\n\n"
+    judge, rubric = plain_words(run.judge), plain_words(run.rubric)
+    yield f"{_share(totals.overall_pass_rate)} passed. Judge: {judge}, rubric {rubric}.\n\n"
+    yield "| axis | mean | passed |\n| --- | --- | --- |\n"
+    for axis in figures.axes:
+        yield f"| {plain_words(axis.title)} ({axis.passes_at} or more) | {_mean(axis.mean)} | {_share(axis.rate)} |\n"
+    yield f"\n{totals.errors} could not be judged, {totals.not_judged} not yet judged, "
+    yield f"{totals.stale} stale. Cost: {cost(run)}.\n"
+    lowest = run.failed()
+    if lowest:
+        yield f"\n<details><summary>{len(lowest)} not passed</summary>\n\n"
+        yield from (f"- {_sample_line(run, sample)}\n" for sample in lowest[:MOST_LISTED])
+        yield f"- ... and {len(lowest) - MOST_LISTED} more\n" if len(lowest) > MOST_LISTED else ""
+        yield "\n</details>\n"
+
+
+def _sample_line(run: JudgedRun, sample: JudgedSample) -> str:
+    scores = ", ".join(f"{axis} {sample.judge_verdict[axis].score}" for axis, _ in run.axes)
+    return f"{plain_words(sample.query_log_id)}: {plain_words(scores)}: {plain_words((sample.question or '')[:120])}"
+
+
+def _share(rate: Rate) -> str:
+    """`5 of 8, 62.5 % (30.6 to 86.3)`: a rate with its base and its interval."""
+    base = f"{rate.numerator} of {rate.denominator}"
+    return base if rate.value is None else f"{base}, {100 * rate.value:.1f} %{_interval(rate.interval, 100, 1)}"
+
+
+def _mean(mean: Mean) -> str:
+    """`3.75 (2.88 to 4.63)`: a mean with its interval."""
+    return "none" if mean.value is None else f"{mean.value:.2f}{_interval(mean.interval, 1, 2)}"
+
+
+def _interval(interval: Interval | None, scale: int, digits: int) -> str:
+    return f" ({scale * interval[0]:.{digits}f} to {scale * interval[1]:.{digits}f})" if interval else ""

@@ -80,7 +80,7 @@ def _invalid(message: str) -> ApiError:
     return ApiError(422, "invalid_conversation", message, "See the schema at /api/v1/openapi.json.")
 
 
-# Chats as people paste them. JSON, the beginnings of lines, or the person who pasted the chat say who speaks.
+# Chats as people paste them. Who speaks is told by JSON, by how lines begin, or by the person who pasted the chat.
 
 
 _SPEAKERS = {**ROLES, "you": "user", "me": "user", "client": "user", "customer": "user", "claude": "assistant"}
@@ -139,8 +139,8 @@ def _spoken_by(text: str, assistant: str) -> tuple[Turn, ...]:
     if assistant in {FIRST, SECOND}:
         replies = 0 if assistant == FIRST else 1
         return tuple(
-            Turn("assistant" if number % 2 == replies else "user", paragraph)
-            for number, paragraph in enumerate(_paragraphs(text))
+            Turn("assistant" if number % 2 == replies else "user", said)
+            for number, said in enumerate(_paragraphs(text))
         )
     names = speakers(text)
     starts = [match for match in _NAMED.finditer(text) if match[1].strip() in names]

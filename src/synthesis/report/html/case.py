@@ -1,205 +1,486 @@
-"""One case on the page: the verdict and its reason, what was said with the words that decided, then the notes."""
+"""One case: the verdict and its reason, what was said with the words that decided marked in it, then the notes."""
 
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
 
 import msgspec
+from markupsafe import Markup
 
-from synthesis.model import CaseResult, CheckResult, LabelComparison
-from synthesis.model.result import ERROR, EXPLICIT_CUE, FAIL, NOT_APPLICABLE, PASS
-from synthesis.model.texts import ENGLISH
+from synthesis.model import CaseResult, CheckResult, Finding
+from synthesis.model.result import AGAINST, CONTEXT, ERROR, EXPLICIT_CUE, FAIL, FOR, NOT_APPLICABLE, PASS
+from synthesis.model.texts import ENGLISH, Advice
 from synthesis.report.findings import (
     EXPECTED,
-    KINDS,
+    MARKS,
+    ON_REQUEST,
+    OUTWEIGHED,
+    UNCOUNTED,
     UNEXPECTED,
+    UNRECORDED,
     Glossary,
     Remark,
     check_kind,
-    kind_of,
+    is_warning,
+    marks_of,
     notice_of,
     remarks_on_check,
     verdict_in_words,
     why_it_fails,
-    with_alert_findings,
 )
-from synthesis.report.html.charts import CaseFilters, turn_by_turn
-from synthesis.report.html.marks import Marks, shown
+from synthesis.report.html.prose import Part, Step, prose
+from synthesis.report.templates import macro
 
+PARTS = "case_parts.html"
 EXCERPT = 120  # characters of what was said, in a list
+LONG = 3_000  # characters; a longer text gets a window of its own to scroll in
+OPEN = 3  # notes of one check that are shown; the others are folded
 _FAILS = {UNEXPECTED: "Fails", EXPECTED: "Fails, as expected,"}
+_TONES = {AGAINST: "Against", OUTWEIGHED: "Against, outweighed", FOR: "For", CONTEXT: "Scene"}
+_ORDER = list(MARKS)
 
 
-class CaseView:
-    """Draws cases, numbered in their order on the page."""
+class Span(NamedTuple):
+    """Code points `start` to `end` of a text, found for the note of this number."""
 
-    def __init__(self, glossary: Glossary, filters: CaseFilters, *, is_open: bool = False) -> None:
-        self._open = " open" if is_open else ""
-        self._glossary = glossary
-        self._filters = filters
-        self._number = 0
+    start: int
+    end: int
+    note: int
 
-    def draw(self, result: CaseResult) -> str:
-        self._number += 1
-        name, kind = f"case{self._number}", kind_of(result)
-        marks = Marks(with_alert_findings(result), self._glossary, name, tips=False)
-        parts = [
-            _meta(result),
-            alert_box(result, self._glossary),
-            check_list(result, self._glossary, with_evidence=False),
-            turn_by_turn(result, f"#{name}turn" if result.has_texts else ""),
-            marks.conversation(),
-            marks.notes(),
+
+class Piece(NamedTuple):
+    """A part of a text with the notes that cover it, those that begin here, and those that end here."""
+
+    text: str
+    notes: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+def pieces(text: str, spans: Iterable[Span]) -> list[Piece]:
+    """The text cut so that each piece lies wholly inside or wholly outside of every span."""
+    inside = sorted({span for span in spans if 0 <= span.start < span.end <= len(text)})
+    cuts = sorted({0, len(text), *(span.start for span in inside), *(span.end for span in inside)})
+    found = []
+    active: list[Span] = []
+    following = 0
+    for start, end in pairwise(cuts):
+        active = [span for span in active if span.end > start]
+        while following < len(inside) and inside[following].start == start:
+            active.append(inside[following])
+            following += 1
+        found.append(
+            Piece(
+                text[start:end],
+                _notes(active),
+                _notes([span for span in active if span.start == start]),
+                _notes([span for span in active if span.end == end]),
+            )
+        )
+    return found
+
+
+def _notes(spans: Sequence[Span]) -> tuple[int, ...]:
+    return tuple(sorted({span.note for span in spans}))
+
+
+# Notes on a case: each rule that fired, explained, below the checks that counted it.
+
+
+Place = tuple[str, int, int, int, str]  # where, turn, start, end, the words
+
+
+class Note(NamedTuple):
+    """What one rule found in a case for one check, under one mark; `page` is the address of the rule, if it has one."""
+
+    anchor: str
+    check: str
+    rule: str
+    mark: str
+    words: tuple[str, ...]
+    places: tuple[Place, ...]
+    tone: str
+    why: str
+    better: str
+    page: str
+
+
+def _grouped(result: CaseResult) -> list[tuple[str, str, str, list[Finding]]]:
+    """Findings by check, rule and mark: those of checks that failed first, in each what decided first."""
+    found: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding, mark in zip(result.findings, marks_of(result), strict=True):
+        for check in (finding.checks if mark not in ON_REQUEST else ()) or ("",):
+            found.setdefault((check, finding.rule, mark), []).append(finding)
+    failed = {name for name, check in result.checks.items() if check.outcome == FAIL}
+    names = list(result.checks)
+
+    def order(key: tuple[str, str, str]) -> tuple[bool, bool, int, int]:
+        check, _, mark = key
+        place = names.index(check) if check in names else len(names)
+        return mark in ON_REQUEST, check not in failed, place, _ORDER.index(mark)
+
+    return [(*key, found[key]) for key in sorted(found, key=order)]
+
+
+class Highlight(NamedTuple):
+    """Code points `start` to `end` of a text under one mark, with the notes behind it."""
+
+    start: int
+    end: int
+    mark: str
+    notes: tuple[Note, ...]
+
+
+class Said(NamedTuple):
+    """Tags, then words, under a mark or not; the first words of a mark lead to its notes."""
+
+    tags: Markup
+    words: str = ""
+    mark: str = ""
+    notes: tuple[Note, ...] = ()
+    leads: bool = False
+
+
+class SaidTurn(NamedTuple):
+    """What one side says in one turn; with an anchor where strips of turns lead to it."""
+
+    where: str
+    number: int
+    anchor: str
+    language: str
+    is_prose: bool
+    long: int  # words of a text that is too long to be shown at once
+    said: list[Said]
+
+
+class Marks:
+    """The conversation of one case and the notes on it; `name` tells its notes from those of others.
+
+    With `rule_pages`, the address below which each rule has a page, notes lead there. Without `tips`, a script of the
+    page shows the notes on a mark beside it: a page of thousands of cases cannot hold every note twice.
+    """
+
+    def __init__(
+        self, result: CaseResult, glossary: Glossary, name: str, *, rule_pages: str = "", tips: bool = True
+    ) -> None:
+        self.name, self.tips = name, tips
+        self._result, self._glossary, self._rule_pages = result, glossary, rule_pages
+        self._highlighted: dict[tuple[str, int], list[Highlight]] = {}
+        self.all_notes = [self._note(number, *key) for number, key in enumerate(_grouped(result), start=1)]
+
+    def conversation(self) -> Markup:
+        """All turns, marked, after a switch for what did not count."""
+        return macro(PARTS, "conversation")(self)
+
+    def notes(self) -> Markup:
+        """The rules that fired, each explained, by the checks that counted them."""
+        return macro(PARTS, "notes")(self)
+
+    def turns(self) -> list[SaidTurn]:
+        return [
+            self._turn(where, turn, text)
+            for turn, said in enumerate(self._result.exchanges)
+            for where, text in zip(("user", "assistant"), said, strict=True)
+            if text
         ]
-        return (
-            f'<article class="case {self._filters.classes(result)}" aria-labelledby="{name}"><details{self._open}>'
-            f'<summary><h3 id="{name}">{shown(result.name)}</h3> <span class="badge {kind}">{KINDS[kind]}</span>'
-            f"{excerpt(marks, result, self._glossary)}</summary>\n{self._folded(''.join(parts))}</details></article>\n"
+
+    @property
+    def quiet(self) -> list[Note]:
+        """Notes on what set the scene or did not count."""
+        return [note for note in self.all_notes if note.mark in ON_REQUEST]
+
+    @property
+    def by_check(self) -> list[tuple[str, list[Note], list[Note]]]:
+        """The other notes of each check: the first ones, and those that are folded."""
+        found: dict[str, list[Note]] = {}
+        for note in self.all_notes:
+            if note.mark not in ON_REQUEST:
+                found.setdefault(note.check, []).append(note)
+        return [(check, own[:OPEN], own[OPEN:]) for check, own in found.items()]
+
+    def first_words(self, where: str, most: int) -> list[Said]:
+        """The first words of the last exchange, marked, without links: for a list of cases."""
+        turn = len(self._result.exchanges) - 1
+        text = self._result.exchanges[turn][0 if where == "user" else 1] if turn >= 0 else ""
+        decided = [one for one in self._highlights(where, turn, text) if one.mark not in ON_REQUEST]
+        against = [one.start for one in decided if one.mark == AGAINST]
+        start = _excerpt_start(text, against[0] if against else 0, most)
+        end = _excerpt_end(text, start, most)
+        found = [
+            Said(Markup(), text[part.start : part.end].replace("\n", " "), highlight.mark if highlight else "")
+            for part, highlight in _cut(Part(start, end), decided)
+        ]
+        before, behind = (
+            [Said(Markup(), dots)] if cut else [] for dots, cut in (("… ", start), (" …", end < len(text)))
+        )
+        return [*before, *found, *behind]
+
+    def _note(self, number: int, check: str, rule: str, mark: str, findings: Sequence[Finding]) -> Note:
+        first = findings[0]
+        language, warning = self._result.language_of(first.where), is_warning(first)
+        # What did not count gets no advice: "gives an order" would mislead about a step to safety.
+        advice = self._glossary.on_rule(language, rule) if mark != UNCOUNTED or warning else Advice()
+        tone = "A warning, never a failure" if warning else _TONES.get(mark) or MARKS[mark].capitalize()
+        return Note(
+            f"{self.name}note{number}",
+            check,
+            rule,
+            mark,
+            tuple(dict.fromkeys(finding.text for finding in findings)),
+            tuple((one.where, one.turn, one.start, one.end, one.text) for one in findings),
+            tone,
+            advice.why or self._glossary.signals.get(first.signal, first.signal),
+            advice.instead if warning or mark in {AGAINST, OUTWEIGHED, UNRECORDED} else "",
+            f"{self._rule_pages}/{language}/{rule}" if self._rule_pages else "",
         )
 
-    def _folded(self, body: str) -> str:
-        """What is in a closed card. Where scripts run, a browser reads it when somebody opens the card, not before."""
-        return body if self._open else f"<noscript>{body}</noscript>"
+    def _turn(self, where: str, turn: int, text: str) -> SaidTurn:
+        highlights = self._highlights(where, turn, text)
+        is_reply = where == "assistant"
+        steps = prose(text, [(one.start, one.end) for one in highlights]) if is_reply else None
+        code = self._result.language_of(where)
+        several = is_reply and len(self._result.exchanges) > 1
+        return SaidTurn(
+            where,
+            turn + 1,
+            f"{self.name}turn{turn + 1}" if several else "",
+            code if len(code) == 2 else "",
+            steps is not None,
+            len(text.split()) if len(text) > LONG else 0,
+            list(_said(text, [Part(0, len(text))] if steps is None else steps, highlights)),
+        )
+
+    def _highlights(self, where: str, turn: int, text: str) -> list[Highlight]:
+        """One for each stretch of words under one mark; asked for by the excerpt and by the conversation."""
+        if (where, turn) not in self._highlighted:
+            self._highlighted[where, turn] = self._found(where, turn, text)
+        return self._highlighted[where, turn]
+
+    def _found(self, where: str, turn: int, text: str) -> list[Highlight]:
+        """None where the text is not the one that was evaluated."""
+        spans = [
+            Span(start, end, number)
+            for number, note in enumerate(self.all_notes)
+            for at, of_turn, start, end, words in note.places
+            if (at, of_turn) == (where, turn) and text[start:end] == words
+        ]
+        found: list[Highlight] = []
+        place = 0
+        for piece in pieces(text, spans):
+            start, place = place, place + len(piece.text)
+            if not piece.notes:
+                continue
+            covering = [self.all_notes[number] for number in piece.notes]
+            mark = min((note.mark for note in covering), key=_ORDER.index)
+            notes = [note for note in covering if (note.mark in ON_REQUEST) == (mark in ON_REQUEST)]
+            if found and (found[-1].end, found[-1].mark) == (start, mark):
+                last = found.pop()
+                start, notes = last.start, [*last.notes, *notes]
+            found.append(Highlight(start, place, mark, tuple(dict.fromkeys(notes))))
+        return found
 
 
-def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> str:
+def _said(text: str, steps: Iterable[Step], highlights: Sequence[Highlight]) -> Iterator[Said]:
+    linked: set[int] = set()  # markup may cut a mark into several; its first words lead to the notes
+    tags = ""
+    for step in steps:
+        if isinstance(step, str):
+            tags += step
+            continue
+        for part, highlight in _cut(step, highlights):
+            words = text[part.start : part.end]
+            if highlight is None:
+                yield Said(_markup(tags), words)
+            else:
+                leads = highlight.start not in linked and highlight.mark not in ON_REQUEST
+                linked.add(highlight.start)
+                yield Said(_markup(tags), words, highlight.mark, highlight.notes, leads)
+            tags = ""
+    yield Said(_markup(tags))
+
+
+@lru_cache(512)
+def _markup(tags: str) -> Markup:
+    """Tags of our own; a few of them are most."""
+    return Markup(tags)
+
+
+def _cut(part: Part, highlights: Sequence[Highlight]) -> Iterator[tuple[Part, Highlight | None]]:
+    """A part of the text, cut where marks begin and end; these are in order and do not overlap."""
+    here = part.start
+    for highlight in islice(highlights, bisect_right(highlights, here, key=lambda one: one.end), None):
+        start, end = max(highlight.start, here), min(highlight.end, part.end)
+        if start >= end:
+            break
+        if here < start:
+            yield Part(here, start), None
+        yield Part(start, end), highlight
+        here = end
+    if here < part.end:
+        yield Part(here, part.end), None
+
+
+def _excerpt_end(text: str, start: int, most: int) -> int:
+    """Where it ends: between words, if there are any."""
+    if len(text) - start <= most:
+        return len(text)
+    space = text.rfind(" ", start + most // 2, start + most)
+    return space if space > 0 else start + most
+
+
+def _excerpt_start(text: str, first: int, most: int) -> int:
+    """Where an excerpt begins: at the start of the text, unless what is marked comes too late for it."""
+    if first < most * 2 // 3:
+        return 0
+    return text.rfind(" ", 0, first - most // 4) + 1
+
+
+def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> Markup:
     """A case in a list: the first words of both sides, those that decided marked, and why it fails."""
+    return macro(PARTS, "excerpt")(*excerpt_of(marks, result, glossary))
+
+
+def excerpt_of(marks: Marks, result: CaseResult, glossary: Glossary) -> tuple[str, list[tuple[str, list[Said]]]]:
     why = verdict_in_words(result, glossary)
-    lines = [f'<span class="why-line">{shown(f"{why[:1].upper()}{why[1:]}")}</span>'] if why else []
-    for where, who in (("user", "User"), ("assistant", "Reply")) if result.has_texts else ():
-        if words := marks.first_words(where, EXCERPT):
-            lines.append(f'<span class="said" dir="auto"><b>{who}</b> {words}</span>')
-    return "".join(lines)
+    sides = (("user", "User"), ("assistant", "Reply")) if result.has_texts else ()
+    return f"{why[:1].upper()}{why[1:]}", [(who, marks.first_words(where, EXCERPT)) for where, who in sides]
 
 
-def alert_box(result: CaseResult, glossary: Glossary) -> str:
-    """What leads: the user's words may be those of a crisis. Empty where nothing alerts.
+# Alerts: what leads, since the user's words may be those of a crisis.
 
-    Without an alert, since the check was asked for, its cue leads all the same.
-    """
+
+Fields = Sequence[tuple[str, list[str]]]  # evidence by name, each as lines
+
+
+class AlertBox(NamedTuple):
+    """An explicit cue; `check` gave its verdict because it was asked for."""
+
+    outcome: str
+    words: str
+    check: str = ""
+    verdict: str = ""
+    lines: Sequence[str] = ()
+    evidence: Fields = ()
+
+
+def alert_box(result: CaseResult, glossary: Glossary) -> Markup:
+    """The words of a crisis, and what the check says about the reply; empty where there are none."""
+    return macro(PARTS, "alert_boxes")(alerts_of(result, glossary))
+
+
+def alerts_of(result: CaseResult, glossary: Glossary) -> list[AlertBox]:
+    """The alert of a result; without one, since the check was asked for, its cue leads all the same."""
     notice = notice_of(result, glossary)
-    if notice is None or result.alert is None:
-        return "".join(_cue_box(result, check, glossary) for check in result.checks.values() if _has_cue(check))
-    lines = "".join(f"<li>{shown(line)}</li>" for line in notice.lines[1:])
-    listed = f"<ul>{lines}</ul>" if lines else ""
-    told = f"<p><strong>Alert.</strong> {shown(str(notice))}</p>{listed}{_evidence(result.alert)}"
-    return f'<div class="alert {result.alert.outcome}">{told}</div>\n'
+    if notice is not None and result.alert is not None:
+        lines = notice.lines[1:]
+        return [AlertBox(result.alert.outcome, str(notice), lines=lines, evidence=_fields(result.alert))]
+    return [_cue_box(result, check, glossary) for check in result.checks.values() if _has_cue(check)]
 
 
 def _has_cue(check: CheckResult) -> bool:
     return check.evidence.get("cue") == EXPLICIT_CUE
 
 
-def _cue_box(result: CaseResult, check: CheckResult, glossary: Glossary) -> str:
+def _cue_box(result: CaseResult, check: CheckResult, glossary: Glossary) -> AlertBox:
     notice = notice_of(msgspec.structs.replace(result, alert=check), glossary)
-    said = {PASS: "passes the reply", FAIL: "fails the reply"}.get(check.outcome, "gives no verdict")
-    told = f"<strong>Crisis.</strong> {shown(notice.cue if notice else '')} <code>{shown(check.check)}</code> {said}."
-    return f'<div class="alert {check.outcome}"><p>{told}</p></div>\n'
+    verdict = {PASS: "passes the reply", FAIL: "fails the reply"}.get(check.outcome, "gives no verdict")
+    return AlertBox(check.outcome, notice.cue if notice else "", check.check, verdict)
 
 
-def _meta(result: CaseResult) -> str:
-    place = [f"<code>{shown(result.source.file)}:{result.source.line}</code>"] if result.source else []
-    tags = [f'<span class="tag">{shown(tag)}</span>' for tag in result.tags]
-    language = [f'<span class="quiet">{shown(result.language)}</span>'] if result.language else []
-    return f'<p class="meta">{" ".join([*place, *language, *tags])}</p>'
+# Why the case came out as it did: a sentence for each check that failed, the others named in a line.
 
 
-def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH, *, with_evidence: bool = True) -> str:
-    """Why the case came out as it did: a sentence for each check that failed, the others named in a line.
+class CheckLine(NamedTuple):
+    """A check that is worth a line of its own; the label is what people said where they differ."""
 
-    `with_evidence` is about those others: what failed always shows its evidence.
-    """
+    kind: str
+    sign: str
+    lead: str
+    name: str
+    why: str
+    is_loud: bool = True
+    missing: Sequence[Remark] = ()
+    label: str = ""
+    evidence: Fields = ()
+
+
+class CalmChecks(NamedTuple):
+    """Checks that need no look: each with its reason and its evidence."""
+
+    kind: str
+    lead: str
+    checks: list[tuple[str, str, Fields]]
+
+
+def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) -> Markup:
+    """Every check of a case, with its evidence to unfold; `told_in` is the language of advice."""
+    return macro(PARTS, "check_list")(*checks_of(result, glossary, told_in))
+
+
+def checks_of(
+    result: CaseResult, glossary: Glossary, told_in: str = ENGLISH
+) -> tuple[list[CheckLine], list[CalmChecks]]:
     failed = sorted(result.failed_checks, key=lambda name: not _has_cue(result.checks[name]))  # a crisis leads
     lines = [_failed(result, name, glossary, told_in) for name in failed]
-    lines += [_in_error(check) for check in result.checks.values() if check.outcome == ERROR]
-    lines += [_noted(result, check) for check in result.checks.values() if _is_notable(result, check)]
-    calm = [check for check in result.checks.values() if not _is_notable(result, check)]
-    for outcome, lead in ((PASS, "✓ Passes"), (NOT_APPLICABLE, "Does not apply:")):
-        own = [check for check in calm if check.outcome == outcome]
-        lines.append(_calm(outcome, lead, own, with_evidence=with_evidence))
-    return f'<ul class="checks">\n{"".join(lines)}</ul>\n'
+    lines += [
+        CheckLine(ERROR, "!", "No verdict of", check.check, check.error or "")
+        for check in result.checks.values()
+        if check.outcome == ERROR
+    ]
+    others = [check for check in result.checks.values() if check.outcome not in {FAIL, ERROR}]
+    notable = [check for check in others if check.has_soft_cue or _missed_label(result, check.check)]
+    lines += [_noted(result, check) for check in notable]
+    calm = [
+        CalmChecks(
+            outcome,
+            lead,
+            [
+                (one.check, one.reason or "", _fields(one))
+                for one in others
+                if one.outcome == outcome and one not in notable
+            ],
+        )
+        for outcome, lead in ((PASS, "✓ Passes"), (NOT_APPLICABLE, "Does not apply:"))
+    ]
+    return lines, [group for group in calm if group.checks]
 
 
-def _failed(result: CaseResult, name: str, glossary: Glossary, told_in: str) -> str:
+def _failed(result: CaseResult, name: str, glossary: Glossary, told_in: str) -> CheckLine:
     kind, check = check_kind(result, name), result.checks[name]
-    why = why_it_fails(result, check, glossary, told_in)
-    lead = _lead(kind, "✗", _FAILS[kind], name)
     missing = [remark for remark in remarks_on_check(result, name, glossary, told_in) if remark.missing]
-    absent = f'<p class="absent">{" ".join(map(_told, missing))}</p>' if missing else ""
-    label = _label(result.label_comparison.get(name))
-    return f'<li><p class="reason">{lead}: {shown(why)}.{label}</p>{absent}{_evidence(check)}</li>\n'
+    why = f"{why_it_fails(result, check, glossary, told_in)}."
+    label = _missed_label(result, name)
+    return CheckLine(kind, "✗", _FAILS[kind], name, why, missing=missing, label=label, evidence=_fields(check))
 
 
-def _lead(kind: str, sign: str, words: str, name: str) -> str:
-    sign = f'<span aria-hidden="true">{sign}</span>'
-    return f'<span class="verdict {kind}">{sign} {words} <code>{shown(name)}</code></span>'
-
-
-def _told(remark: Remark) -> str:
-    """What a reply lacks; the findings that count against it are told by the notes."""
-    elements = f" [{remark.elements}]" if remark.elements else ""
-    better = f" Better: {shown(remark.instead)}" if remark.instead else ""
-    return f"<strong>Missing: {shown(remark.missing)}.</strong> {shown(remark.why)}{shown(elements)}{better}"
-
-
-def _in_error(check: CheckResult) -> str:
-    lead = _lead(ERROR, "!", "No verdict of", check.check)
-    return f'<li><p class="reason">{lead}: {shown(check.error or "")}</p></li>\n'
-
-
-def _is_notable(result: CaseResult, check: CheckResult) -> bool:
-    """Whether a check that did not fail is worth a line: a label that differs, or a soft cue."""
-    label = result.label_comparison.get(check.check)
-    differs = label is not None and not label.match
-    return check.outcome not in {FAIL, ERROR} and (differs or check.has_soft_cue)
-
-
-def _noted(result: CaseResult, check: CheckResult) -> str:
-    sign, words = ("✓", "Passes") if check.outcome == PASS else ("–", "Does not apply:")
+def _noted(result: CaseResult, check: CheckResult) -> CheckLine:
+    """A check that did not fail and is worth a line: a label that differs, or a soft cue."""
+    sign, lead = ("✓", "Passes") if check.outcome == PASS else ("–", "Does not apply:")
     hints = check.evidence.get("warnings", ()) if check.has_soft_cue else ()
     better = f". A good reply would hold {' '.join(hints)}" if hints else ""
-    reason = f": {shown(check.reason + better)}" if check.reason else ""
-    lead = _lead(check.outcome, sign, words, check.check)
-    return f"<li><p>{lead}{reason}{_label(result.label_comparison.get(check.check))}</p>{_evidence(check)}</li>\n"
+    why = check.reason + better if check.reason else ""
+    label = _missed_label(result, check.check)
+    return CheckLine(check.outcome, sign, lead, check.check, why, is_loud=False, label=label, evidence=_fields(check))
 
 
-def _calm(kind: str, lead: str, checks: list[CheckResult], *, with_evidence: bool) -> str:
-    """Checks that need no look, in one line, with their evidence to unfold."""
-    if not checks:
-        return ""
-    names = ", ".join(f"<code>{shown(check.check)}</code>" for check in checks)
-    rows = [f"<h5>{shown(check.check)}</h5>{_reason(check)}{_fields(check)}" for check in checks]
-    evidence = f"<details><summary>evidence</summary>{''.join(rows)}</details>" if with_evidence else ""
-    return f'<li class="calm"><p><span class="verdict {kind}">{lead}</span> {names}</p>{evidence}</li>\n'
+def _missed_label(result: CaseResult, name: str) -> str:
+    label = result.label_comparison.get(name)
+    return "" if label is None or label.match else "pass" if label.expected else "fail"
 
 
-def _reason(check: CheckResult) -> str:
-    return f"<p>{shown(check.reason)}</p>" if check.reason else ""
+def _fields(check: CheckResult) -> Fields:
+    shown = ((key, value) for key, value in check.evidence.items() if key != "applicable" and value not in ([], None))
+    return [(key, _lines(value) or [""]) for key, value in shown]
 
 
-def _label(label: LabelComparison | None) -> str:
-    if label is None or label.match:
-        return ""
-    return f' <strong class="missed-label">label says {"pass" if label.expected else "fail"}</strong>'
-
-
-def _evidence(check: CheckResult) -> str:
-    fields = _fields(check)
-    return f"<details><summary>evidence</summary>{fields}</details>" if fields else ""
-
-
-def _fields(check: CheckResult) -> str:
-    rows = [
-        f"<dt>{shown(key)}</dt><dd dir='auto'>{_value(value)}</dd>"
-        for key, value in check.evidence.items()
-        if key != "applicable" and value not in ([], None)
-    ]
-    return f"<dl>{''.join(rows)}</dl>" if rows else ""
-
-
-def _value(value: Any) -> str:
+def _lines(value: Any) -> list[str]:
     if isinstance(value, list):
-        return "<br>".join(_value(item) for item in value)
+        return [line for item in value for line in _lines(item)]
     if isinstance(value, dict):
-        return "<br>".join(f"{shown(str(key))}: {_value(item)}" for key, item in value.items() if item != [])
+        found = ((key, _lines(item) or [""]) for key, item in value.items() if item != [])
+        return [line for key, (first, *rest) in found for line in (f"{key}: {first}", *rest)]
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return shown(str(value))
+        return ["yes" if value else "no"]
+    return [str(value)]

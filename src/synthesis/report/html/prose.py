@@ -96,7 +96,7 @@ class _Reader:
 
     def item(self, token: Token) -> Iterator[Step]:
         if token.info:
-            self._hide(token.info)
+            self._place(token.info)  # the browser shows the number
         yield f'<li value="{int(token.info)}">' if token.info else "<li>"
 
     def struck(self, token: Token) -> Iterator[Step]:

@@ -37,12 +37,12 @@ class ClaimEvidence(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def has_false_quote(self) -> bool:
-        """The judge quotes what does not stand in the passage that it names."""
+        """The judge quotes what is not in the passage that it names."""
         return bool(self.quote) and self.quote_found is False
 
 
 class PassagePart(msgspec.Struct, frozen=True):
-    """A part of a passage of the context that a claim rests on; `start` is its place, `length` that of the passage."""
+    """A part of a passage that a claim rests on; `start` is its place, `length` that of the passage."""
 
     passage: int
     start: int
@@ -137,6 +137,13 @@ class JudgedRun(msgspec.Struct, frozen=True):
         """The samples of the last iteration that did not pass, the lowest scores first."""
         found = (sample for sample in self.last.records if not sample.passed)
         return sorted(found, key=lambda sample: (sample.overall_score, sample.query_log_id))
+
+
+def cost(run: JudgedRun) -> str:
+    """What the run has cost, in words."""
+    if run.total_cost is None:
+        return "unknown (no price)"
+    return f"{run.total_cost:.4f} USD" if run.total_cost else "none"
 
 
 def axis_title(judge: str, axis: str) -> str:

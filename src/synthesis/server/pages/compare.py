@@ -165,7 +165,7 @@ def _judged_side(sample: JudgedSample | None) -> Side | None:
     if sample is None:
         return None
     badge, words = ("pass", "passed") if sample.passed else ("unexpected", "not passed")
-    return Side(badge, words, Markup(f"<ul>{sample_verdicts(sample)}</ul>{sample_texts(sample)}"), "")
+    return Side(badge, words, sample_verdicts(sample) + sample_texts(sample), "")
 
 
 # Compare: two runs, what was measured differently, and how much better or worse the new one is.

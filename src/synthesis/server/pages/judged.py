@@ -89,7 +89,7 @@ def _drawn(
     saved: SavedRun | None = None,
     earlier: SavedRun | None = None,
 ) -> Response:
-    drawn = Markup("".join(body(judged)))  # every text in it is escaped by the report
+    drawn = body(judged)
     title = f"Judged run: {judged.name}"
     return page(
         request, "judged_run.html", title=title, name=judged.name, body=drawn, job=job, run=saved, earlier=earlier
@@ -199,10 +199,10 @@ def _differing(samples: list[PanelSample], runs: list[PanelRun]) -> list[Differi
     for sample in samples:
         judged = [(name, verdicts.get(sample.query_log_id)) for name, verdicts in found]
         with_text = next((one for _, one in judged if one is not None and one.question is not None), None)
-        texts = Markup(sample_texts(with_text)) if with_text else Markup()  # escaped by the report, as the verdicts are
+        texts = sample_texts(with_text) if with_text else Markup()
         drawn.append(DifferingSample(sample, texts, [(name, _verdict(one)) for name, one in judged]))
     return drawn
 
 
 def _verdict(sample: JudgedSample | None) -> Markup | None:
-    return None if sample is None else Markup(f"<ul>{sample_verdicts(sample)}</ul>")
+    return None if sample is None else sample_verdicts(sample)

@@ -39,8 +39,7 @@ from synthesis.labels.summary import (
 from synthesis.model import CaseResult
 from synthesis.report.findings import CUE as CUE_SIGNAL
 from synthesis.report.findings import Glossary, remarks_on_check
-from synthesis.report.html.marks import shown
-from synthesis.report.judged.html import claims, sample_texts
+from synthesis.report.judged.html import claims, context, sample_texts
 from synthesis.report.judged.run import JudgedSample, decode_sample
 from synthesis.report.stored import Record
 from synthesis.run.evaluator import with_checks
@@ -107,9 +106,7 @@ def blind_sample(sample: SavedSample) -> LabelView | None:
     judged = _judged(sample)
     if judged is None:
         return None
-    kept = "".join(f'<div class="text" dir="auto">{shown(part.text)}</div>' for part in judged.passages)
-    context = f"<details><summary>Context</summary>{kept}</details>" if kept else ""
-    return LabelView(Markup(sample_texts(judged) + context))
+    return LabelView(sample_texts(judged) + context(judged))
 
 
 def revealed_sample(sample: SavedSample, axis: str) -> LabelView | None:
@@ -118,7 +115,7 @@ def revealed_sample(sample: SavedSample, axis: str) -> LabelView | None:
     if judged is None:
         return None
     score = judged.judge_verdict[axis]
-    body, notes = Markup(sample_texts(judged, "s-")), Markup(claims(judged, "s-"))
+    body, notes = sample_texts(judged, "s-"), claims(judged, "s-")
     return LabelView(body, judged.query_log_id, f"score {score.score} of 5", "", score.reasoning, notes)
 
 

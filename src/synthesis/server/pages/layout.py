@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from synthesis._version import __version__
-from synthesis.report import html as report_page
-from synthesis.report.findings import DISCLAIMER, count
+from synthesis.report import templates
+from synthesis.report.templates import environment
 from synthesis.server.http import ApiError, not_found, read_body
 from synthesis.server.security import COOKIE, TokenAuth, session_of
 from synthesis.server.state import server_state
@@ -43,15 +42,9 @@ NAVIGATION = (
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"asset": asset, "version": __version__, "disclaimer": DISCLAIMER, "count": count}
-    return environment
+    made = environment(_HERE / "templates")
+    made.globals |= {"asset": asset}
+    return made
 
 
 def page(request: Request, template: str, *, title: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -108,7 +101,7 @@ def _is_number(text: str) -> bool:
 @cache
 def _assets() -> dict[str, tuple[bytes, str]]:
     """Styles and scripts by name. A request can only pick one of these: it never becomes a path."""
-    files = [*(_HERE / "static").iterdir(), Path(report_page.__file__).parent / "style.css"]
+    files = [*(_HERE / "static").iterdir(), Path(templates.__file__).parent / "style.css"]
     named = {_SHARED_STYLE if path.name == "style.css" else path.name: path for path in files}
     return {name: (path.read_bytes(), _KINDS[path.suffix]) for name, path in named.items() if path.suffix in _KINDS}
 

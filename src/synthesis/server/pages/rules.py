@@ -12,7 +12,7 @@ from synthesis.checks.registry import checks, measured_languages, signals
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import PASS
 from synthesis.report.findings import Glossary, evidence_sentence
-from synthesis.report.html.marks import Marks
+from synthesis.report.html.case import Marks
 from synthesis.report.stored import texts_of
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
@@ -134,7 +134,7 @@ def _cases(trial: Trial, rule: str, signal: str, glossary: Glossary) -> list[tup
         languages = {"language": trial.language}
         result = CaseResult(name, PASS, False, {}, findings, languages=languages, texts=texts_of(case))
         marks = Marks(result, glossary, f"hit{number}")
-        drawn.append((name, Markup(marks.conversation())))
+        drawn.append((name, marks.conversation()))
     return drawn
 
 

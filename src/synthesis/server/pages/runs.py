@@ -22,10 +22,10 @@ from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR
 from synthesis.model.texts import ENGLISH
 from synthesis.report.findings import KINDS, NEEDS, Glossary, evidence_sentence, with_alert_findings
-from synthesis.report.html.case import alert_box, check_list, excerpt
+from synthesis.report.html import figures, headline, legend
+from synthesis.report.html.case import Marks, alert_box, check_list, excerpt
 from synthesis.report.html.charts import (
     MOST_TAGS,
-    PATTERNS,
     Survey,
     charts,
     drift_per_check,
@@ -33,8 +33,6 @@ from synthesis.report.html.charts import (
     survey_of,
     turn_by_turn,
 )
-from synthesis.report.html.marks import Marks
-from synthesis.report.html.page import LIMITS, figures, headline, legend
 from synthesis.report.judged.run import OFFLINE, axis_title
 from synthesis.report.stored import texts_of
 from synthesis.server.http import MOST_WORDS, ApiError, not_found
@@ -268,13 +266,13 @@ def case_view(
     drawn = with_alert_findings(result)
     marks = Marks(drawn, glossary, anchor, rule_pages=RULE_PAGES)
     return CaseView(
-        Markup(turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else "")),
-        Markup(marks.conversation()),
-        Markup(marks.notes()),
-        Markup(check_list(result, glossary, advice_language)),
-        Markup(legend()),
+        turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else ""),
+        marks.conversation(),
+        marks.notes(),
+        check_list(result, glossary, advice_language),
+        legend(),
         CONTENT_WARNING if needs_content_warning(result) else "",
-        Markup(alert_box(result, glossary)),
+        alert_box(result, glossary),
     )
 
 
@@ -354,7 +352,7 @@ def row_of(run: SavedRun, case: SavedCase, survey: Survey, glossary: Glossary, w
     drawn = strips(result, f"/runs/{run.id}/cases/{case.position}{wanted.address}#{CASE}turn")
     warning = CONTENT_WARNING if needs_content_warning(result) else ""
     words = excerpt(marks, result, glossary)
-    return CaseRow(case, NEEDS[survey.needs[case.position]], Markup(words), Markup(drawn), warning)
+    return CaseRow(case, NEEDS[survey.needs[case.position]], words, drawn, warning)
 
 
 # How topic_pivot decided: its table, with the line that the reply met.
@@ -440,10 +438,9 @@ async def run(request: Request, run_id: str) -> Response:
         "run.html",
         title=f"Run of {one.name}",
         run=one,
-        headline=Markup(headline(one.summary)),
-        figures=Markup(figures(one.summary)),
-        charts=Markup(PATTERNS + drawn + drift_per_check(one.summary)),
-        limits=Markup(LIMITS),
+        headline=headline(one.summary),
+        figures=figures(one.summary),
+        charts=drawn + drift_per_check(one.summary),
         evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
         cases=cases,
         rows=[row_of(one, case, survey, server.glossary, wanted) for case in cases.items],

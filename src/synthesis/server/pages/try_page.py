@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 from fastapi import APIRouter
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,7 +12,6 @@ from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.findings import count, evidence_sentence
-from synthesis.report.html.page import LIMITS
 from synthesis.server.conversations import UnknownSpeakersError, language_code, parse_chat, speakers
 from synthesis.server.http import ApiError
 from synthesis.server.pages.layout import fragment, page, read_form
@@ -119,7 +117,6 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         examples=EXAMPLES,
         checks=[checks()[name] for name in all_checks()],
         languages=[server.rules.language(code) for code in server.rules.languages],
-        limits=Markup(LIMITS),
         evidence=evidence_sentence(measured_languages(), checks()),
         **await _verdict(draft, server),
     )

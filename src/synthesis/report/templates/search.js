@@ -17,7 +17,7 @@ addEventListener("DOMContentLoaded", () => {
     const folded = one.querySelector("noscript");
     if (!folded) return one.textContent.toLowerCase();
     const head = one.querySelector("summary").innerHTML;
-    return (head + folded.textContent).replace(/<[^>]*>/g, "").replace(/&#x27;/g, "'").replace(/&quot;/g, '"').toLowerCase();
+    return (head + folded.textContent).replace(/<[^>]*>/g, "").replace(/&#39;/g, "'").replace(/&#34;/g, '"').toLowerCase();
   }
 
   function search() {
