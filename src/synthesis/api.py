@@ -15,11 +15,12 @@ from synthesis.model import Case, CaseResult, CheckResult, Turn
 from synthesis.model.report import Report
 from synthesis.read.cases import CaseValidator, to_case
 from synthesis.read.cases import load_cases as load_case_file
+from synthesis.read.inputs import Input
 from synthesis.report.formats import get_format
 from synthesis.report.stored import from_dict, open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.files import evaluate_files as run_files
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 from synthesis.run.tally import run_cases
 from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
 
@@ -72,7 +73,7 @@ def evaluate_files(
     `RunSpec`.
     """
     spec = RunSpec(
-        inputs=tuple(map(InputFile.of, _paths(inputs))),
+        inputs=tuple(map(Input.of, _paths(inputs))),
         checks=_known(checks),
         profile=profile,
         language=lang,

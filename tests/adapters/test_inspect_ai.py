@@ -59,10 +59,10 @@ def test_its_logs_are_read_as_cases(tmp_path: Path, log_format: str) -> None:
 
     from synthesis.model import Case
     from synthesis.read.cases import CaseValidator
-    from synthesis.read.formats import read_rows
+    from synthesis.read.inputs import Input, log_cases
     from synthesis.read.rows import LogOptions
 
     evaluated(tmp_path, log_format)
     (path,) = tmp_path.glob(f"*.{log_format}")
-    rows = list(read_rows(path, LogOptions(CaseValidator(THREE))))
+    rows = list(log_cases(Input.of(path), LogOptions(CaseValidator(THREE))))
     assert [row.exchanges for row in rows if isinstance(row, Case)] == [[pair] for pair in REPLIES.items()]

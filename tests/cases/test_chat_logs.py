@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from synthesis.errors import InputError, OptionError, Problem
 from synthesis.model import Case, Turn
 from synthesis.read.cases import CaseValidator
-from synthesis.read.formats import is_log, read_rows
-from synthesis.read.rows import LogOptions, parse_map
+from synthesis.read.inputs import Input, log_cases
+from synthesis.read.mapping import parse_case_map
+from synthesis.read.rows import LogOptions
 
 VALIDATOR = CaseValidator(THREE)
 TALK = [{"role": "user", "content": "I lost my job."}, {"role": "assistant", "content": "You should relax."}]
 
 
 def rows(path: Path, **options: Any) -> list[Case | Problem]:
-    return list(read_rows(path, LogOptions(VALIDATOR, **options)))
+    return list(log_cases(Input.of(path), LogOptions(VALIDATOR, **options)))
 
 
 def only(path: Path, **options: Any) -> Case:
@@ -198,11 +199,11 @@ def test_a_cell_may_be_longer_than_the_limit_of_the_csv_module(tmp_path: Path) -
 
 UNUSABLE = {
     "missing.csv": (None, "there is no such file"),
-    "empty.csv": (b"", "has no column 'user'"),
+    "empty.csv": (b"", "has no header line"),
     "header-only.csv": (b"user,assistant\n", "holds no rows"),
     "twice.csv": (b"user,user\na,b\n", "two columns are called 'user'"),
     "other.csv": (b"prompt,reply\na,b\n", "has no column 'user'"),
-    "utf16.csv": ("user,assistant\na,b\n".encode("utf-16"), ""),
+    "utf16.csv": ("user,assistant\na,b\n".encode("utf-16"), "is not UTF-8"),
     "no.parquet": (b"PAR1", "is not a readable Parquet file"),
     "no.eval": (b"nothing", "is not an Inspect log"),
     "object.json": (b'{"a": 1}', "is neither a list nor an Inspect log"),
@@ -224,7 +225,11 @@ def test_an_unusable_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("text", ["user", "user=", "=x", "reply=x", "user=a,user=b", "messages=m,user=u", ""])
 def test_a_map_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(OptionError):
-        parse_map(text)
+        parse_case_map(text)
+
+
+def is_log(path: Path, *, mapped: bool = False) -> bool:
+    return not Input.of(path).looked_at().holds_cases(mapped=mapped)
 
 
 def test_shape_and_ending_tell_logs_from_cases(tmp_path: Path) -> None:

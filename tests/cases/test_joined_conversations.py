@@ -13,15 +13,16 @@ from synthesis.errors import InputError, OptionError, Problem
 from synthesis.model import Case
 from synthesis.read import conversations
 from synthesis.read.cases import CaseValidator
-from synthesis.read.formats import read_rows
-from synthesis.read.rows import LogOptions, parse_map
+from synthesis.read.inputs import Input, log_cases
+from synthesis.read.mapping import parse_case_map
+from synthesis.read.rows import LogOptions
 
 MAP = "conversation=chat"
 ROWS = [*exchanges("a", "pf"), *exchanges("b", "p"), *exchanges(None, "ff"), *exchanges("c", "ppf")]
 
 
 def read(path: Path, given: str = MAP) -> Iterator[Case | Problem]:
-    return read_rows(path, LogOptions(CaseValidator(checks()), columns=parse_map(given)))
+    return log_cases(Input.of(path), LogOptions(CaseValidator(checks()), columns=parse_case_map(given)))
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -103,7 +104,7 @@ def test_a_column_that_names_no_conversations_is_noticed(tmp_path: Path, monkeyp
 
 def test_the_name_of_a_conversation_is_its_id() -> None:
     with pytest.raises(OptionError, match="'conversation' together with 'id'"):
-        parse_map("conversation=chat,id=number")
+        parse_case_map("conversation=chat,id=number")
 
 
 def test_rows_may_all_have_the_name_of_their_conversation_as_id(tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ from synthesis import evaluate_table
 from synthesis.checks import checks
 from synthesis.errors import OptionError, Problem
 from synthesis.model import Case
-from synthesis.read import formats
+from synthesis.read import conversations
 from synthesis.read.cases import CaseValidator, side_of
-from synthesis.read.formats import read_rows
-from synthesis.read.rows import LogOptions, parse_map, with_message_columns
+from synthesis.read.inputs import Input, log_cases
+from synthesis.read.mapping import parse_case_map, with_message_columns
+from synthesis.read.rows import LogOptions
 
 MAP = "conversation=chat,role=who,text=words"
 
@@ -34,7 +35,9 @@ MIXED = [ROWS[0], ROWS[5], *ROWS[1:3], ROWS[6], *ROWS[3:5]]
 
 
 def read(path: Path, given: str = MAP, **options: Any) -> list[Case | Problem]:
-    return list(read_rows(path, LogOptions(CaseValidator(checks()), columns=parse_map(given), **options)))
+    return list(
+        log_cases(Input.of(path), LogOptions(CaseValidator(checks()), columns=parse_case_map(given), **options))
+    )
 
 
 def only_problem(path: Path) -> Problem:
@@ -59,8 +62,8 @@ def test_messages_of_one_conversation_are_one_case(tmp_path: Path, suffix: str, 
 def test_sorting_keeps_order_however_many_runs_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, open_files: int
 ) -> None:
-    monkeypatch.setattr(formats, "MOST_HELD", held)
-    monkeypatch.setattr(formats, "MOST_RUNS", open_files)
+    monkeypatch.setattr(conversations, "MOST_HELD", held)
+    monkeypatch.setattr(conversations, "MOST_RUNS", open_files)
     rows = [messages(f"c{place % 3}", ("user", f"{place}"))[0] for place in range(30)]
     found = read(write_jsonl(tmp_path / "log.jsonl", [*rows[:7], "{", *rows[7:]]), sort=True)
     assert isinstance(found[0], Problem)
@@ -69,12 +72,12 @@ def test_sorting_keeps_order_however_many_runs_it_takes(
 
 
 def test_what_is_sorted_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "MOST_HELD", 0)
+    monkeypatch.setattr(conversations, "MOST_HELD", 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "there"))
     (tmp_path / "there").mkdir()
-    rows = read_rows(
-        write_jsonl(tmp_path / "log.jsonl", MIXED),
-        LogOptions(CaseValidator(checks()), columns=parse_map(MAP), sort=True),
+    rows = log_cases(
+        Input.of(write_jsonl(tmp_path / "log.jsonl", MIXED)),
+        LogOptions(CaseValidator(checks()), columns=parse_case_map(MAP), sort=True),
     )
     next(rows)
     assert [*(tmp_path / "there").iterdir()]
@@ -162,7 +165,7 @@ def test_what_the_map_names_is_taken_as_named() -> None:
 )
 def test_a_map_that_says_two_things_is_refused(given: str, message: str) -> None:
     with pytest.raises(OptionError) as raised:
-        parse_map(given)
+        parse_case_map(given)
     assert message in str(raised.value)
 
 

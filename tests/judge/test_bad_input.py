@@ -107,7 +107,7 @@ def test_answers_without_context_are_named(capsys, here):
         (["--extra-body", "[1]"], "--extra-body must be a JSON object"),
         (["--extra-body", "@none.json"], "none.json"),
         (["--extra-body", '{"messages": []}'], "--extra-body cannot set 'messages'"),
-        (["--map", "question"], "maps nothing"),
+        (["--map", "question"], "--map cannot read"),
         (["--ids", "log-1,log-9"], "no sample 'log-9'"),
         (["--system-prompt-version", "none.yaml", "--judge-provider", "openai"], "none.yaml"),
     ],

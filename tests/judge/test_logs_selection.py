@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from log_samples import nested, write_jsonl
 
 from synthesis.errors import OptionError, TestSetError
-from synthesis.judge.logs import LogRow, Selection, build_test_set, newest_first, period, pick
+from synthesis.judge.querylog import LogRow, Selection, build_test_set, newest_first, period, pick
 
 
 def built(tmp_path, rows, **chosen):

@@ -8,7 +8,7 @@ import pytest
 from log_samples import CASE_OF, flat, nested, write_csv, write_jsonl, write_parquet, write_sqlite
 
 from synthesis.errors import MissingExtraError, OptionError, TestSetError
-from synthesis.judge.logs import Selection, build_test_set, parse_mapping, read_log
+from synthesis.judge.querylog import Selection, build_test_set, parse_mapping, read_log
 
 
 def every_row(source, **options):
@@ -82,7 +82,7 @@ def test_mapped_columns_and_paths(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("question", "maps nothing"), ("question=", "maps nothing"), ("qestion=x", "Did you mean 'question'")],
+    [("question", "--map cannot read"), ("question=", "--map cannot read"), ("qestion=x", "Did you mean 'question'")],
 )
 def test_a_mapping_that_makes_no_sense_is_refused(text, told):
     with pytest.raises(OptionError) as caught:
@@ -180,9 +180,9 @@ def test_an_answer_that_is_no_text_is_told(tmp_path):
         ("l.csv", b"id,question\n1,a,b\n2\n", "has 3 cells"),
         ("l.csv", b'id,question\n1,"open\n', "not valid CSV"),
         ("l.csv", b"id,question\n1,\xff\n", "not UTF-8"),
-        ("l.parquet", b"no parquet", "not readable as Parquet"),
-        ("l.parquet", b"", "not readable as Parquet"),
-        ("l.xlsx", b"", "unknown kind of log"),
+        ("l.parquet", b"no parquet", "not a readable Parquet file"),
+        ("l.parquet", b"", "not a readable Parquet file"),
+        ("l.xlsx", b"", ".xlsx files cannot be read"),
     ],
 )
 def test_files_that_are_no_logs_are_refused(tmp_path, name, content, told):

@@ -163,7 +163,7 @@ def test_a_sample_that_cannot_be_judged_does_not_stop_the_others(tmp_path):
     assert [case.problem for case in found.cases] == [
         "",
         "cannot be judged: the question is empty",
-        "cannot be judged: must be an object, not a number",
+        "cannot be judged: expected a JSON object, found a number",
         "cannot be judged: passage 1 must be a text or an object with one of text, content, page_content, "
         "pageContent, not an object",
     ]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesis.errors import TestSetError
-from synthesis.judge import logs, testset
+from synthesis.judge import querylog, testset
 from synthesis.judge.calibration import load_labels
 
 CASE_NAMES = ["queryLogId", "id", "question", "answer", "context", "rankedCourses", "text", "content"]
@@ -78,7 +78,7 @@ def test_joined_files(folder, answers, contexts):
 @given(row=LIKELY_CASES | VALUES)
 def test_log_rows(folder, row):
     source = str(stored(folder, row, "log.jsonl"))
-    built = result_or_refusal(logs.build_test_set, source, logs.Selection())
+    built = result_or_refusal(querylog.build_test_set, source, querylog.Selection())
     assert built is None or testset.parse_test_cases(built.objects, "again") == built.cases
 
 

@@ -114,7 +114,7 @@ def test_an_existing_file_is_not_replaced_without_force(log, tmp_path, capsys):
         (["build", "{log}", "--out", "{dir}/x", "--since", "someday"], "is not a date"),
         (["build", "{log}", "--out", "{dir}/x", "--id", "absent"], "not in the log: absent"),
         (["build", "{dir}/absent.jsonl", "--out", "{dir}/x"], "no such file"),
-        (["build", "{dir}", "--out", "{dir}/x"], "unknown kind of log"),
+        (["build", "{dir}", "--out", "{dir}/x"], "is a folder, not a file"),
         (["list", "{log}", "--map", "nonsense=x"], "there is no field 'nonsense'"),
         (["list", "sqlite:///{dir}/absent.db", "--table", "t"], "no such file"),
         (["join", "--answers", "{log}", "--contexts", "{log}", "--out", "{dir}/x"], "has no answer"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synthesis.judge import calibration, logs, testset
+from synthesis.judge import calibration, querylog, testset
 
 PAGE = Path(__file__).parents[2] / "docs" / "testsets.md"
 EXAMPLES = re.findall(r"^```json ([\w-]+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
@@ -42,7 +42,7 @@ def test_the_log_row_becomes_a_case(tmp_path):
     (row,) = (json.loads(text) for name, text in EXAMPLES if name == "log")
     path = tmp_path / "log.jsonl"
     path.write_text(json.dumps(row), encoding="utf-8")
-    (built,) = logs.build_test_set(str(path), logs.Selection()).objects
+    (built,) = querylog.build_test_set(str(path), querylog.Selection()).objects
     assert (built["answer"], built["duration"], built["promptVersion"]) == ("Take CRA-210.", 1840, "v3")
 
 
@@ -53,7 +53,7 @@ def test_both_forms_of_labels_say_the_same(tmp_path, number):
 
 
 def test_every_field_and_name_of_a_row_is_in_the_table():
-    from synthesis.judge.logs.rows import NAMES
+    from synthesis.judge.querylog import NAMES
 
     page = PAGE.read_text(encoding="utf-8")
     assert [name for names in NAMES.values() for name in names if f"`{name}`" not in page] == []

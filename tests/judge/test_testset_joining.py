@@ -110,7 +110,7 @@ def test_a_context_beside_another_question_is_noted(tmp_path):
             "entry 1 (q-1): has no context",
         ),
         ([{"queryLogId": "q-1"}], [context("q-1")], "a.json", "entry 1 (q-1): has no answer"),
-        ([answer("q-1")], ["q-1"], "c.json", "entry 1: must be an object"),
+        ([answer("q-1")], ["q-1"], "c.json", "entry 1: expected a JSON object"),
         ([answer("q-1", question=" ")], [context("q-1")], "a.json", "case 1 (q-1): the question is empty"),
         ([answer("q-1")], [context("q-1", rankedCourses=3)], "c.json", "the context must be courses"),
     ],

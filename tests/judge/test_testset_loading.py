@@ -96,7 +96,7 @@ def test_all_problems_are_told_together_with_their_places(tmp_path):
     assert "5 problems" in message
     assert "case 1 (q-1): the answer must be a text, not an array" in message
     assert "case 2 (q-2): the question must be a text, not a boolean" in message
-    assert "case 3: must be an object, not a text" in message
+    assert "case 3: expected a JSON object, found a string" in message
     assert "case 4 (q-5): has no answer" in message
     assert "case 4 (q-5): has no context" in message
     assert "The first has: queryLogId, question, answer, context." in message
@@ -118,7 +118,7 @@ def test_problems_beyond_a_hundred_are_counted(tmp_path):
         (["passage", "other", COURSE], "mixes courses and passages (entries 1 and 3)"),
         ([["text"]], "passage 1 must be a text or an object with one of text, content"),
         ([{"title": "x"}], "passage 1 must be a text or an object"),
-        ([{**COURSE, "matchedSkills": "x"}], "course 1: matchedSkills must be an array, not a text"),
+        ([{**COURSE, "matchedSkills": "x"}], "course 1: matchedSkills must be an array, not a string"),
     ],
 )
 def test_a_context_of_the_wrong_shape_is_told_by_its_entry(tmp_path, context, told):
@@ -131,14 +131,15 @@ def test_a_context_of_the_wrong_shape_is_told_by_its_entry(tmp_path, context, to
     ("content", "told"),
     [
         (b"[]", "the set is empty"),
-        (b"{}", "expected a JSON array of cases"),
+        (b"{}", "is neither a list nor an Inspect log"),
         (b"", "not valid JSON"),
-        (b"[\n{\n  nonsense", ":3:3: not valid JSON"),
-        (b'["\xff"]', ":1: not UTF-8"),
-        (b"[\n\xff]", ":2: not UTF-8"),
+        (b"[\n{\n  nonsense", ":3:3: is not valid JSON"),
+        (b'["\xff"]', ":1:3: is not UTF-8"),
+        (b"[\n\xff]", ":2:1: is not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"[NaN]", "not valid JSON"),
-        (b'["\\ud800"]', "not valid JSON"),
+        (b"[NaN]", "case 1: expected a JSON object, found null"),
+        (b'["\\ud800"]', "case 1: expected a JSON object, found a string"),
+        (b'[{"question": "\\ud800"}]', "case 1: holds half a character"),
     ],
 )
 def test_a_file_that_is_no_test_set_is_refused_with_its_place(tmp_path, content, told):
@@ -148,5 +149,5 @@ def test_a_file_that_is_no_test_set_is_refused_with_its_place(tmp_path, content,
 def test_a_missing_file_and_a_directory_are_told_apart(tmp_path):
     with pytest.raises(TestSetError, match="no such file"):
         testset.load_test_set(tmp_path / "absent.json")
-    with pytest.raises(TestSetError, match="is a directory"):
+    with pytest.raises(TestSetError, match="is a folder"):
         testset.load_test_set(tmp_path)

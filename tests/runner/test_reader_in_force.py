@@ -8,9 +8,10 @@ from helpers import CommandLine, row, write_jsonl
 
 from synthesis.checks import rules_in_force
 from synthesis.io import CASE_SCHEMA
+from synthesis.read.inputs import Input
 from synthesis.rules.matcher import PythonReader
 from synthesis.run.files import RunOutcome, evaluate_files
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 
 CASES = [
     row(id="T-1"),
@@ -24,7 +25,7 @@ def evaluated(folder: Path, *, native: bool, monkeypatch: pytest.MonkeyPatch) ->
     rules = rules_in_force()
     if not native:
         monkeypatch.setitem(rules.__dict__, "reader", PythonReader(rules))
-    spec = RunSpec(inputs=(InputFile.of(str(cases)),), schema=CASE_SCHEMA, out=folder / "report.json", fail_on=9)
+    spec = RunSpec(inputs=(Input.of(str(cases)),), schema=CASE_SCHEMA, out=folder / "report.json", fail_on=9)
     return evaluate_files(spec, rules=rules), (folder / "report.json").read_bytes()
 
 

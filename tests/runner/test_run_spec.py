@@ -9,9 +9,10 @@ from helpers import row, write_jsonl
 
 from synthesis import set_embedding_adapter
 from synthesis.errors import OptionError
+from synthesis.read.inputs import Input
 from synthesis.run import files
 from synthesis.run.files import evaluate_files
-from synthesis.run.spec import NO_EFFECT, InputFile, RunSpec
+from synthesis.run.spec import NO_EFFECT, RunSpec
 
 # Another value than the default for every field that a verdict can depend on.
 OTHER: dict[str, Any] = {
@@ -86,7 +87,7 @@ def test_a_language_is_kept_in_its_short_form() -> None:
 def test_paths_and_workers_do_not_show_in_the_report(tmp_path: Path) -> None:
     """Two runs over the same cases are the same run, wherever they write."""
     cases = write_jsonl(tmp_path / "cases.jsonl", [row()])
-    first = RunSpec(inputs=(InputFile(cases, "cases.jsonl"),), out=tmp_path / "a.json")
+    first = RunSpec(inputs=(Input.of(cases, "cases.jsonl"),), out=tmp_path / "a.json")
     evaluate_files(first)
     evaluate_files(msgspec.structs.replace(first, out=tmp_path / "deep" / "b.json", workers=2))
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "deep" / "b.json").read_bytes()
@@ -100,7 +101,7 @@ def test_a_similarity_of_this_process_is_not_lost_in_another(tmp_path: Path, mon
 
     monkeypatch.setattr(files, "SMALL", 1)
     set_embedding_adapter(Same())
-    cases = InputFile.of(write_jsonl(tmp_path / "cases.jsonl", [row()]))
+    cases = Input.of(write_jsonl(tmp_path / "cases.jsonl", [row()]))
     with pytest.raises(OptionError, match="this process only"):
         evaluate_files(RunSpec(inputs=(cases,), workers=2))
     assert evaluate_files(RunSpec(inputs=(cases,))).report.conditions["similarity"] == "Same"

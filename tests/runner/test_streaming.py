@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from synthesis.errors import Problem
 from synthesis.read import lines
+from synthesis.read.inputs import Input
 from synthesis.read.lines import Block
 from synthesis.run import blocks, files
 from synthesis.run.files import evaluate_files
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 
 REPLIES = ["You should just relax.", "Would you like to talk about it?", "I promise you'll be fine.", "Hm."]
 
@@ -198,7 +199,7 @@ def test_progress_of_a_log_tells_how_far_it_is(tmp_path: Path, monkeypatch: pyte
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     noted: list[tuple[int, int, int]] = []
-    spec = RunSpec(inputs=(InputFile.of(path),), profile="traffic", columns={"user": "user", "assistant": "assistant"})
+    spec = RunSpec(inputs=(Input.of(path),), profile="traffic", columns={"user": "user", "assistant": "assistant"})
     evaluate_files(spec, progress=lambda *figures: noted.append(figures))
     cases, done, totals = zip(*noted, strict=True)
     assert cases == (4, 8, 12, 16, 20)

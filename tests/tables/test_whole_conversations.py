@@ -14,8 +14,9 @@ from synthesis.checks import checks
 from synthesis.errors import InputError, OptionError
 from synthesis.read import parquet
 from synthesis.read.cases import CaseValidator
+from synthesis.read.mapping import parse_case_map
 from synthesis.read.parquet import BorderFinder, RowRange, row_ranges, whole_conversations
-from synthesis.read.rows import LogOptions, parse_map
+from synthesis.read.rows import LogOptions
 from synthesis.run.blocks import Reader
 
 MAP = "conversation=chat"
@@ -30,7 +31,7 @@ def write(path: Path, rows: list[dict[str, Any]] = ROWS, group: int = 1000) -> P
 
 
 def ranges(path: Path) -> list[RowRange]:
-    options = LogOptions(CaseValidator(checks()), columns=parse_map(MAP), any_id=True)
+    options = LogOptions(CaseValidator(checks()), columns=parse_case_map(MAP), any_id=True)
     return list(row_ranges(path, "log", options, (), lambda _: None))
 
 
@@ -43,7 +44,7 @@ def test_units_end_where_a_conversation_ends(tmp_path: Path, monkeypatch: pytest
         assert set(first) <= set(STARTS), group
         assert [start + unit.rows for start, unit in zip(first, units, strict=True)] == [*first[1:], 25], group
         assert [unit.group * group + unit.skip for unit in units] == first, group
-        reader = Reader(LogOptions(CaseValidator(checks()), columns=parse_map(MAP), any_id=True), None)
+        reader = Reader(LogOptions(CaseValidator(checks()), columns=parse_case_map(MAP), any_id=True), None)
         found = [case for unit in units for reading in reader.read(unit) for case in reading.cases]
         assert [(case.id, len(case.exchanges)) for case in found] == [
             (f"c-{number}", len(pattern)) for number, pattern in enumerate(PATTERNS)

@@ -31,7 +31,7 @@ from synthesis.audit.counting import (
     ClusterCounts,
 )
 from synthesis.checks.registry import checks
-from synthesis.read.rows import TIME
+from synthesis.read.mapping import TIME
 from synthesis.rules.text import UNDETERMINED
 from synthesis.stats import Interval, effective_size, wilson_interval
 

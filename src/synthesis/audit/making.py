@@ -18,11 +18,12 @@ from synthesis.checks.registry import checks
 from synthesis.errors import InputError, OptionError, OutputError, Place
 from synthesis.io import replaced
 from synthesis.model.report import Report
+from synthesis.read.inputs import Input
 from synthesis.read.lines import CHUNK
 from synthesis.report.stored import StoredReport, write_report
 from synthesis.run.engines import LOCAL
 from synthesis.run.files import Progress, available_cores
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
 _LOGS = "Leave them out, or audit the logs."
@@ -112,7 +113,7 @@ def audit_saved(report: StoredReport, reading: ReadOptions, options: AuditOption
 
 def _spec(paths: Iterable[Path], reading: ReadOptions, engine: EngineOptions) -> RunSpec:
     return RunSpec(
-        inputs=tuple(map(InputFile.of, paths)),
+        inputs=tuple(map(Input.of, paths)),
         checks=reading.checks or tuple(checks()),
         columns=reading.map,
         sort=reading.sort,

@@ -42,7 +42,13 @@ def audit() -> None:
 @audit.command(MAKE)
 @click.argument("logs", nargs=-1, metavar="LOGS...")
 @click.option("--out", default=DEFAULT_OUT, show_default=True, metavar="DIR", help="Folder for the documents.")
-@click.option("--map", "columns", metavar="FIELD=NAME,..", help="Names in a log, such as user=prompt,time=created_at.")
+@click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="FIELD=NAME,..",
+    help="Where a log has its fields, such as user=prompt,time=meta.created_at.",
+)
 @click.option("--sort", is_flag=True, help="Group rows by conversation first, on disk; rows keep their order.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also give rates by this column of the log; repeatable.")
 @click.option("--checks", metavar="NAME,..", help="Checks to run. [default: all]")
@@ -173,11 +179,11 @@ def _audit_options(options: dict[str, Any]) -> "AuditOptions":
 def _read_options(options: dict[str, Any]) -> "ReadOptions":
     from synthesis.audit.making import ReadOptions
     from synthesis.cli.evaluate import parse_checks
-    from synthesis.read.rows import parse_map
+    from synthesis.read.mapping import parse_case_map
 
     return ReadOptions(
         checks=parse_checks(options["checks"]),
-        map=parse_map(options["columns"]) if options["columns"] else {},
+        map=parse_case_map(options["columns"]),
         sort=options["sort"],
         profile=options["profile"],
         language=options["lang"],

@@ -20,10 +20,11 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.io import CASE_SCHEMA, CASES
 from synthesis.model.report import percent
 from synthesis.printable import safe
-from synthesis.read.rows import parse_map
+from synthesis.read.inputs import Input
+from synthesis.read.mapping import parse_case_map
 from synthesis.run.engines import ENGINES, LOCAL, RAY, SPARK
 from synthesis.run.files import RunOutcome, available_cores, evaluate_files
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 from synthesis.settings import AUTHORED, FORMER_PROFILES, PROFILES, TRAFFIC, Settings
 
 DEFAULT_CASES = "data/evals.jsonl"
@@ -85,12 +86,12 @@ def _name_leftovers(paths: Sequence[str]) -> None:
 def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
     """Options override settings, settings override defaults; lists of rules add up."""
     values = settings.values
-    columns = options["columns"] or values.get("map")
+    columns = options["columns"] or values.get("map") or ()
     return RunSpec(
-        inputs=tuple(map(InputFile.of, _case_files(options["cases"] or values.get("cases") or ()))),
+        inputs=tuple(map(Input.of, _case_files(options["cases"] or values.get("cases") or ()))),
         schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, CASE_SCHEMA)),
         checks=parse_checks(options["checks"] or values.get("checks")),
-        columns=parse_map(columns) if columns else {},
+        columns=parse_case_map(columns),
         sort=options["sort"],
         on_bad_row=options["on_bad_row"] or values.get("on-bad-row"),
         tags=options["tags"],
@@ -236,8 +237,10 @@ def _first(*values: Any) -> Any:
 @click.option(
     "--map",
     "columns",
+    multiple=True,
     metavar="FIELD=NAME,..",
-    help="Fields of a log: user=prompt,assistant=reply; one message a row: conversation=chat,role=sender,text=body.",
+    help="Where a log has its fields: user=prompt,assistant=choices[0].text; "
+    "for one message a row conversation=chat,role=sender,text=body.",
 )
 @click.option("--sort", is_flag=True, help="Group rows by conversation first, on disk; rows keep their order.")
 @click.option(

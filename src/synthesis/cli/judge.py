@@ -69,7 +69,13 @@ _OPTIONS = (
         show_default=True,
         help="What to do with a verdict whose question, context or answer has changed.",
     ),
-    click.option("--map", "columns", default="", help="Names of fields: question=prompt,answer=out.text,context=docs"),
+    click.option(
+        "--map",
+        "columns",
+        multiple=True,
+        metavar="FIELD=NAME,..",
+        help="Where a sample has its fields: question=prompt,answer=out[0].text,context=docs",
+    ),
     click.option("--ids", multiple=True, metavar="ID[,ID...]", help="Only these samples; repeatable."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples."),
     click.option(
@@ -118,7 +124,7 @@ def read_inputs(
     judge_provider: str | None,
     output_dir: str | None,
     rubric: str | None,
-    columns: str,
+    columns: tuple[str, ...],
     max_line: int,
     ids: tuple[str, ...],
     limit: int | None,

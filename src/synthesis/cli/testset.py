@@ -7,7 +7,7 @@ import click
 
 from synthesis.cli import exits
 from synthesis.errors import shorten
-from synthesis.judge import logs
+from synthesis.judge import querylog
 from synthesis.judge import testset as library
 from synthesis.printable import safe
 
@@ -25,21 +25,25 @@ _MAX_LINE = click.option(
 )
 
 
+def _map(words: str) -> Callable[..., Any]:
+    return click.option("--map", "columns", multiple=True, metavar="FIELD=NAME,..", help=words)
+
+
 @click.group()
 def testset() -> None:
-    """Build test sets for the judge from query logs.
+    """Build test sets for the judge from query querylog.
 
-    SOURCE is a log in JSON Lines (.jsonl, .ndjson), CSV (.csv, .tsv) or Parquet (.parquet), or a database URL
-    such as sqlite:///FILE or postgresql://USER@HOST/DATABASE with --table.
+    SOURCE is a log in JSON Lines (.jsonl, .ndjson), JSON (.json), CSV (.csv, .tsv) or Parquet (.parquet), or a
+    database URL such as sqlite:///FILE or postgresql://USER@HOST/DATABASE with --table.
     """
 
 
 def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that choose rows, the same for every command that reads logs."""
+    """The options that choose rows, the same for every command that reads querylog."""
     options = [
         click.argument("source"),
         click.option("--table", help="Table of the logs, with a database URL (NAME or SCHEMA.NAME)."),
-        click.option("--map", "columns", default="", help="Names of columns: question=prompt,answer=steps.x.text"),
+        _map("Where a row has its fields: question=prompt,answer=steps.write.text"),
         _MAX_LINE,
         click.option("--id", "ids", multiple=True, help="Only this row; may be repeated."),
         click.option("--status", "statuses", multiple=True, help="Only rows of this status; may be repeated."),
@@ -56,19 +60,21 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 @testset.command("list")
 @_selecting
 @click.option("--limit", type=click.IntRange(min=1), default=LISTED, show_default=True, help="Newest rows only.")
-def list_logs(source: str, table: str | None, columns: str, max_line: int, **chosen: Any) -> int:
+def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line: int, **chosen: Any) -> int:
     """List recent query logs, newest first, with a short excerpt of each question."""
     selection = _selection(**chosen)
-    mapping = logs.parse_mapping(columns)
+    mapping = querylog.parse_mapping(columns)
     unusable = library.Problems(source, hint="")
-    found = logs.read_log(source, selection.wants, table=table, mapping=mapping, most_line=max_line, unusable=unusable)
-    rows = logs.pick(found, selection)
+    found = querylog.read_log(
+        source, selection.wants, table=table, mapping=mapping, most_line=max_line, unusable=unusable
+    )
+    rows = querylog.pick(found, selection)
     if unusable.total:
         click.echo(f"note: rows that cannot be read: {unusable.total} ({safe(unusable.first)})", err=True)
     if not rows:
         click.echo("No row matches.", err=True)
         return exits.OK
-    _print_table([HEADER, *(_cells(row) for row in logs.newest_first(rows, len(rows)))])
+    _print_table([HEADER, *(_cells(row) for row in querylog.newest_first(rows, len(rows)))])
     return exits.OK
 
 
@@ -77,22 +83,24 @@ def list_logs(source: str, table: str | None, columns: str, max_line: int, **cho
 @click.option("--limit", type=click.IntRange(min=1), help="Only the newest of the rows (before sampling).")
 @click.option("--out", type=click.Path(), required=True, help="The test set to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def build(source: str, table: str | None, columns: str, max_line: int, out: str, force: bool, **chosen: Any) -> int:
+def build(
+    source: str, table: str | None, columns: tuple[str, ...], max_line: int, out: str, force: bool, **chosen: Any
+) -> int:
     """Write the chosen query logs as a test set."""
     library.check_target(out, force=force)
-    mapping = logs.parse_mapping(columns)
-    built = logs.build_test_set(source, _selection(**chosen), table=table, mapping=mapping, most_line=max_line)
+    mapping = querylog.parse_mapping(columns)
+    built = querylog.build_test_set(source, _selection(**chosen), table=table, mapping=mapping, most_line=max_line)
     return _write(built.objects, built.notes, out, force)
 
 
 @testset.command()
 @click.option("--answers", type=click.Path(), required=True, help="Answers by queryLogId.")
 @click.option("--contexts", type=click.Path(), required=True, help="Contexts (rankedCourses) by queryLogId.")
-@click.option("--map", "columns", default="", help="Names of fields: id=key,answer=text,context=chunks")
+@_map("Where an entry has its fields: id=key,answer=output[0].text,context=chunks")
 @_MAX_LINE
 @click.option("--out", type=click.Path(), required=True, help="The test set to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def join(answers: str, contexts: str, columns: str, max_line: int, out: str, force: bool) -> int:
+def join(answers: str, contexts: str, columns: tuple[str, ...], max_line: int, out: str, force: bool) -> int:
     """Put an answer set and a context set together into one test set."""
     library.check_target(out, force=force)
     joined = library.join(answers, contexts, mapping=library.parse_mapping(columns), most_line=max_line)
@@ -107,9 +115,9 @@ def _selection(
     sample: int | None,
     seed: int,
     limit: int | None,
-) -> logs.Selection:
-    start, end = logs.period(since, until)
-    return logs.Selection(frozenset(ids), frozenset(statuses), start, end, limit, sample, seed)
+) -> querylog.Selection:
+    start, end = querylog.period(since, until)
+    return querylog.Selection(frozenset(ids), frozenset(statuses), start, end, limit, sample, seed)
 
 
 def _write(objects: Sequence[dict[str, Any]], notes: Sequence[str], out: str, force: bool) -> int:
@@ -121,7 +129,7 @@ def _write(objects: Sequence[dict[str, Any]], notes: Sequence[str], out: str, fo
     return exits.OK
 
 
-def _cells(row: logs.LogRow) -> tuple[str, ...]:
+def _cells(row: querylog.LogRow) -> tuple[str, ...]:
     created = row.created_at.strftime("%Y-%m-%d %H:%M") if row.created_at else "-"
     context = str(len(row.context)) if isinstance(row.context, list) else "-"
     model = row.details.get("llmModel") or "-"

@@ -3,12 +3,15 @@
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
 from synthesis.judge.records import SCORES, score_of
-from synthesis.judge.testset.files import Problems, kind_of, named, read_json
+from synthesis.judge.testset import Problems, as_test_set_errors, named
+from synthesis.read.json import read_json
+from synthesis.read.lines import MOST_LINE, kind_of
 from synthesis.stats import bootstrap_interval, mean_of_counts, quadratic_weighted_kappa, rate
 
 Labels = Mapping[str, Mapping[str, int]]  # queryLogId -> axis -> score
@@ -26,7 +29,9 @@ def load_labels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
     problems = Problems(file, hint=LABEL_HINT)
     labels: dict[str, dict[str, int]] = {}
     seen: dict[str, str] = {}
-    for position, name, entry in _entries(read_json(path), file):
+    with as_test_set_errors():
+        content = read_json(Path(path), MOST_LINE)
+    for position, name, entry in _entries(content, file):
         if not isinstance(entry, dict):
             problems.add(named(position, name), f"must be an object, not {kind_of(entry)}")
         elif not isinstance(name, str) or not name.strip():

@@ -11,7 +11,7 @@ import msgspec
 from synthesis.errors import NO_CHECKS, CaseError, InputError, Place, Problem, SchemaError, did_you_mean
 from synthesis.io import CASE_SCHEMA
 from synthesis.model import Case
-from synthesis.read.lines import BYTE_ORDER_MARK, Block, blocks, decode_line
+from synthesis.read.lines import BYTE_ORDER_MARK, Block, blocks, decode_line, kind_of
 
 ROLES = {
     **dict.fromkeys(("user", "human"), "user"),
@@ -138,7 +138,7 @@ class CaseValidator:
         name = case.get("id") if isinstance(case, dict) else None
         case_id = name if isinstance(name, str) else None
         if not isinstance(case, dict):
-            yield Problem(line, "not an object", f"expected a JSON object, found {_kind(case)}")
+            yield Problem(line, "not an object", f"expected a JSON object, found {kind_of(case)}")
             return
         try:
             for error in self._validator.iter_errors(case):
@@ -178,16 +178,6 @@ def _refused(error: ValueError) -> str:
     if isinstance(error, UnicodeEncodeError):
         return "holds half a character (a lone surrogate)"
     return "is nested too deeply" if "ecursion" in str(error) else f"cannot be validated: {error}"
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, str):
-        return "a string"
-    return "an array" if isinstance(value, list) else "a number"
 
 
 # Case files: JSON Lines become valid cases here, or one error that holds everything that is wrong with them.

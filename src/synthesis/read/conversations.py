@@ -1,15 +1,21 @@
-"""Rows that name their conversation become one case each; names that return later are reported."""
+"""Rows that name their conversation become one case; rows that are not neighbours are reported, or sorted first."""
 
 import hashlib
+import pickle
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
-from synthesis.errors import RETURNS, SHOWN_PROBLEMS, InputError, Place, Problem, shorten
+from synthesis.errors import RETURNS, SHOWN_PROBLEMS, InputError, OutputError, Place, Problem, shorten
 from synthesis.model import Case, Source, Turn
-from synthesis.read.rows import CONVERSATION, TEXT, Converter, LogOptions, LogRow, require_whole_messages
+from synthesis.read.lines import Row
+from synthesis.read.mapping import CONVERSATION, MISSING, TEXT, require_whole_messages, value_at
+from synthesis.read.rows import Converter, LogOptions, needed_columns
 
 SHARES = 16
 
@@ -49,7 +55,7 @@ Begins = Callable[[Any, int], object]  # the name of a conversation, and the lin
 
 
 def cases_of(
-    rows: Iterable[LogRow | Problem],
+    rows: Iterable[Row | Problem],
     converter: Converter,
     options: LogOptions,
     file: str,
@@ -114,7 +120,7 @@ class _Conversation:
 
 
 def _joined(
-    rows: Iterable[LogRow | Problem],
+    rows: Iterable[Row | Problem],
     converter: Converter | None,
     of_turns: Converter,
     column: str,
@@ -129,7 +135,7 @@ def _joined(
             else:
                 yield row
             continue
-        name = conversation_name(row.fields.get(column))
+        name = conversation_name(value_at(row.fields, column))
         if current and current.name != name:
             yield from current.finish()
             current = None
@@ -149,8 +155,8 @@ def conversation_name(value: Any) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def _alone(row: LogRow, converter: Converter | None, column: str) -> Case | Problem:
-    if column not in row.fields:
+def _alone(row: Row, converter: Converter | None, column: str) -> Case | Problem:
+    if value_at(row.fields, column, MISSING) is MISSING:
         return Problem(row.line, "unusable row", f"has no '{column}' (--map conversation={column} names it)")
     if converter is None:
         message = f"its '{column}' is empty: nobody knows which conversation it belongs to"
@@ -198,7 +204,7 @@ class Returns:
             self._hashes.append(name_hash(name))
             self._lines.append(line)
 
-    def problems(self, rows: Iterable[LogRow | Problem], column: str) -> Iterator[Problem]:
+    def problems(self, rows: Iterable[Row | Problem], column: str) -> Iterator[Problem]:
         """A problem for each later beginning; `rows` are those of the file again, which know its name."""
         pairs = repeated_places(self._hashes)
         found = {self._lines[again]: self._lines[first] for first, again in pairs}
@@ -208,6 +214,87 @@ class Returns:
             yield Problem(line, RETURNS, message, names.get(line))
 
 
-def _names(rows: Iterable[LogRow | Problem], column: str, lines: set[int]) -> dict[int, str | None]:
-    wanted = (row for row in rows if isinstance(row, LogRow) and row.line in lines)
-    return {row.line: conversation_name(row.fields.get(column)) for row in wanted}
+def _names(rows: Iterable[Row | Problem], column: str, lines: set[int]) -> dict[int, str | None]:
+    wanted = (row for row in rows if isinstance(row, Row) and row.line in lines)
+    return {row.line: conversation_name(value_at(row.fields, column)) for row in wanted}
+
+
+# Rows sorted by their conversation, on disk, so that the rows of each are neighbours.
+
+
+MOST_HELD = 64 << 20  # bytes of rows in memory
+MOST_RUNS = 64  # files that are open at a time
+_OF_A_RECORD = 200  # bytes that a row takes beside its content
+
+Record = tuple[str, int, bytes]  # conversation, number of the row, its line and fields
+
+
+def sorted_rows(rows: Iterable[Row | Problem], options: LogOptions) -> Iterator[Row | Problem]:
+    """The rows by conversation and number; those that nobody can read come first, since they belong to none."""
+    with TemporaryDirectory(prefix="synthesis-sort-", ignore_cleanup_errors=True) as folder:
+        runs = _Runs(Path(folder))
+        for row in rows:
+            if isinstance(row, Problem):
+                yield row
+            else:
+                runs.add(_record(row, options))
+        for _, number, content in runs.merged():
+            line, fields = pickle.loads(content)  # written above, in a folder that only this process knows
+            yield Row(number, line, fields)
+
+
+def _record(row: Row, options: LogOptions) -> Record:
+    fields = {name: row.fields[name] for name in needed_columns(row.fields, options)}
+    name = conversation_name(value_at(row.fields, options.columns[CONVERSATION])) or ""
+    return name, row.number, pickle.dumps((row.line, fields))
+
+
+class _Runs:
+    """Sorted files of records, and the records that are not yet in one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: list[Record] = []
+        self._size = 0
+        self._files: list[Path] = []
+        self._made = 0
+
+    def add(self, record: Record) -> None:
+        self._held.append(record)
+        self._size += len(record[2]) + _OF_A_RECORD
+        if self._size > MOST_HELD:
+            self._files.append(self._written(sorted(self._held)))
+            self._held, self._size = [], 0
+
+    def merged(self) -> Iterator[Record]:
+        while len(self._files) > MOST_RUNS:
+            first, self._files = self._files[:MOST_RUNS], self._files[MOST_RUNS:]
+            self._files.append(self._written(merge(*map(_read, first))))
+            for path in first:
+                path.unlink()
+        self._held.sort()
+        return merge(*map(_read, self._files), self._held)
+
+    def _written(self, records: Iterable[Record]) -> Path:
+        path = self._folder / str(self._made)
+        self._made += 1
+        try:
+            with path.open("wb") as file:
+                for record in records:
+                    pickle.dump(record, file)
+        except OSError as error:
+            raise OutputError(
+                f"rows cannot be sorted there: {error.strerror or error}",
+                place=Place(str(self._folder)),
+                hint="The variable TMPDIR names another folder for it.",
+            ) from None
+        return path
+
+
+def _read(path: Path) -> Iterator[Record]:
+    with path.open("rb") as file:
+        while True:
+            try:
+                yield pickle.load(file)
+            except EOFError:
+                return

@@ -1,4 +1,4 @@
-"""Logs in JSON: a conversation per line, a list of them, or an Inspect log; documents are read value by value."""
+"""JSON documents: a list of rows, or an Inspect log (.eval or .json), read value by value."""
 
 import json
 import re
@@ -12,27 +12,56 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, TextIO
 
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
-from synthesis.read.lines import BYTE_ORDER_MARK, blocks, decode_line, require_few_values
-from synthesis.read.rows import LogRow
+from synthesis.read.cases import is_unicode
+from synthesis.read.lines import (
+    CHUNK,
+    TOO_LONG,
+    Row,
+    Seen,
+    as_row,
+    decode_line,
+    opened,
+    require_few_values,
+    text_stream,
+    unseen,
+)
 
-CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\r\n]*")
-_decode = json.JSONDecoder().raw_decode
+# Inspect and data frames write NaN for a number that is missing.
+_decoder = json.JSONDecoder(parse_constant=lambda _: None)
+_LONGEST_TOKEN = 16  # characters: an error this near the end may come from a number or word that was cut in two
 
 
 class TooLongError(ValueError):
     """A value that is longer than allowed."""
 
 
+class _NotUtf8Error(ValueError):
+    """Bytes that are not UTF-8."""
+
+
 class JsonStream:
-    """The place in a document that was read so far; ValueError where it is not JSON."""
+    """The place in a document that was read so far; ValueError where it is not JSON.
+
+    Not ijson: it refuses the NaN in Inspect's logs, turns half a character into a question mark, and needs minutes for
+    one long string.
+    """
 
     def __init__(self, file: TextIO, most: int) -> None:
         self._file = file
         self._most = most
         self._text = ""
         self._at = 0
+        self._line = 1  # where the text begins in the file
+        self._column = 1
         self._is_whole = False  # nothing is left to be read
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column of what comes next."""
+        lines = self._text.count("\n", 0, self._at)
+        start = self._text.rfind("\n", 0, self._at) + 1
+        return self._line + lines, self._at - start + (1 if lines else self._column)
 
     def peek(self) -> str:
         """The next character that is not white space; empty at the end."""
@@ -55,9 +84,11 @@ class JsonStream:
         self.peek()
         while True:
             try:
-                value, end = _decode(self._text, self._at)
+                value, end = _decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                if not self._more(max(CHUNK, len(self._text))):
+                offset = error.pos - self._at
+                if not self._may_be_cut(error) or not self._more(max(CHUNK, len(self._text))):
+                    self._at += offset
                     raise ValueError(error.msg) from None
             else:
                 # A number that ends with the text may have more digits in the next chunk.
@@ -66,6 +97,10 @@ class JsonStream:
                         raise TooLongError
                     self._at = end
                     return value
+
+    def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether more text could make it valid: a string may be as long as it likes, everything else is short."""
+        return error.msg.startswith("Unterminated string") or error.pos > len(self._text) - _LONGEST_TOKEN
 
     def elements(self) -> Iterator[Any]:
         """The elements of the list that comes next."""
@@ -104,11 +139,15 @@ class JsonStream:
         require_few_values(rest)
         chunk = self._file.read(size)
         self._is_whole = not chunk
+        self._line, self._column = self.place
         self._text, self._at = rest + chunk, 0
+        if not is_unicode(chunk):
+            self._at = next(at for at, char in enumerate(self._text) if not is_unicode(char))
+            raise _NotUtf8Error
         return bool(chunk)
 
 
-# Logs in JSON: one conversation per line, a list of them, or a log of Inspect (.eval or .json).
+# The rows of a document.
 
 
 _SAMPLE = re.compile(r"samples/.*\.json", re.DOTALL)
@@ -117,55 +156,54 @@ _COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD}
 _NAME_LENGTHS = 26  # where a member's own header says how long its name and its extra field are
 
 
-def line_rows(path: Path, most_line: int) -> Iterator[LogRow | Problem]:
-    """One JSON object per line, blank lines left out; a row's number is that of its line."""
-    for block in blocks(path, str(path), most_line=most_line):
-        if isinstance(block, Problem):
-            yield block
-            continue
-        for number, line in enumerate(block.read().split(b"\n"), start=block.first_line):
-            content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
-            if content.strip():
-                yield _as_row(decode_line(content, number, f"ROW-{number}"), number)
+def json_rows(path: Path, most_line: int, seen: Seen = unseen) -> Iterator[Row | Problem]:
+    """The elements of a list, or the samples of an Inspect log, from one JSON document that is read as a stream."""
+    with _opened_document(path, most_line, seen) as document:
+        for number, row in enumerate(_document_rows(document, Place(str(path))), start=1):
+            yield row(number)
 
 
-def _as_row(value: Any, number: int) -> LogRow | Problem:
-    if isinstance(value, Problem):
-        return value
-    if isinstance(value, dict):
-        return LogRow(number, number, value)
-    return Problem(number, "not an object", "expected a JSON object", f"ROW-{number}")
+def read_json(path: Path, most: int) -> Any:
+    """The one value of a document that is not made of rows."""
+    with _opened_document(path, most, unseen) as document:
+        return document.value()
 
 
-def json_rows(path: Path, most_line: int) -> Iterator[LogRow | Problem]:
-    """A list of conversations, or the samples of an Inspect log, from one JSON document that is read as a stream."""
-    place = Place(str(path))
-    number = 0
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, row in enumerate(_document_rows(JsonStream(file, most_line), place), start=1):
-                yield row(number)
-    except TooLongError:
-        message = f"holds a value of more than {most_line:,} bytes after row {number}"
-        hint = "Raise --max-line, or save the log as JSON Lines, where one long row does not end the reading."
-        raise InputError(message, place=place, hint=hint) from None
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"is not valid JSON after row {number}: {reason}", place=place) from None
+@contextmanager
+def _opened_document(path: Path, most: int, seen: Seen) -> Iterator[JsonStream]:
+    """InputError with line and column for what is wrong with it."""
+    with opened(path) as file:
+        document = JsonStream(text_stream(file, seen, errors="surrogateescape"), most)
+        try:
+            yield document
+        except TooLongError:
+            hint = "Raise --max-line, or save the file as JSON Lines, where one long row does not end the reading."
+            raise _error(f"holds a value of more than {most:,} bytes", path, document, hint) from None
+        except _NotUtf8Error:
+            raise _error("is not UTF-8", path, document, "Save the file as UTF-8.") from None
+        except RecursionError:
+            raise _error("is nested too deeply", path, document, "Rows hold texts and lists of messages.") from None
+        except ValueError as error:
+            hint = "Check brackets, commas and quotes here. One object per line is JSON Lines: name the file .jsonl."
+            raise _error(f"is not valid JSON: {error}", path, document, hint) from None
 
 
-def _document_rows(document: JsonStream, place: Place) -> Iterator[Callable[[int], LogRow | Problem]]:
+def _error(message: str, path: Path, document: JsonStream, hint: str) -> InputError:
+    return InputError(message, place=Place(str(path), *document.place), hint=hint)
+
+
+def _document_rows(document: JsonStream, place: Place) -> Iterator[Callable[[int], Row | Problem]]:
     if document.peek() == "[":
         for value in document.elements():
-            yield partial(_as_row, value)
+            yield partial(as_row, value)
     elif not (yield from _sample_rows(document)):
-        hint = "A .json file is a list of conversations or an Inspect log; cases are JSON Lines (.jsonl)."
+        hint = "A .json file is a list of objects or an Inspect log. One object per line is JSON Lines: name it .jsonl."
         raise InputError("is neither a list nor an Inspect log", place=place, hint=hint)
     if document.peek():
         raise ValueError("there is more after its end")
 
 
-def _sample_rows(document: JsonStream) -> Generator[Callable[[int], LogRow | Problem], None, bool]:
+def _sample_rows(document: JsonStream) -> Generator[Callable[[int], Row | Problem], None, bool]:
     """The samples of an Inspect log; False if it is not one."""
     if document.peek() != "{":
         document.value()
@@ -181,7 +219,7 @@ def _sample_rows(document: JsonStream) -> Generator[Callable[[int], LogRow | Pro
     return {"samples", "eval"} <= seen
 
 
-def inspect_rows(path: Path, most_line: int) -> Iterator[LogRow | Problem]:
+def inspect_rows(path: Path, most_line: int) -> Iterator[Row | Problem]:
     """The samples of an Inspect log (.eval), one at a time, in the order of the archive."""
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as file:
@@ -202,8 +240,8 @@ def _decoded(stream: IO[bytes], number: int, most_line: int) -> Any:
     name = f"ROW-{number}"
     content = stream.read(most_line + 1)
     if len(content) > most_line:
-        return Problem(number, "line too long", f"is longer than {most_line:,} bytes and was skipped", name)
-    return decode_line(content, number, name, json.loads)  # which takes the NaN of Inspect's scores
+        return Problem(number, TOO_LONG, f"is longer than {most_line:,} bytes and was skipped", name)
+    return decode_line(content, number, name, _decoder.decode)
 
 
 @contextmanager
@@ -223,15 +261,15 @@ def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> Iterator[BinaryIO]:
         raise zipfile.BadZipFile from None
 
 
-def _sample(sample: Any, number: int) -> LogRow | Problem:
+def _sample(sample: Any, number: int) -> Row | Problem:
     """The conversation of a sample; one that broke off has no reply to evaluate."""
-    row = _as_row(sample, number)
+    row = as_row(sample, number)
     if isinstance(row, Problem):
         return row
     error = row.fields.get("error")
     if error:
-        said = error.get("message", "") if isinstance(error, Mapping) else error
-        message = f"the sample ended in error: {shorten(str(said))}"
+        reason = error.get("message", "") if isinstance(error, Mapping) else error
+        message = f"the sample ended in error: {shorten(str(reason))}"
         return Problem(number, "sample in error", message, f"ROW-{number}")
     name, epoch = row.fields.get("id"), row.fields.get("epoch")
     fields = {
@@ -239,4 +277,4 @@ def _sample(sample: Any, number: int) -> LogRow | Problem:
         "messages": row.fields.get("messages"),
         "notes": f"Inspect sample {name}, epoch {epoch}",
     }
-    return LogRow(number, number, fields)
+    return Row(number, number, fields)

@@ -1,7 +1,7 @@
 """Parquet: rows batch by batch, and stretches of row groups that cut no conversation in two."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +11,9 @@ import msgspec
 
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
 from synthesis.read.conversations import MOST_ROWS, Begins, too_many_rows
-from synthesis.read.lines import CHUNK, Seen
-from synthesis.read.rows import CONVERSATION, FIELDS, MESSAGE, TIME, LogOptions, LogRow
-from synthesis.read.tables import require_columns
+from synthesis.read.lines import CHUNK, Row, Seen
+from synthesis.read.mapping import CONVERSATION
+from synthesis.read.rows import LogOptions, needed_columns, require_columns
 
 
 class BorderFinder:
@@ -60,9 +60,12 @@ def _changes(values: Any) -> list[int]:
 
 
 def require_names(schema: Any, column: str, path: object) -> None:
-    """A column of lists or numbers with a point names no conversations."""
+    """A column of lists or of fractions cannot name conversations."""
     import pyarrow as pa
 
+    if column not in schema.names:
+        hint = "In a Parquet file, --map conversation=NAME names a column, not a value inside of one."
+        raise OptionError(f"{path} has no column '{column}'", hint=hint)
     kind = schema.field(column).type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
@@ -197,16 +200,15 @@ def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) ->
                     return
 
 
-def parquet_rows(path: Path, options: LogOptions) -> Iterator[LogRow | Problem]:
-    """The rows of a whole file, a batch at a time."""
+def parquet_rows(path: Path, most_line: int, choose: Callable[[list[str]], list[str]]) -> Iterator[Row | Problem]:
+    """The rows of a whole file, a batch at a time, with the columns that are chosen of those that it has."""
     number = 1
     with _opened(path) as file:
-        require_columns(file.schema_arrow.names, options, path)
-        columns = needed_columns(file.schema_arrow.names, options)
+        columns = choose(file.schema_arrow.names)
         for group in range(file.metadata.num_row_groups):
-            rows = _batch_size(file, group, columns, options.most_line, path)
+            rows = _batch_size(file, group, columns, most_line, path)
             for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=columns):
-                yield from batch_rows(batch, number, options.most_line)
+                yield from batch_rows(batch, number, most_line)
                 number += batch.num_rows
 
 
@@ -225,26 +227,30 @@ def _batch_size(file: Any, group: int, columns: list[str], most_line: int, path:
     return max(1, min(BATCH, MOST_BYTES // max(1, average)))
 
 
-def batch_rows(batch: Any, first: int, most_line: int) -> Iterator[LogRow | Problem]:
+def batch_rows(batch: Any, first: int, most_line: int) -> Iterator[Row | Problem]:
     """The rows of an Arrow record batch; one whose values cannot be read does not spoil the others."""
     try:
         if batch.nbytes > most_line:
             raise ValueError
-        rows = batch.to_pylist()
+        rows = _in_microseconds(batch).to_pylist()
     except _UNREADABLE:
         rows = (_fields(batch.slice(position, 1), most_line) for position in range(batch.num_rows))
     for number, fields in enumerate(rows, start=first):
         if isinstance(fields, str):
             yield Problem(number, "unreadable row", fields, f"ROW-{number}")
         else:
-            yield LogRow(number, number, fields)
+            yield Row(number, number, fields)
 
 
-def needed_columns(present: Iterable[str], options: LogOptions, keep: Iterable[str] = ()) -> list[str]:
-    """The columns that a case can be made of, and those to be kept, in the order of the file."""
-    wanted = {options.columns.get(field, field) for field in FIELDS} | {"conversations"} | set(keep)
-    wanted |= {options.columns[field] for field in (*MESSAGE, TIME) if field in options.columns} | {*options.facts}
-    return [name for name in present if name in wanted]
+def _in_microseconds(batch: Any) -> Any:
+    """Python's time stamps end at microseconds; finer ones would be an error rather than a rounding."""
+    import pyarrow as pa
+
+    fine = [field for field in batch.schema if pa.types.is_timestamp(field.type) and field.type.unit == "ns"]
+    if not fine:
+        return batch
+    fields = [field.with_type(pa.timestamp("us", field.type.tz)) if field in fine else field for field in batch.schema]
+    return pa.Table.from_batches([batch]).cast(pa.schema(fields), safe=False)
 
 
 def column_names(path: Path) -> list[str]:
@@ -258,7 +264,7 @@ def _fields(row: Any, most_line: int) -> dict[str, Any] | str:
     if row.nbytes > most_line:
         return f"is longer than {most_line:,} bytes and was skipped"
     try:
-        fields: dict[str, Any] = row.to_pylist()[0]
+        fields: dict[str, Any] = _in_microseconds(row).to_pylist()[0]
     except UnicodeDecodeError:
         return "is not UTF-8"
     except _UNREADABLE as error:

@@ -5,26 +5,30 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from synthesis.errors import OptionError, Problem, did_you_mean, shorten
 from synthesis.model import Case
 from synthesis.read.cases import ROLES, CaseValidator, is_unicode, side_of, text_of, to_case
-from synthesis.read.lines import MOST_LINE
+from synthesis.read.lines import MOST_LINE, Row
+from synthesis.read.mapping import (
+    FIELDS,
+    MESSAGE,
+    MISSING,
+    ROLE,
+    TEXT,
+    TIME,
+    column_of,
+    decoded,
+    require_whole_messages,
+    value_at,
+)
 from synthesis.settings import DEFAULT_CHECKS
 
 STOP, KEEP_AS_ERROR = "stop", "error"
-FIELDS = ("assistant", "checks", "expected", "id", "lang", "messages", "notes", "tags", "user")
-
-# Only where the map names it: many logs call a list of messages so.
-CONVERSATION = "conversation"
-# With a conversation, of logs that have a row for each message.
-ROLE, TEXT = "role", "text"
-MESSAGE = (CONVERSATION, ROLE, TEXT)
-TIME = "time"  # no field of a case: when it was said, for figures over time
-_OTHER_SHAPES = ("assistant", "messages", "user")
+_OF_MESSAGES = "with conversation=NAME,role=NAME,text=NAME where a row is one message"
 
 
 class LogOptions(msgspec.Struct, frozen=True):
@@ -39,50 +43,30 @@ class LogOptions(msgspec.Struct, frozen=True):
     facts: tuple[str, ...] = ()  # columns that a case keeps, for figures by them
 
 
-def parse_map(text: str) -> dict[str, str]:
-    """`user=prompt,assistant=completion` as field -> name in the file."""
-    columns: dict[str, str] = {}
-    for pair in text.split(","):
-        field, equals, name = (part.strip() for part in pair.partition("="))
-        if not (field and equals and name):
-            raise OptionError(f"--map cannot read '{pair}'", hint="Write it as --map user=prompt,assistant=completion.")
-        if field in columns:
-            raise OptionError(f"--map names '{field}' twice", hint="Name each field once.")
-        columns[field] = name
-    return checked_columns(columns)
+def require_columns(header: Collection[str], options: LogOptions, path: Path | str) -> None:
+    """A table without the columns that were named could only give errors, so it is refused as a whole."""
+    columns = options.columns
+    require_whole_messages(columns, path)
+    wanted = [name for field, name in columns.items() if field != TIME or "messages" not in header]
+    absent = [name for name in (*wanted, *options.facts) if column_of(name, header) is None]
+    if TEXT not in columns and not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
+        absent += [side for side in ("user", "assistant") if side not in columns and side not in header]
+    if absent:
+        known = did_you_mean(absent[0], filter(None, header))
+        hint = f"Name the columns with --map user=NAME,assistant=NAME, or {_OF_MESSAGES}. {known}"
+        raise OptionError(f"{path} has no column '{absent[0]}'", hint=hint)
 
 
-def checked_columns(columns: dict[str, str]) -> dict[str, str]:
-    """The same map; OptionError for a field that no case has, or for fields that do not go together."""
-    for field in columns:
-        if field not in (*FIELDS, *MESSAGE, TIME):
-            hint = did_you_mean(field, (*FIELDS, *MESSAGE, TIME))
-            raise OptionError(f"--map: a case has no field '{field}'", hint=hint)
-    _require_one_shape(columns)
-    return columns
+def needed_columns(present: Collection[str], options: LogOptions, keep: Iterable[str] = ()) -> list[str]:
+    """The columns that a case can be made of, and those to be kept, in the order of the file."""
+    paths = {options.columns.get(field, field) for field in FIELDS} | {*options.facts}
+    paths |= {options.columns[field] for field in (*MESSAGE, TIME) if field in options.columns}
+    wanted = {column_of(path, present) for path in paths if path in options.columns.values() or path in options.facts}
+    wanted |= {*paths, "conversations", *keep}
+    return [name for name in present if name in wanted]
 
 
-def _require_one_shape(columns: dict[str, str]) -> None:
-    """Fields that say what was said in one way only, each in a column of its own."""
-    if "messages" in columns and ("user" in columns or "assistant" in columns):
-        raise OptionError("--map names 'messages' together with 'user' or 'assistant'", hint="Choose one of the two.")
-    for one in (ROLE, TEXT):
-        for other in _OTHER_SHAPES if one in columns else ():
-            if other in columns:
-                hint = f"A row is one message ({', '.join(MESSAGE)}) or an exchange (user, assistant): choose one."
-                raise OptionError(f"--map names '{one}' together with '{other}'", hint=hint)
-    said = {field: columns[field] for field in ("user", "assistant", *MESSAGE) if field in columns}
-    for field, name in said.items():
-        twice = [other for other in said if other < field and said[other] == name]
-        if twice:
-            hint = "Name a column for each. If a row is one message: --map conversation=NAME,role=NAME,text=NAME."
-            raise OptionError(f"--map names '{name}' as '{twice[0]}' and as '{field}'", hint=hint)
-    if "id" in columns and CONVERSATION in columns:
-        hint = "The name of the conversation is its id: leave out 'id'."
-        raise OptionError("--map names 'conversation' together with 'id'", hint=hint)
-
-
-# What a row tells beside the conversation: when it was said, and the columns that figures are asked for by.
+# What a row says beside the conversation: when it was said, and the columns that figures are asked for by.
 
 
 MOST_CHARACTERS = 80  # of a value: what is longer is a text, and no group of conversations
@@ -95,17 +79,20 @@ def with_facts(case: Case, fields: Mapping[str, Any], options: LogOptions) -> Ca
     name = options.columns.get(TIME)
     if name is None and not options.facts:
         return case
-    facts = {column: _value(fields.get(column)) for column in options.facts}
-    return msgspec.structs.replace(case, times=_times(case, fields, name) if name else (), facts=facts)
+    facts = {path: _value(value_at(fields, path)) for path in options.facts}
+    times = _times(case, fields, name, options.columns.get("messages")) if name else ()
+    return msgspec.structs.replace(case, times=times, facts=facts)
 
 
-def _times(case: Case, fields: Mapping[str, Any], name: str) -> tuple[float | None, ...]:
+def _times(case: Case, fields: Mapping[str, Any], name: str, path: str | None) -> tuple[float | None, ...]:
     """The row's own time for all its messages, else the time that each message has."""
     number = len(case.messages) or 2  # a row without messages is what the user said, and the reply
-    if name in fields:
-        return (moment(fields[name]),) * number
-    messages = next((value for value in fields.values() if isinstance(value, list)), [])
-    found = tuple(moment(message.get(name)) for message in _spoken(messages))
+    own = value_at(fields, name, MISSING)
+    if own is not MISSING:
+        return (moment(own),) * number
+    lists = (value for value in fields.values() if isinstance(value, list))
+    messages = value_at(fields, path) if path else next(lists, [])
+    found = tuple(moment(value_at(message, name)) for message in _spoken(messages or ()))
     return found if len(found) == number else (None,) * number
 
 
@@ -152,57 +139,6 @@ def _value(value: Any) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
-# Which columns of a file hold a message per row, by the names that exports of help desks and messengers give them.
-
-
-# The first that a file has counts: a type of sender says more about the side than a name does.
-_NAMES = {
-    CONVERSATION: "conversation conversation_id conv_id chat chat_id thread thread_id ticket ticket_id session "
-    "session_id dialog dialog_id dialogue dialogue_id room_id channel_id channel",
-    ROLE: "role sender_type author_type sender_role author_role participant_type user_type speaker sender author "
-    "participant from direction",
-    TEXT: "text content body plain_body message_text message_body message value utterance",
-}
-_NO_LETTER = re.compile(r"[^a-z0-9]")
-
-
-def with_message_columns(columns: dict[str, str], present: Iterable[str]) -> dict[str, str]:
-    """The map, completed by the columns of a message per row if the file has all of them and nothing else is said."""
-    names = [name for name in present if is_unicode(name)]  # another could not be named in a report
-    if any(field in columns for field in ("user", "assistant", "messages", "id")):
-        return columns
-    if not (ROLE in columns or TEXT in columns) and _holds_exchanges(names):
-        return columns
-    free = [name for name in names if name not in columns.values()]
-    found = {field: columns.get(field) or first_called(_NAMES[field].split(), free) for field in MESSAGE}
-    whole = {field: name for field, name in found.items() if name is not None}
-    if len(whole) < len(MESSAGE) or len({*whole.values()}) < len(MESSAGE):
-        return columns
-    return {**columns, **whole}
-
-
-def require_whole_messages(columns: Collection[str], path: Path | str) -> None:
-    """OptionError for a map that says of a message where its role or its text is, but not all that belongs to it."""
-    missing = [field for field in MESSAGE if field not in columns]
-    if missing and (ROLE in columns or TEXT in columns):
-        hint = "Where a row is one message, all of them are needed: --map conversation=NAME,role=NAME,text=NAME."
-        raise OptionError(f"{path}: no column is named for '{missing[0]}'", hint=hint)
-
-
-def _holds_exchanges(names: Collection[str]) -> bool:
-    return "messages" in names or "conversations" in names or {"user", "assistant"} <= {*names}
-
-
-def first_called(known: Iterable[str], names: Iterable[str]) -> str | None:
-    """The column that is called by the first of these words: in any case, with or without hyphens and underscores."""
-    plain = {_plain(name): name for name in reversed([*names])}
-    return next((plain[_plain(word)] for word in known if _plain(word) in plain), None)
-
-
-def _plain(name: str) -> str:
-    return _NO_LETTER.sub("", name.lower())
-
-
 # A row of a log, in whatever shape, becomes a case, or a problem that says why it cannot.
 
 
@@ -217,14 +153,6 @@ def is_case_id(name: object) -> bool:
     return isinstance(name, str) and CASE_ID.fullmatch(name) is not None and not name.startswith(_MADE)
 
 
-class LogRow(NamedTuple):
-    """One record of a log: its number, the line where it starts, and its fields."""
-
-    number: int
-    line: int
-    fields: Mapping[str, Any]
-
-
 class _UnusableError(Exception):
     """Why a row cannot be a case; never leaves this module."""
 
@@ -237,7 +165,7 @@ class Converter:
         self._file = file
         self._given: dict[str, int] = {}
 
-    def case(self, row: LogRow) -> Case | Problem:
+    def case(self, row: Row) -> Case | Problem:
         name = made = f"{_MADE}{row.number}"
         own: str | None = None
         try:
@@ -253,7 +181,7 @@ class Converter:
         found = with_facts(found, row.fields, self._options)
         return msgspec.structs.replace(found, id=name) if self._options.any_id else found
 
-    def _own_id(self, row: LogRow) -> str | None:
+    def _own_id(self, row: Row) -> str | None:
         """What the row calls itself; None where it has no id."""
         given = self._value(row, "id")
         if given is None or given == "":
@@ -264,7 +192,7 @@ class Converter:
             return None
         return str(given)
 
-    def _require_new(self, name: str, row: LogRow) -> None:
+    def _require_new(self, name: str, row: Row) -> None:
         """Ids of cases are given once. Other ids may return: many logs have the id of a session there."""
         if self._options.any_id:
             return
@@ -273,7 +201,7 @@ class Converter:
         if not name.startswith(_MADE):
             self._given[name] = row.number
 
-    def _fields(self, row: LogRow) -> dict[str, Any]:
+    def _fields(self, row: Row) -> dict[str, Any]:
         fields = self._conversation(row)
         for name in _LISTS:
             value = _names(self._value(row, name))
@@ -288,18 +216,19 @@ class Converter:
             fields["expected"] = labels
         return {"checks": list(self._options.checks), **fields}
 
-    def _conversation(self, row: LogRow) -> dict[str, Any]:
+    def _conversation(self, row: Row) -> dict[str, Any]:
         """`messages`, or `user` and `assistant`: what the map names, else what the row has."""
         columns = self._options.columns
         if TEXT in columns:
-            return {"messages": [{"role": self._side(row), "content": self._said(row, TEXT)}]}
+            return {"messages": [{"role": self._side(row), "content": self._text(row, TEXT)}]}
         if "messages" in columns or not ("user" in columns or "assistant" in columns):
             for name in (columns["messages"],) if "messages" in columns else ("messages", "conversations"):
-                if row.fields.get(name) is not None:
-                    return {"messages": _messages(row.fields[name], name)}
-        return {side: self._said(row, side) for side in ("user", "assistant")}
+                value = value_at(row.fields, name) if "messages" in columns else row.fields.get(name)
+                if value is not None:
+                    return {"messages": _messages(value, name)}
+        return {side: self._text(row, side) for side in ("user", "assistant")}
 
-    def _side(self, row: LogRow) -> str:
+    def _side(self, row: Row) -> str:
         """Who says the one message of the row."""
         given = self._present(row, ROLE)
         side = side_of(given)
@@ -309,22 +238,24 @@ class Converter:
             raise _UnusableError(f"no role is called {_shown(given)} (in '{name}'). {hint}")
         return side
 
-    def is_silent(self, row: LogRow) -> bool:
+    def is_silent(self, row: Row) -> bool:
         """Whether the row is a message without text, such as a picture: nobody says anything, and nothing is wrong."""
         name = self._options.columns.get(TEXT)
-        if name is None or name not in row.fields:
+        value = MISSING if name is None else value_at(row.fields, name, MISSING)
+        if value is MISSING:
             return False
-        text = text_of(row.fields[name])
+        text = text_of(value)
         return text is not None and not text.strip()
 
-    def _present(self, row: LogRow, field: str) -> Any:
+    def _present(self, row: Row, field: str) -> Any:
         name = self._options.columns.get(field, field)
-        if name not in row.fields:
+        value = value_at(row.fields, name, MISSING) if field in self._options.columns else row.fields.get(name, MISSING)
+        if value is MISSING:
             present = ", ".join(sorted(map(str, row.fields))) or "nothing"
             raise _UnusableError(f"has no '{name}' (--map {field}=NAME names it; the row has: {shorten(present)})")
-        return row.fields[name]
+        return value
 
-    def _said(self, row: LogRow, side: str) -> str:
+    def _text(self, row: Row, side: str) -> str:
         name = self._options.columns.get(side, side)
         text = text_of(self._present(row, side))
         if text is None or not is_unicode(text):
@@ -333,10 +264,11 @@ class Converter:
             raise _UnusableError(f"'{name}' is empty")
         return text
 
-    def _value(self, row: LogRow, field: str) -> Any:
-        return row.fields.get(self._options.columns.get(field, field))
+    def _value(self, row: Row, field: str) -> Any:
+        path = self._options.columns.get(field)
+        return row.fields.get(field) if path is None else value_at(row.fields, path)
 
-    def _validated(self, fields: dict[str, Any], row: LogRow, own_id: str | None) -> Case:
+    def _validated(self, fields: dict[str, Any], row: Row, own_id: str | None) -> Case:
         problems: Sequence[Problem] = list(self._options.validator.problems(fields, row.line))
         built = problems or to_case(fields, row.line, self._file, own_id)
         if isinstance(built, Case):
@@ -346,22 +278,14 @@ class Converter:
 
 def _messages(value: Any, name: str) -> list[dict[str, str]]:
     """Messages in the shape of a case; those without text (a tool call, an image) are left out."""
-    if isinstance(value, str):  # the cell of a table
-        value = _parsed(value)
+    value = decoded(value)  # the cell of a table
     if not isinstance(value, list):
         raise _UnusableError(f"'{name}' is not a list of messages")
     found = [_message(message, number) for number, message in enumerate(value, start=1)]
-    said = [message for message in found if message["content"].strip()]
-    if not said:
+    with_text = [message for message in found if message["content"].strip()]
+    if not with_text:
         raise _UnusableError(f"'{name}' holds no text")
-    return said
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    return with_text
 
 
 def _message(message: Any, number: int) -> dict[str, str]:

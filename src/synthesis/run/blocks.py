@@ -16,19 +16,20 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from synthesis.checks.registry import rules_in_force
-from synthesis.errors import SHOWN_PROBLEMS, InputError, OptionError, Place, Problem
+from synthesis.errors import SHOWN_PROBLEMS, OptionError, Problem
 from synthesis.model import Case, CaseResult, Source
 from synthesis.model.result import ERROR, FAIL
 from synthesis.read.cases import duplicate, parse_block
 from synthesis.read.conversations import Returns, cases_of, name_hash, repeated_places
-from synthesis.read.formats import CASES, PARQUET, format_of, raw_rows, read_rows
-from synthesis.read.lines import CHUNK, STDIN, Block, Seen, blocks, input_size
+from synthesis.read.inputs import PARQUET, Input, log_cases, log_rows
+from synthesis.read.lines import STDIN, Block, Seen, blocks, unseen
+from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
-from synthesis.read.rows import CONVERSATION, KEEP_AS_ERROR, STOP, Converter, LogOptions
+from synthesis.read.rows import KEEP_AS_ERROR, STOP, Converter, LogOptions
 from synthesis.report.stored import PartWriter, results_suffix
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 from synthesis.run.tally import BATCH, Tally, batches, failure_of, label_warnings
 from synthesis.settings import AUTHORED
 
@@ -73,41 +74,41 @@ _encode = msgspec.json.Encoder().encode
 
 
 def file_units(
-    file: InputFile, spec: RunSpec, seen: Seen = lambda _: None, block_size: int | None = None
+    file: Input, spec: RunSpec, seen: Seen = unseen, block_size: int | None = None
 ) -> Iterator[Unit | Problem]:
     """The blocks of a file of cases, or of what a log gives; for a table of verdicts, the row groups of Parquet."""
-    kind = format_of(file.path, mapped=spec.is_mapped, most_line=spec.max_line)
-    if spec.keep and kind != PARQUET:
+    file = file.looked_at(spec.max_line)
+    if spec.keep and file.kind != PARQUET:
         raise OptionError(f"--keep names columns, and {file.name} is not a Parquet file", hint="Leave out --keep.")
-    if kind == CASES and not spec.any_id:
+    if file.holds_cases(mapped=spec.is_mapped) and not spec.any_id:
         size = _size_for_table(file) if spec.table else block_size or BLOCK
         found = blocks(file.path, file.name, size=size, most_line=spec.max_line, seen=seen)
         return _errors_as_blocks(found, spec.log_options(any_id=False), file.name) if _keeps_errors(spec) else found
     options = spec.log_options(any_id=spec.any_id or spec.table is not None)
     returns = Returns()
-    if kind == PARQUET and spec.table and not spec.sort:
+    if file.kind == PARQUET and spec.table and not spec.sort:
         units: Iterator[Unit | Problem] = row_ranges(file.path, file.name, options, spec.keep, seen, returns.add)
     else:
         units = _log_blocks(file, options, stop=spec.on_bad_row == STOP, seen=seen, returns=returns)
-    return _and_returns(units, file.path, options, returns) if CONVERSATION in options.columns else units
+    return _and_returns(units, file, options, returns) if CONVERSATION in options.columns else units
 
 
 def _and_returns(
-    units: Iterable[Unit | Problem], path: Path, options: LogOptions, returns: Returns
+    units: Iterable[Unit | Problem], file: Input, options: LogOptions, returns: Returns
 ) -> Iterator[Unit | Problem]:
     """The units, then the conversations that were in two places, which no single unit can know."""
     yield from units
     if not options.sort:
-        yield from returns.problems(raw_rows(path, options), options.columns[CONVERSATION])
+        yield from returns.problems(log_rows(file, options), options.columns[CONVERSATION])
 
 
 def _keeps_errors(spec: RunSpec) -> bool:
     return spec.on_bad_row == KEEP_AS_ERROR
 
 
-def _size_for_table(file: InputFile) -> int:
+def _size_for_table(file: Input) -> int:
     """Large files make large parts of a table; how large depends on the file alone, so that a run can be resumed."""
-    return min(max(BLOCK, input_size(file.path) // 256), LARGE_BLOCK)
+    return min(max(BLOCK, file.size // 256), LARGE_BLOCK)
 
 
 class Reading(NamedTuple):
@@ -162,15 +163,13 @@ class Reader:
 
 
 def _log_blocks(
-    file: InputFile, options: LogOptions, *, stop: bool, seen: Seen, returns: Returns
+    file: Input, options: LogOptions, *, stop: bool, seen: Seen, returns: Returns
 ) -> Iterator[Block | Problem]:
     """The rows of a log as blocks of ready cases; a bad row is a problem (`stop`) or a case that will end in error."""
-    lines = _show_bytes(file.path, seen)
-    size, passed = input_size(file.path) if _has_lines(file.path) and not options.sort else 0, 0
-    rows = read_rows(file.path, options, file.name, returns.add)
+    meter, passed = _Meter(seen), 0
+    rows = log_cases(file, options, returns.add, meter.add)
     while batch := list(islice(rows, ROWS)):
-        # How far the reader is: bytes are read ahead, so the lines that the rows stand in have to tell.
-        reached = min(size, size * _line_of(batch[-1]) // max(lines, 1))
+        reached = meter.reached(_line_of(batch[-1])) if file.has_lines and file.size and not options.sort else 0
         problems = [row for row in batch if isinstance(row, Problem)]
         cases = [row for row in batch if isinstance(row, Case)]
         if stop:
@@ -181,9 +180,20 @@ def _log_blocks(
         passed = max(reached, passed)
 
 
-def _has_lines(path: Path) -> bool:
-    """Whether a file has a line for each row, so that the number of a row tells how far it is."""
-    return path.suffix.lower() in {".jsonl", ".ndjson", ".csv", ".tsv"}
+class _Meter:
+    """How far into a file the rows are: bytes are read ahead, so the lines that the rows stand in have to tell."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._bytes = self._lines = 0
+
+    def add(self, content: bytes) -> None:
+        self._seen(content)
+        self._bytes += len(content)
+        self._lines += content.count(b"\n")
+
+    def reached(self, line: int) -> int:
+        return min(self._bytes, self._bytes * line // max(self._lines, 1))
 
 
 def _line_of(row: Case | Problem) -> int:
@@ -219,19 +229,6 @@ def _error_case(problem: Problem, options: LogOptions, name: str) -> Case:
 
 def _ready(cases: list[Case], name: str, size: int = 0) -> Block:
     return Block(name, 1, size, content=_encode(cases), ready=True)
-
-
-def _show_bytes(path: Path, seen: Seen) -> int:
-    """Lets the hash of the input see a file that is not read through blocks; how many lines it has."""
-    lines = 0
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                seen(chunk)
-                lines += chunk.count(b"\n")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", place=Place(str(path)), hint="Check the path.") from None
-    return lines
 
 
 # Which cases of a file are run.

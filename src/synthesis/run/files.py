@@ -23,10 +23,9 @@ from synthesis.io import claimed, held, host
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
 from synthesis.read.cases import no_cases
-from synthesis.read.formats import PARQUET, completed_columns, format_of, is_log
-from synthesis.read.lines import input_size
+from synthesis.read.inputs import PARQUET, Input, completed_columns
+from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange
-from synthesis.read.rows import CONVERSATION
 from synthesis.report.stored import join_report, join_results
 from synthesis.report.table import TABLE_VERSION
 from synthesis.rules.ruleset import RuleSet
@@ -42,7 +41,7 @@ from synthesis.run.blocks import (
     is_alike,
 )
 from synthesis.run.engines import LOCAL, Engine, start_engine
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 from synthesis.run.table import Manifest, ResumingEngine, make_worker
 from synthesis.run.tally import Tally, failures_of, run_conditions
 from synthesis.settings import AUTHORED, TRAFFIC
@@ -227,7 +226,7 @@ def run_blocks(
 
     `tally` is one that takes in what the workers' own tallies counted.
     """
-    total = sum(input_size(file.path) for file in plan.spec.inputs)
+    total = sum(file.size for file in plan.spec.inputs)
     totals = StreamTotals(tally or Tally())
     digest = hashlib.sha256()
     for file in plan.spec.inputs:
@@ -240,10 +239,7 @@ def run_blocks(
 
 def useful_workers(spec: RunSpec) -> int:
     """How many processes are worth starting; a Parquet file holds many times its size in text."""
-    total = sum(
-        input_size(file.path) * (16 if format_of(file.path, most_line=spec.max_line) == PARQUET else 1)
-        for file in spec.inputs
-    )
+    total = sum(file.size * (16 if file.kind == PARQUET else 1) for file in spec.inputs)
     return spec.workers if total == 0 or total >= SMALL else 1
 
 
@@ -251,7 +247,7 @@ class _FileRun:
     """The run over one file: its blocks in order, its problems together."""
 
     def __init__(
-        self, file: InputFile, engine: Engine[BlockTask, BlockResult], plan: RunPlan, totals: StreamTotals
+        self, file: Input, engine: Engine[BlockTask, BlockResult], plan: RunPlan, totals: StreamTotals
     ) -> None:
         self._file = file
         self._engine = engine
@@ -359,12 +355,13 @@ def evaluate_files(
 
 def settled(spec: RunSpec) -> RunSpec:
     """The run with what its files say and it leaves open: the columns of messages, and the profile."""
-    return _with_profile(_with_columns(spec))
+    inputs = tuple(file.looked_at(spec.max_line) for file in spec.inputs)
+    return _with_profile(_with_columns(msgspec.structs.replace(spec, inputs=inputs)))
 
 
 def _with_columns(spec: RunSpec) -> RunSpec:
     """With the columns that a message per row is in, which many exports call alike."""
-    read = (completed_columns(file.path, spec.columns, spec.max_line) for file in spec.inputs)
+    read = (completed_columns(file, spec.columns) for file in spec.inputs)
     found = [columns for columns in read if columns is not None]
     if any(columns != found[0] for columns in found):
         raise OptionError(
@@ -382,7 +379,7 @@ def _with_profile(spec: RunSpec) -> RunSpec:
     """With the profile that the files ask for, if none is named: somebody who wrote cases named their checks."""
     if spec.profile is not None:
         return spec
-    logs = {is_log(file.path, mapped=spec.is_mapped) for file in spec.inputs}
+    logs = {not file.holds_cases(mapped=spec.is_mapped) for file in spec.inputs}
     if len(logs) > 1:
         raise OptionError(
             "the files are both cases and logs, which are evaluated by different profiles",

@@ -13,11 +13,12 @@ import msgspec
 
 from synthesis.checks.registry import checks, get_check
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.io import CASE_SCHEMA, ROOT
+from synthesis.io import CASE_SCHEMA
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR as ENDED_IN_ERROR
 from synthesis.model.result import FAIL, WITHOUT_DRIFT
 from synthesis.read.cases import CaseValidator
+from synthesis.read.inputs import Input, shown_path
 from synthesis.read.lines import MOST_LINE
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions
 from synthesis.report.stored import results_suffix
@@ -30,28 +31,10 @@ from synthesis.settings import DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
 NO_EFFECT = "no effect on the verdicts in a table"
 
 
-class InputFile(msgspec.Struct, frozen=True):
-    """A file to evaluate, and the name that cases and reports give it."""
-
-    path: Path
-    name: str
-
-    @classmethod
-    def of(cls, path: str | Path) -> "InputFile":
-        return cls(Path(path), shown_path(Path(path)))
-
-
-def shown_path(path: Path) -> str:
-    """A path as a reader of the report can use it; the bundled files are elsewhere on every machine."""
-    if path.is_absolute() and path.is_relative_to(ROOT):
-        return f"bundled:{path.relative_to(ROOT).as_posix()}"
-    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()
-
-
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What to evaluate, how, and where the results go. Options that contradict each other raise OptionError."""
 
-    inputs: Annotated[tuple[InputFile, ...], NO_EFFECT]  # a table records its inputs file by file
+    inputs: Annotated[tuple[Input, ...], NO_EFFECT]  # a table records its inputs file by file
     schema: Annotated[Path, NO_EFFECT] = CASE_SCHEMA  # its content is a condition, see `conditions`
     checks: tuple[str, ...] = ()  # in place of those that the cases name
     columns: dict[str, str] = {}  # field of a case -> its name in the file

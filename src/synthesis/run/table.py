@@ -21,9 +21,9 @@ from synthesis.errors import CaseError, InputError, OptionError, OutputError, Pl
 from synthesis.io import held, part_path, replaced
 from synthesis.model import CaseResult, CheckResult
 from synthesis.read.cases import CaseValidator
-from synthesis.read.parquet import BATCH, needed_columns, require_kept
-from synthesis.read.rows import KEEP_AS_ERROR, STOP, TEXT, LogOptions, with_message_columns
-from synthesis.read.tables import require_columns
+from synthesis.read.mapping import TEXT, with_message_columns
+from synthesis.read.parquet import BATCH, require_kept
+from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions, needed_columns, require_columns
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (
@@ -419,7 +419,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
         require_kept(given.names, self.keep, _SHOWN)
         return verdict_schema(known_checks(), [given.field(name) for name in self.keep])
 
-    def needed(self, present: Iterable[str]) -> list[str]:
+    def needed(self, present: Collection[str]) -> list[str]:
         """The columns that are read, of those that are present."""
         return needed_columns(present, _reader(self).options, self.keep)
 

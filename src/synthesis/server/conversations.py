@@ -11,7 +11,8 @@ from synthesis.errors import InputError, Problem
 from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
 from synthesis.read.cases import ROLES, CaseValidator, is_unicode
-from synthesis.read.rows import Converter, LogOptions, LogRow
+from synthesis.read.lines import Row
+from synthesis.read.rows import Converter, LogOptions
 from synthesis.report.findings import Remark, notice_of, remarks_on
 from synthesis.rules.text import primary
 from synthesis.server.http import ApiError, decode_as
@@ -166,7 +167,7 @@ def _from_json(text: str) -> tuple[Turn, ...]:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return _from_lines(text)  # a chat may begin with a bracket
     fields = value if isinstance(value, dict) else {"messages": value}
-    case = Converter(LogOptions(CaseValidator(checks())), "chat").case(LogRow(1, 1, fields))
+    case = Converter(LogOptions(CaseValidator(checks())), "chat").case(Row(1, 1, fields))
     if isinstance(case, Problem):
         raise InputError(f"The messages cannot be used: {case.message}", hint=_HINT)
     return case.messages or (Turn("user", case.user), Turn("assistant", case.assistant))

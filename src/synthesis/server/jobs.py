@@ -24,8 +24,9 @@ import msgspec
 
 from synthesis.errors import NO_CHECKS, RETURNS, CaseError, SynthesisError
 from synthesis.io import replaced
+from synthesis.read.inputs import Input
 from synthesis.run.files import Pace, evaluate_files
-from synthesis.run.spec import InputFile, RunSpec
+from synthesis.run.spec import RunSpec
 from synthesis.server.http import ApiError, ErrorDetail, Slots, as_api_error, not_found
 from synthesis.server.rulebook import loaded_rules
 from synthesis.settings import TRAFFIC
@@ -336,7 +337,7 @@ class UploadTask(msgspec.Struct, frozen=True):
     def _spec(self, folder: Path) -> RunSpec:
         return RunSpec(
             profile=self.profile,
-            inputs=(InputFile(folder / self.file, self.file),),
+            inputs=(Input.of(folder / self.file, self.file),),
             checks=self.checks,
             columns=self.columns,
             sort=self.sort,

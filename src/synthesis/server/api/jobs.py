@@ -18,8 +18,9 @@ from synthesis.errors import InputError, OptionError, Problem
 from synthesis.io import TEST_SETS
 from synthesis.judge.results import read_run
 from synthesis.read.cases import is_unicode
-from synthesis.read.formats import CASES, format_of, preview
-from synthesis.read.rows import LogRow, checked_columns, first_called, parse_map, with_message_columns
+from synthesis.read.inputs import Input, preview
+from synthesis.read.lines import Row
+from synthesis.read.mapping import checked_columns, first_called, parse_case_map, with_message_columns
 from synthesis.report.formats import get_format
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.stored import open_report
@@ -189,7 +190,7 @@ def _columns(text: str) -> dict[str, str]:
     try:
         if text.startswith("{"):
             return checked_columns(msgspec.json.decode(text, type=dict[str, str]))
-        return parse_map(text)
+        return parse_case_map(text)
     except OptionError as error:
         raise ApiError(
             422, "invalid_map", error.message.replace("--map", "The map"), "Name each column once."
@@ -299,10 +300,11 @@ async def beginning(request: Request, kind: Kind = "jsonl") -> Response:
 
 def previewed(path: FilePath, most_line: int) -> UploadPreview:
     """A file, or the beginning of one; InputError says why it cannot be read."""
-    found = preview(path, most_line, ROWS)
+    source = Input.of(path)
+    found = preview(source, most_line, ROWS)
     columns = found.columns[:MOST_COLUMNS]
     shape, fields = _meaning([name for name in columns if is_unicode(name)])
-    if "checks" in columns and format_of(path, most_line=most_line) == CASES:
+    if "checks" in columns and source.looked_at(most_line).holds_cases(mapped=False):
         shape, fields = CASE, {}
     return UploadPreview(shape, [*map(spelled_out, columns)], fields, [_row(row, columns) for row in found.rows])
 
@@ -318,7 +320,7 @@ def _meaning(columns: list[str]) -> tuple[Any, dict[str, str]]:
     return EXCHANGE, {side: name for side, name in sides.items() if name}
 
 
-def _row(row: LogRow | Problem, columns: list[str]) -> PreviewRow:
+def _row(row: Row | Problem, columns: list[str]) -> PreviewRow:
     if isinstance(row, Problem):
         return PreviewRow(row.line, problem=spelled_out(row.message))
     return PreviewRow(row.line, [_cell(row.fields.get(name)) for name in columns])

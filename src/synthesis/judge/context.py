@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from synthesis.judge.model import Course, Skill
-from synthesis.judge.testset.fields import decoded
-from synthesis.judge.testset.files import as_text, kind_of
+from synthesis.read.lines import kind_of
+from synthesis.read.mapping import decoded
 
 Report = Callable[[str], None]
 Context = tuple[Course, ...] | tuple[str, ...]
@@ -153,3 +153,15 @@ def _further(item: object) -> dict[str, Any]:
         return {}
     shown = COURSE_FIELDS if is_course(item) else {passage_of(item)}
     return {name: value for name, value in item.items() if name not in shown}
+
+
+def as_text(value: object) -> str | None:
+    """A text, or a number as text; None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return str(value)
+    except ValueError:  # Python writes no integer of thousands of digits
+        return None

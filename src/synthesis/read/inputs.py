@@ -1,0 +1,245 @@
+"""A path becomes rows: which kind of file it is, a first look at it, and its rows, whatever they are about."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from synthesis.errors import InputError, Place, Problem
+from synthesis.io import ROOT, SUFFIXES
+from synthesis.model import Case
+from synthesis.read import json
+from synthesis.read.conversations import Begins, cases_of, sorted_rows
+from synthesis.read.lines import CHUNK, MOST_LINE, TOO_LONG, Row, Seen, input_size, line_rows, opened, unseen
+from synthesis.read.mapping import with_message_columns
+from synthesis.read.rows import CASE_ID, Converter, LogOptions, needed_columns, require_columns
+
+LINES, JSON, TABLE, PARQUET, INSPECT = "lines", "json", "table", "parquet", "inspect"
+_ENDINGS = {
+    ".jsonl": LINES,
+    ".ndjson": LINES,
+    ".csv": TABLE,
+    ".tsv": TABLE,
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".eval": INSPECT,
+    ".json": JSON,
+}
+_WITH_LINES = (LINES, TABLE)
+# What only other programs read; as lines they would be a list of errors.
+_FOREIGN = frozenset({".xlsx", ".xls", ".ods", ".docx", ".pdf", ".zip", ".avro", ".orc", ".feather", ".db", ".sqlite"})
+Choose = Callable[[list[str]], list[str]]  # the columns to read, of those in the header; may refuse them
+
+
+class Input(msgspec.Struct, frozen=True):
+    """A file to read and what a first look says about it: made once, and carried through a run."""
+
+    path: Path
+    name: str  # what cases and reports call it
+    kind: str  # how its rows are stored
+    size: int = 0  # bytes; 0 where nobody knows
+    columns: tuple[str, ...] | None = None  # in its header, or in its first row; None before the first look
+    is_conversation: bool = False  # of lines: the first one is a row of a log, and cannot be a case
+    names_checks: bool = False  # of lines: the first one does, as cases do
+
+    @classmethod
+    def of(cls, path: str | Path, name: str | None = None) -> "Input":
+        """The file at a path, which is not opened if its ending says what it is."""
+        path = Path(path)
+        return cls(path, shown_path(path) if name is None else name, _kind(path), input_size(path))
+
+    def looked_at(self, most_line: int = MOST_LINE) -> "Input":
+        """With what its beginning says, if it can be read twice; InputError if it is unusable."""
+        if self.columns is not None:
+            return self
+        found = preview(self, most_line)
+        first = next((row.fields for row in found.rows if isinstance(row, Row)), {})
+        return msgspec.structs.replace(
+            self,
+            columns=tuple(found.columns),
+            is_conversation=_is_conversation(first),
+            names_checks="checks" in first,
+        )
+
+    def holds_cases(self, *, mapped: bool) -> bool:
+        """Whether it is a file of cases, one per line, rather than a log.
+
+        Lines are a log if the first of them is a conversation without anything that only a case has. `mapped` says that
+        --map or --checks was given: then they are one if it names no checks.
+        """
+        return self.kind == LINES and not self.is_conversation and (self.names_checks or not mapped)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether a row is a line or more, so that its number says how far into the file it is."""
+        return self.kind in _WITH_LINES
+
+
+def shown_path(path: Path) -> str:
+    """A path as a reader of the report can use it; the bundled files are elsewhere on every machine."""
+    if path.is_absolute() and path.is_relative_to(ROOT):
+        return f"bundled:{path.relative_to(ROOT).as_posix()}"
+    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()
+
+
+def _kind(path: Path) -> str:
+    """By the ending, that of a compression left out; a file with another ending is a list of JSON or lines of it."""
+    plain = path.with_suffix("") if path.suffix in SUFFIXES else path
+    kind = _ENDINGS.get(plain.suffix.lower())
+    if kind is None:
+        return JSON if _begins_a_list(path) else LINES
+    return kind
+
+
+def _begins_a_list(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with opened(path) as file:
+            return file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    except (InputError, OSError):  # which reading it reports
+        return False
+
+
+def _is_conversation(first: Mapping[str, Any]) -> bool:
+    """A row of a log: somebody speaks, without the id, the checks or the labels that make a case."""
+    if isinstance(first.get("conversations"), list):
+        return True
+    name = first.get("id")
+    if "checks" in first or (isinstance(name, str) and CASE_ID.fullmatch(name) is not None):
+        return False
+    if isinstance(first.get("messages"), list):
+        return True
+    return "expected" not in first and {"user", "assistant"} <= first.keys()
+
+
+# The rows of a file, whatever they are about.
+
+
+def all_columns(names: list[str]) -> list[str]:
+    return names
+
+
+def read_rows(
+    source: Input, most_line: int = MOST_LINE, choose: Choose = all_columns, seen: Seen = unseen
+) -> Iterator[Row | Problem]:
+    """The rows of a file, each as it is or as what is wrong with it; none is held beyond `most_line` bytes.
+
+    InputError if the file itself is unusable. `seen` is shown every byte of it, unpacked, for a hash.
+    """
+    _require_file(source)
+    try:
+        yield from _reader(source, most_line, choose, seen)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", place=Place(str(source.path))) from None
+
+
+def _require_file(source: Input) -> None:
+    path = source.path
+    if path.suffix.lower() in _FOREIGN:
+        hint = "Save it as JSON Lines (.jsonl), CSV or Parquet."
+        raise InputError(f"{path.suffix} files cannot be read", place=Place(str(path)), hint=hint)
+    if source.kind in (PARQUET, INSPECT) and path.suffix in SUFFIXES:
+        raise InputError("is compressed twice", place=Place(str(path)), hint=f"Unpack the {path.suffix} first.")
+
+
+def _reader(source: Input, most_line: int, choose: Choose, seen: Seen) -> Iterator[Row | Problem]:
+    """Each reader is imported when a file asks for it."""
+    if source.kind == TABLE:
+        from synthesis.read.tables import csv_rows
+
+        return csv_rows(source.path, most_line, choose, seen)
+    if source.kind in (PARQUET, INSPECT) and seen is not unseen:
+        _show_bytes(source.path, seen)  # they are not read from the beginning to the end
+    if source.kind == PARQUET:
+        from synthesis.read.parquet import parquet_rows
+
+        return parquet_rows(source.path, most_line, choose)
+    if source.kind == INSPECT:
+        return json.inspect_rows(source.path, most_line)
+    return (line_rows if source.kind == LINES else json.json_rows)(source.path, most_line, seen)
+
+
+def _show_bytes(path: Path, seen: Seen) -> None:
+    with opened(path) as file:
+        while chunk := file.read(CHUNK):
+            seen(chunk)
+
+
+# The beginning of a file: the names of its columns and its first rows, before anybody has said what they mean.
+
+
+class Preview(NamedTuple):
+    """Columns in the order of the file, and the first rows; of Parquet the columns alone."""
+
+    columns: list[str]
+    rows: list[Row | Problem]
+
+
+def preview(source: Input, most_line: int = MOST_LINE, count: int = 1) -> Preview:
+    """Nothing of what is not a file: a pipe is read only once. InputError says why a file cannot be read."""
+    if not source.path.is_file():
+        return Preview([], [])
+    if source.kind == PARQUET:
+        from synthesis.read.parquet import column_names
+
+        return Preview(column_names(source.path), [])
+    header: list[str] = []
+
+    def note(names: list[str]) -> list[str]:
+        header.extend(names)
+        return names
+
+    rows = _first(read_rows(source, most_line, note), count)
+    names = (name for row in rows if isinstance(row, Row) for name in row.fields)
+    return Preview(header or [*dict.fromkeys(names)], rows)
+
+
+def _first(rows: Iterator[Row | Problem], count: int) -> list[Row | Problem]:
+    """The first rows, those that are too long left out; of a document that breaks off, those before its end."""
+    found: list[Row | Problem] = []
+    short = (row for row in rows if isinstance(row, Row) or row.kind != TOO_LONG)
+    try:
+        found.extend(islice(short, count))
+    except InputError:
+        if not found:
+            raise
+    return found
+
+
+# The rows of a log become cases.
+
+
+def log_rows(source: Input, options: LogOptions, seen: Seen = unseen) -> Iterator[Row | Problem]:
+    """The rows of a log as they are in the file, which must have the columns that the options name."""
+
+    def choose(names: list[str]) -> list[str]:
+        require_columns(names, options, source.path)
+        return needed_columns(names, options)
+
+    return read_rows(source, options.most_line, choose, seen)
+
+
+def log_cases(
+    source: Input, options: LogOptions, begins: Begins = lambda *_: None, seen: Seen = unseen
+) -> Iterator[Case | Problem]:
+    """The rows of a log, each as a case or as what is wrong with it; InputError if the file itself is unusable.
+
+    `begins` is told the name of each conversation that is joined, and the line where it begins.
+    """
+    empty = True
+    rows = log_rows(source, options, seen)
+    if options.sort:
+        rows = sorted_rows(rows, options)
+    for case in cases_of(rows, Converter(options, source.name), options, source.name, begins):
+        empty = False
+        yield case
+    if empty:
+        raise InputError("holds no rows", place=Place(str(source.path)), hint="A log has one conversation per row.")
+
+
+def completed_columns(source: Input, columns: dict[str, str]) -> dict[str, str] | None:
+    """The map with the columns that a message per row is in, if the file has them; None for a file without columns."""
+    return with_message_columns(columns, source.columns) if source.columns else None
