@@ -88,9 +88,9 @@ def test_borders_of_a_column(values: list[Any], found: list[int]) -> None:
 def test_rows_too_many_for_one_conversation_are_noticed_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "MOST_UNIT_ROWS", 8)
+    monkeypatch.setattr(parquet, "MOST_ROWS", 8)
     assert ranges(write(tmp_path / "log.parquet", group=3))
-    monkeypatch.setattr(parquet, "MOST_UNIT_ROWS", 7)
+    monkeypatch.setattr(parquet, "MOST_ROWS", 7)
     with pytest.raises(InputError, match="'c-1' has more than"):
         ranges(write(tmp_path / "log.parquet", group=3))
 
