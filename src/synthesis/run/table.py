@@ -419,9 +419,9 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
         require_kept(given.names, self.keep, _SHOWN)
         return verdict_schema(known_checks(), [given.field(name) for name in self.keep])
 
-    def needed(self, present: Collection[str]) -> list[str]:
+    def needed(self, present: Iterable[str]) -> list[str]:
         """The columns that are read, of those that are present."""
-        return needed_columns(present, _reader(self).options, self.keep)
+        return needed_columns([*present], _reader(self).options, self.keep)
 
     @property
     def columns(self) -> dict[str, str]:
