@@ -43,6 +43,15 @@ def test_orders_fail_with_a_score_of_at_most_minus_three() -> None:
     assert shown["pos_hits"] == []
 
 
+def test_the_evidence_holds_the_matched_words_and_no_pattern() -> None:
+    shown = fields("You should rest. You should eat. What would you like to do?", profile="traffic")
+    assert shown["neg_hits"] == ["You should"]
+    assert shown["pos_hits"] == ["What would you like"]
+    reply = "It sounds like you feel torn. You can't go wrong if you should just try to relax."
+    for hits in (fields(reply)["pos_hits"], fields(reply)["neg_hits"]):
+        assert all(words in reply for words in hits)
+
+
 def test_there_are_enough_rules_of_both_signs() -> None:
     assert rules_of("agency.positive") >= 31
     assert rules_of("agency.negative") >= 17
@@ -198,7 +207,9 @@ def test_a_question_mark_alone_does_not_invite(reply: str) -> None:
 
 
 def test_a_typographic_apostrophe_and_emphasis_change_nothing() -> None:
-    assert fields("You’d *better* go home.")["neg_hits"] == fields("You'd better go home.")["neg_hits"] != []
+    plain, typeset = judged("You'd better go home."), judged("You’d *better* go home.")
+    assert [found.rule for found in typeset.findings] == [found.rule for found in plain.findings] != []
+    assert typeset.evidence["neg_hits"] == ["You’d *better* go"]
 
 
 def test_the_audit_profile_does_not_judge_a_reply_that_neither_invites_nor_directs() -> None:

@@ -38,12 +38,12 @@ def agency_language(exchange: Exchange) -> CheckResult:
     score = len(first_of_each(support)) - len(first_of_each(negative))
     evidence = {
         "score": score,
-        "pos_hits": _sources(support, POSITIVE),
-        "neg_hits": _sources(negative, NEGATIVE),
+        "pos_hits": _words(exchange, support, POSITIVE),
+        "neg_hits": _words(exchange, negative, NEGATIVE),
     }
     signals = [POSITIVE.name, NEGATIVE.name]
     if in_traffic:
-        evidence["reflection_hits"] = _sources(support, REFLECTION)
+        evidence["reflection_hits"] = _words(exchange, support, REFLECTION)
         signals.append(REFLECTION.name)
         evidence["asked_for"] = exchange.first_words(asked_for)
     if steps:
@@ -73,5 +73,5 @@ def _why_not(exchange: Exchange, hits: list[Hit]) -> str | None:
     return None if hits else SILENT
 
 
-def _sources(hits: list[Hit], signal: Signal) -> list[str]:
-    return [hit.source for hit in first_of_each(hits) if hit.rule.signal == signal.name]
+def _words(exchange: Exchange, hits: list[Hit], signal: Signal) -> list[str]:
+    return exchange.first_words([hit for hit in hits if hit.rule.signal == signal.name])

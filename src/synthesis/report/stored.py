@@ -356,9 +356,9 @@ _KEPT_IN_RESULTS = (
     *("id", "pass", "outcome", "is_negative_example", "language", "alert", "checks", "label_comparison"),
     *("findings", "tags", "source"),
 )
-# Evidence that consists of our own words, or of the rules' (pattern sources).
+# Evidence that consists of our own words.
 _OWN_WORDS = {
-    "agency_language": {"pos_hits", "neg_hits", "reflection_hits", "reason"},
+    "agency_language": {"reason"},
     "clinical_scope": {"reason"},
     "crisis_response": {
         *("applies_by", "cue", "cue_groups", "elements", "given", "reason", "soft_groups", "warnings"),
