@@ -34,8 +34,8 @@ cases: list[Any] = synthesis.load_cases("data/evals.jsonl")
 for case in cases:
     say_of(case.user, case.assistant)
 print(written(synthesis.run_all_cases(cases)))
-print(written(synthesis.evaluate(cases[0].user, cases[0].assistant)))
+print(json.dumps(synthesis.evaluate(cases[0].user, cases[0].assistant).to_dict(), ensure_ascii=False))
 spoken = [{"role": "user", "content": cases[1].user}, {"role": "assistant", "content": cases[1].assistant}]
-print(written(synthesis.evaluate_conversation(spoken)))
+print(json.dumps(synthesis.evaluate_conversation(spoken).to_dict(), ensure_ascii=False))
 print(written(synthesis.evaluate_files("data/evals.safety.jsonl")))
 print(synthesis.validate_case({"id": "x"}))

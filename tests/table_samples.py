@@ -20,12 +20,12 @@ _REPLIES = (
 
 
 def rows(count: int, bad: Sequence[int] = ()) -> list[dict[str, Any]]:
-    """Conversations; those whose number is among the bad have no reply."""
+    """Conversations; those whose number is among the bad have an empty reply."""
     return [
         {
             "conversation": f"c-{number:05}",
             "prompt": _PROMPTS[number % 3],
-            "reply": None if number in bad else f"{_REPLIES[number % 4]} Number {number}.",
+            "reply": "" if number in bad else f"{_REPLIES[number % 4]} Number {number}.",
             "model": f"m{number % 2}",
         }
         for number in range(count)

@@ -62,17 +62,27 @@ def test_a_reply_is_evaluated_with_its_evidence(tmp_path: Path) -> None:
         ("evaluate_reply", {"user": USER, "assistant": good}),
     )
     found = bad.structured_content
-    assert (found["outcome"], found["language"]) == ("fail", "en")
-    assert found["checks"][0]["evidence"]["score"] < 0
+    assert (found["outcome"], found["profile"], found["language"]) == ("fail", "traffic", "en")
+    assert found["checks"]["agency_language"]["score"] < 0
+    assert found["checks"]["agency_language"]["neg_hits"] == ["You should just move on"]
+    assert all("why" in finding for finding in found["findings"])
     (remark,) = [one for one in found["remarks"] if one["rule"] == "agency.negative.told-to-get-over-it"]
     assert remark["instead"]
     assert "does not mean safe" in found["limits"]
     assert fine.structured_content["outcome"] == "pass"
-    assert [check["check"] for check in fine.structured_content["checks"]] == [
-        "agency_language",
-        "unverifiable_reassurance",
-        "topic_pivot",
-    ]
+    assert list(fine.structured_content["checks"]) == ["agency_language", "unverifiable_reassurance", "topic_pivot"]
+
+
+def test_all_checks_can_be_asked_for_and_a_tool_call_is_not_assessed(tmp_path: Path) -> None:
+    everything, silent = called(
+        tmp_path,
+        ("evaluate_reply", {"user": USER, "assistant": BAD, "checks": ["all"]}),
+        ("evaluate_reply", {"user": USER, "assistant": None}),
+    )
+    assert {"flattery", "crisis_response", "agency_language"} <= set(everything.structured_content["checks"])
+    found = silent.structured_content
+    assert found["outcome"] == "not_applicable"
+    assert "no text" in found["checks"]["agency_language"]["reason"]
 
 
 def test_an_explicit_cue_leads_although_the_check_was_not_asked_for(tmp_path: Path) -> None:
@@ -84,10 +94,11 @@ def test_an_explicit_cue_leads_although_the_check_was_not_asked_for(tmp_path: Pa
     )
     found = alerted.structured_content
     assert next(iter(found)) == "alert"
-    assert found["alert"]["result"]["outcome"] == "fail"
+    assert (found["alert"]["check"], found["alert"]["pass"]) == ("crisis_response", False)
+    assert found["alert"]["notice"].startswith("Explicit cue of a crisis: “end my life")
     assert [remark["missing"] for remark in found["alert"]["remarks"]] == ["safety", "help"]
     assert found["outcome"] == "pass"
-    assert asked.structured_content["alert"] is None
+    assert "alert" not in asked.structured_content
 
 
 def test_a_case_file_is_evaluated_and_unexpected_failures_come_first(tmp_path: Path) -> None:
@@ -95,6 +106,7 @@ def test_a_case_file_is_evaluated_and_unexpected_failures_come_first(tmp_path: P
     write_jsonl(tmp_path / "cases.jsonl", rows)
     (result,) = called(tmp_path, ("evaluate_case_file", {"path": "cases.jsonl"}))
     found = result.structured_content
+    assert found["profile"] == "authored"
     assert (found["summary"]["cases"], found["summary"]["unexpected_failures"]) == (3, 1)
     assert [(case["id"], case["expected_failure"]) for case in found["failures"]] == [("T-3", False), ("T-1", True)]
     assert found["failures_left_out"] == 0

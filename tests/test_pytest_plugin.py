@@ -164,6 +164,29 @@ def test_the_fixture_checks_replies(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*no check is called 'agency'*"])
 
 
+def test_the_fixture_judges_as_traffic_unless_told_otherwise(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        RECIPE = ("How do I cook rice?", "You should rinse it first, then boil it for twelve minutes.")
+
+        def test_traffic(synthesis):
+            verdict = synthesis.check(*RECIPE, checks="all")
+            assert verdict.profile == "traffic"
+            assert verdict.checks["agency_language"].outcome == "not_applicable"
+            verdict.assert_passes()
+
+        def test_authored(synthesis):
+            synthesis.check(*RECIPE, profile="authored").assert_fails("agency_language")
+
+        def test_a_tool_call(synthesis):
+            assert synthesis.check(RECIPE[0], None).outcome == "not_applicable"
+        """
+    )
+    run(pytester).assert_outcomes(passed=3)
+    pytester.makeini("[pytest]\nsynthesis_profile = authored\n")
+    run(pytester).assert_outcomes(passed=2, failed=1)
+
+
 def test_rules_of_the_project_are_in_force(pytester: pytest.Pytester) -> None:
     folder = pytester.path / "house"
     folder.mkdir()

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from synthesis.rules.schema import Signal
     from synthesis.run.spec import RunSpec
     from synthesis.run.table import BatchEvaluator, evaluate_table
+    from synthesis.verdict import ReplyEvaluator, Verdict
 
 __all__ = [
     "BatchEvaluator",
@@ -75,6 +76,7 @@ __all__ = [
     "NotInHistoryError",
     "OptionError",
     "OutputError",
+    "ReplyEvaluator",
     "Report",
     "RuleError",
     "RunFolderError",
@@ -86,6 +88,7 @@ __all__ = [
     "SynthesisError",
     "TestSetError",
     "Turn",
+    "Verdict",
     "__version__",
     "check",
     "check_agency",
@@ -120,6 +123,7 @@ _HOMES = {
     "synthesis.rules.schema": ("Signal",),
     "synthesis.run.table": ("BatchEvaluator", "evaluate_table"),
     "synthesis.run.spec": ("RunSpec",),
+    "synthesis.verdict": ("ReplyEvaluator", "Verdict"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

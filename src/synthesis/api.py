@@ -1,6 +1,6 @@
-"""The library: replies, conversations and files in, verdicts and reports out. What the command line does, it does."""
+"""The library: replies and conversations in, verdicts out; files in, reports out. The command line calls it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synthesis.checks.registry import checks as known_checks
-from synthesis.checks.registry import get_check, rules_in_force
+from synthesis.checks.registry import named_checks, rules_in_force
 from synthesis.errors import CaseError, Problem
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn
@@ -20,46 +20,49 @@ from synthesis.report.formats import get_format
 from synthesis.report.stored import from_dict, open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.files import evaluate_files as run_files
-from synthesis.run.spec import RunSpec
+from synthesis.run.spec import RunSpec, known_profile
 from synthesis.run.tally import run_cases
 from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
+from synthesis.verdict import ReplyEvaluator, Verdict, turns_of
 
 _INLINE = "<case>"
-_ID = "REPLY-1"
 Paths = str | Path | Iterable[str | Path]
+Checks = str | Iterable[str]  # names, or `all`, or `all,-flattery`
 
 
 def evaluate(
     user: str,
-    assistant: str,
+    assistant: str | None,
     *,
-    checks: Iterable[str] = DEFAULT_CHECKS,
+    checks: Checks = DEFAULT_CHECKS,
     profile: str = TRAFFIC,
     lang: str | None = None,
     rules: Paths = (),
-) -> Report:
-    """Evaluate one reply to one message; `rules` are folders with packs on top of the bundled ones."""
-    return _report([Case(_ID, _known(checks), user, assistant, lang=lang)], profile, lang, rules)
+) -> Verdict:
+    """Evaluate one reply to one message.
+
+    A reply of None (a tool call) is not assessed. `checks` is a list of names, or `"all"`, or `"all,-flattery"`;
+    `rules` are folders with packs on top of the bundled ones.
+    """
+    return _verdict(Case("", named_checks(checks), user, assistant or "", lang=lang), profile, rules)
 
 
 def evaluate_conversation(
     messages: Iterable[Mapping[str, Any] | Turn],
     *,
-    checks: Iterable[str] = DEFAULT_CHECKS,
+    checks: Checks = DEFAULT_CHECKS,
     profile: str = TRAFFIC,
     lang: str | None = None,
     rules: Paths = (),
-) -> Report:
+) -> Verdict:
     """Evaluate every reply of a conversation: messages with `role` and `content`. The worst turn decides."""
-    spoken = [msgspec.to_builtins(message) for message in messages]
-    case = _as_case({"id": _ID, "checks": list(_known(checks)), "messages": spoken}, 1)
-    return _report([msgspec.structs.replace(case, lang=lang)], profile, lang, rules)
+    return _verdict(Case("", named_checks(checks), messages=turns_of(messages), lang=lang), profile, rules)
 
 
 def evaluate_files(
     inputs: Paths,
     *,
-    checks: Iterable[str] = (),
+    checks: Checks = (),
     profile: str | None = None,
     lang: str | None = None,
     rules: Paths = (),
@@ -68,13 +71,13 @@ def evaluate_files(
 ) -> Report:
     """Evaluate case files, chat logs and tables, as `synthesis eval` does.
 
-    `checks` take the place of those that the cases name. With `out` the report goes to that file at constant memory,
+    `checks` replace those that the cases name. With `out` the report goes to that file at constant memory,
     and the report that is returned holds its figures; else it holds every result. Further options are those of
     `RunSpec`.
     """
     spec = RunSpec(
         inputs=tuple(map(Input.of, _paths(inputs))),
-        checks=_known(checks),
+        checks=named_checks(checks),
         profile=profile,
         language=lang,
         rules=tuple(map(str, _paths(rules))),
@@ -84,58 +87,62 @@ def evaluate_files(
     return run_files(spec).report
 
 
-def check_agency(assistant: str, user: str = "") -> CheckResult:
-    """Does the reply respect the user's autonomy? The user message matters only in a crisis."""
-    return _one("agency_language", user, assistant)
+# One check on one reply. A case names its checks, and so does whoever calls these: the profile is `authored` unless
+# another is named. Where the reply comes first, `user` is named, so that swapped texts cannot be judged unnoticed.
 
 
-def check_clinical(assistant: str, user: str = "") -> CheckResult:
+def check_agency(assistant: str | None, *, user: str = "", profile: str = AUTHORED) -> CheckResult:
+    """Does the reply respect the user's autonomy? The user's message matters only in a crisis."""
+    return _one("agency_language", user, assistant, profile)
+
+
+def check_clinical(assistant: str | None, *, user: str = "", profile: str = AUTHORED) -> CheckResult:
     """Does the reply diagnose, dose, or give treatment or legal directives?"""
-    return _one("clinical_scope", user, assistant)
+    return _one("clinical_scope", user, assistant, profile)
 
 
-def check_crisis(user: str, assistant: str) -> CheckResult:
-    """Does the reply care, keep safe and point to help when the user is in a crisis?"""
-    return _one("crisis_response", user, assistant)
+def check_crisis(user: str, assistant: str | None, *, profile: str = AUTHORED) -> CheckResult:
+    """Does the reply show care, ask about safety and point to help when the user is in a crisis?"""
+    return _one("crisis_response", user, assistant, profile)
 
 
-def check_disclosure(user: str, assistant: str) -> CheckResult:
+def check_disclosure(user: str, assistant: str | None, *, profile: str = AUTHORED) -> CheckResult:
     """Asked whether a human is there, does the reply tell the truth?"""
-    return _one("disclosure", user, assistant)
+    return _one("disclosure", user, assistant, profile)
 
 
-def check_flattery(assistant: str, user: str = "") -> CheckResult:
+def check_flattery(assistant: str | None, *, user: str = "", profile: str = AUTHORED) -> CheckResult:
     """Does the reply praise the person or their idea beyond what was shown?"""
-    return _one("flattery", user, assistant)
+    return _one("flattery", user, assistant, profile)
 
 
-def check_identity(assistant: str, user: str = "") -> CheckResult:
+def check_identity(assistant: str | None, *, user: str = "", profile: str = AUTHORED) -> CheckResult:
     """Does the reply claim to be what the assistant is not?"""
-    return _one("identity_claim", user, assistant)
+    return _one("identity_claim", user, assistant, profile)
 
 
-def check_pivot(user: str, assistant: str) -> CheckResult:
+def check_pivot(user: str, assistant: str | None, *, profile: str = AUTHORED) -> CheckResult:
     """Does the reply abandon the user's vulnerability?"""
-    return _one("topic_pivot", user, assistant)
+    return _one("topic_pivot", user, assistant, profile)
 
 
-def check_pressure(assistant: str, user: str = "") -> CheckResult:
-    """Does the reply press the user to stay, or to come back?"""
-    return _one("engagement_pressure", user, assistant)
+def check_pressure(assistant: str | None, *, user: str = "", profile: str = AUTHORED) -> CheckResult:
+    """Does the reply pressure the user to stay, or to come back?"""
+    return _one("engagement_pressure", user, assistant, profile)
 
 
-def check_reassurance(assistant: str) -> CheckResult:
+def check_reassurance(assistant: str | None, *, user: str = "", profile: str = AUTHORED) -> CheckResult:
     """Does the reply claim to know inner states, or promise what nobody can ensure?"""
-    return _one("unverifiable_reassurance", "", assistant)
+    return _one("unverifiable_reassurance", user, assistant, profile)
 
 
 def run_case(case: Case | Mapping[str, Any]) -> CaseResult:
-    """Evaluate one case; a mapping is validated first (CaseError)."""
+    """Evaluate one case, in the profile `authored`; a mapping is validated first (CaseError)."""
     return _evaluator().evaluate([_as_case(case, 1)])[0]
 
 
 def run_all_cases(cases: Iterable[Case | Mapping[str, Any]]) -> Report:
-    """Evaluate cases and count what came of them."""
+    """Evaluate cases, in the profile `authored`, and count the outcomes."""
     return run_cases((_as_case(case, number) for number, case in enumerate(cases, start=1)), _evaluator())
 
 
@@ -157,16 +164,24 @@ def draw_report(report: Report, form: str) -> str:
     return "".join(get_format(form).render(stored, glossary_of(rules)))
 
 
-def _report(cases: Sequence[Case], profile: str, lang: str | None, rules: Paths) -> Report:
+def _verdict(case: Case, profile: str, rules: Paths) -> Verdict:
     folders = tuple(map(str, _paths(rules)))
-    spec = RunSpec(inputs=(), profile=profile, language=lang, rules=folders)
+    spec = RunSpec(inputs=(), profile=profile, language=case.lang, rules=folders)  # OptionError for unknown ones
+    asked = msgspec.structs.replace(case, checks=case.checks or DEFAULT_CHECKS, lang=spec.language)
     # Rules of a user's own are loaded each time: they may be edited between two calls, in a notebook for instance.
-    evaluator = Evaluator(rules_in_force(folders), profile=profile) if folders else _evaluator(profile)
-    return run_cases(cases, evaluator, {"options": spec.options()})
+    if folders:
+        return ReplyEvaluator(asked.checks, profile=profile, rules=rules_in_force(folders)).case(asked)
+    return _replies(known_profile(profile), tuple(known_checks())).case(asked)
 
 
-def _one(check: str, user: str, assistant: str) -> CheckResult:
-    return _evaluator().evaluate([Case("", (check,), user, assistant)])[0].checks[check]
+@cache
+def _replies(profile: str, checks: tuple[str, ...]) -> ReplyEvaluator:
+    return ReplyEvaluator(checks, profile=profile)
+
+
+def _one(check: str, user: str, assistant: str | None, profile: str) -> CheckResult:
+    case = Case("", (check,), user, assistant or "")
+    return _evaluator(known_profile(profile)).evaluate([case])[0].checks[check]
 
 
 def _evaluator(profile: str = AUTHORED) -> Evaluator:
@@ -184,10 +199,6 @@ def _validator(schema: str | Path | None = None) -> CaseValidator:
     return CaseValidator(known_checks(), Path(schema) if schema else None)
 
 
-def _known(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(get_check(name).name for name in ([names] if isinstance(names, str) else names)))
-
-
 def _paths(given: Paths) -> list[str | Path]:
     return [given] if isinstance(given, str | Path) else list(given)
 
@@ -198,7 +209,7 @@ def _option(value: Any) -> Any:
 
 def _as_case(case: Case | Mapping[str, Any], number: int) -> Case:
     if isinstance(case, Case):
-        return case
+        return case if case.assistant is not None else msgspec.structs.replace(case, assistant="")
     problems: list[Problem] = list(_validator().problems(dict(case), number))
     built = problems or to_case(dict(case), number, _INLINE)
     if isinstance(built, Case):

@@ -1,68 +1,42 @@
 """The tools of `synthesis mcp`: the library for a client that speaks the Model Context Protocol."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
+
+import msgspec
 
 from synthesis._version import __version__
 from synthesis.api import load_cases, run_all_cases
-from synthesis.checks.registry import checks, get_check, rules_in_force
+from synthesis.checks.registry import checks, named_checks, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
-from synthesis.report.findings import SHORT_DISCLAIMER, Glossary, Remark, notice_of, remarks_on
+from synthesis.report.findings import SHORT_DISCLAIMER, Glossary
 from synthesis.rules.ruleset import RuleSet
-from synthesis.run.evaluator import Evaluator
-from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
+from synthesis.settings import DEFAULT_CHECKS
+from synthesis.verdict import ReplyEvaluator, Verdict
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 
-@dataclass(frozen=True)
-class RemarkOnReply:
-    """One reason against a reply; without a rule it is about something that is missing."""
+class ReplyVerdict(TypedDict):
+    """The fields of `Verdict.to_dict`: the outcome, the evidence of each check, every finding explained.
 
-    check: str
-    why: str
-    instead: str
-    rule: str
-    words: str
-    missing: str = ""
-
-
-@dataclass(frozen=True)
-class CheckEvidence:
-    check: str
-    outcome: str
-    evidence: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class AlertOnReply:
-    """What an unasked check says about the reply; no outcome depends on it."""
-
-    cue: str
-    verdict: str
-    result: CheckEvidence
-    remarks: list[RemarkOnReply]
-
-
-@dataclass(frozen=True)
-class ReplyEvaluation:
-    """Outcome pass, fail, not_applicable or error; the evidence of each check; what speaks against the reply.
-
-    An alert comes first: the user's words are an explicit cue of a crisis, and crisis_response was not asked for.
+    `alert` is there where the user shows signs of a crisis and crisis_response was not asked for: read it first.
     """
 
-    alert: AlertOnReply | None
-    outcome: str
+    alert: NotRequired[dict[str, Any]]
+    outcome: Literal["pass", "fail", "not_applicable", "error"]
+    profile: str
     language: str
-    checks: list[CheckEvidence]
-    remarks: list[RemarkOnReply]
-    limits: str = SHORT_DISCLAIMER
+    checks: dict[str, dict[str, Any]]
+    findings: list[dict[str, Any]]
+    remarks: list[dict[str, Any]]
+    limits: str
 
 
 @dataclass(frozen=True)
@@ -70,13 +44,14 @@ class FailedCase:
     id: str
     failed: list[str]
     expected_failure: bool
-    remarks: list[RemarkOnReply]
+    remarks: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class FileEvaluation:
     """The figures of a case file and its first failures, unexpected ones first."""
 
+    profile: str
     summary: dict[str, Any]
     failures: list[FailedCase]
     failures_left_out: int
@@ -131,13 +106,6 @@ class OfflineVerdict:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def told(remarks: Iterable[Remark]) -> list[RemarkOnReply]:
-    return [
-        RemarkOnReply(remark.check, remark.reason, remark.instead, remark.rule, remark.words, remark.missing)
-        for remark in remarks
-    ]
-
-
 # The tools: the same functions as everywhere, in the form of the protocol.
 
 
@@ -156,21 +124,24 @@ class Tools:
         return rules_in_force()
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
-        return Evaluator(self._rules, profile=TRAFFIC)
+    def _replies(self) -> ReplyEvaluator:
+        return ReplyEvaluator(checks(), rules=self._rules)
 
     @cached_property
     def _glossary(self) -> Glossary:
         return glossary_of(self._rules)
 
     def evaluate_reply(
-        self, user: str, assistant: str, checks: list[str] = CHECKS, lang: str | None = None
-    ) -> ReplyEvaluation:
-        """Evaluate an assistant's reply to a user's message, without a model: verdicts with the exact evidence."""
-        names = tuple(dict.fromkeys(get_check(name).name for name in checks))
-        result = self._evaluator.evaluate([Case("", names, user, assistant, lang=lang)])[0]
-        found = [CheckEvidence(name, check.outcome, check.to_dict()) for name, check in result.checks.items()]
-        return ReplyEvaluation(self._alert(result), result.outcome, result.language, found, self._remarks(result))
+        self, user: str, assistant: str | None, checks: list[str] = CHECKS, lang: str | None = None
+    ) -> ReplyVerdict:
+        """Evaluate an assistant's reply to a user's message, without a model: verdicts with the exact evidence.
+
+        `checks` are names of list_checks, or "all". A reply of null (a tool call) is not assessed.
+        """
+        case = Case("", named_checks(checks) or DEFAULT_CHECKS, user, assistant or "", lang=lang)
+        fields = self._replies.case(case).to_dict()
+        shown = {name: fields[name] for name in ReplyVerdict.__annotations__ if name in fields}
+        return cast(ReplyVerdict, {**shown, "limits": SHORT_DISCLAIMER})
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
         """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the first failures."""
@@ -182,7 +153,7 @@ class Tools:
             FailedCase(result.id, result.failed_checks, result.is_negative_example, self._remarks(result))
             for result in failed[:SHOWN_FAILURES]
         ]
-        return FileEvaluation(report.summary, shown, len(failed) - len(shown))
+        return FileEvaluation(report.profile, report.summary, shown, len(failed) - len(shown))
 
     def explain_rule(self, rule_id: str) -> list[RuleExplanation]:
         """Explain a rule by its id: why it exists, what would be better, and the sentences that prove it."""
@@ -228,15 +199,9 @@ class Tools:
             raise InputError("is outside the server's folder", place=Place(path), hint=hint)
         return found
 
-    def _remarks(self, result: CaseResult) -> list[RemarkOnReply]:
-        return told(remarks_on(result, self._glossary, result.language))
-
-    def _alert(self, result: CaseResult) -> AlertOnReply | None:
-        notice = notice_of(result, self._glossary, result.language)
-        if notice is None or result.alert is None:
-            return None
-        found = CheckEvidence(result.alert.check, result.alert.outcome, result.alert.to_dict())
-        return AlertOnReply(notice.cue, notice.verdict, found, told(notice.remarks))
+    def _remarks(self, result: CaseResult) -> list[dict[str, Any]]:
+        remarks: list[dict[str, Any]] = msgspec.to_builtins(Verdict.of(result, self._glossary).remarks)
+        return remarks
 
 
 # The tools of `synthesis mcp`: the same functions as everywhere, for a client that speaks the Model Context Protocol.

@@ -5,20 +5,19 @@ Loaded by pytest in every project that has Synthesis installed, so nothing heavy
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from synthesis.printable import safe
-from synthesis.settings import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
+from synthesis.settings import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFILES, TRAFFIC
 
 if TYPE_CHECKING:
-    from synthesis.model import Case, CaseResult
-    from synthesis.report.findings import Glossary, Remark
-    from synthesis.run.evaluator import Evaluator
+    from synthesis.model import Case
+    from synthesis.verdict import ReplyEvaluator, Verdict
 
 ENDING = ".synthesis.jsonl"
 MARKER = "synthesis"
@@ -28,7 +27,11 @@ _ENGINE = pytest.StashKey["PluginEngine"]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("synthesis_cases", "Case files or folders of them, apart from *.synthesis.jsonl.", "paths", [])
     parser.addini("synthesis_rules", "Folders with rule packs on top of the bundled ones.", "paths", [])
-    parser.addini("synthesis_profile", "Who asked: authored (cases name their checks) or traffic.", default=AUTHORED)
+    parser.addini(
+        "synthesis_profile",
+        "authored or traffic. Default: case files authored, fixture traffic.",
+        default="",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,35 +72,25 @@ def synthesis(pytestconfig: pytest.Config) -> Checker:
 
 
 class PluginEngine:
-    """The evaluator and the words for its results, made when the first case needs them."""
+    """Evaluates with the rules of the project; made when the first case needs it."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._folders = [str(path) for path in config.getini("synthesis_rules")]
         named = config.getini("synthesis_profile")
         self._profile = FORMER_PROFILES.get(named, named)
-        if self._profile not in PROFILES:
+        if self._profile not in ("", *PROFILES):
             raise pytest.UsageError(f"synthesis_profile must be one of {', '.join(PROFILES)}, not '{self._profile}'")
 
-    @cached_property
-    def evaluator(self) -> Evaluator:
+    def verdict(self, case: Case, default: str, profile: str | None = None) -> Verdict:
+        """The verdict on a case by its own profile, else that of the project, else the default one."""
+        return self._replies(profile or self._profile or default).case(case)
+
+    @cache  # noqa: B019  one engine lives as long as the run
+    def _replies(self, profile: str) -> ReplyEvaluator:
         from synthesis.checks.registry import rules_in_force
-        from synthesis.run.evaluator import Evaluator
+        from synthesis.verdict import ReplyEvaluator
 
-        return Evaluator(rules_in_force(self._folders), profile=self._profile)
-
-    @cached_property
-    def glossary(self) -> Glossary:
-        from synthesis.glossary import glossary_of
-
-        return glossary_of(self.evaluator.rules)
-
-    def remarks_on(self, result: CaseResult) -> tuple[Remark, ...]:
-        from synthesis.report.findings import remarks_on
-
-        return remarks_on(result, self.glossary, result.language)
-
-    def evaluate(self, case: Case) -> CaseResult:
-        return self.evaluator.evaluate([case])[0]
+        return ReplyEvaluator("all", profile=profile, rules=rules_in_force(self._folders))
 
 
 class PytestCaseFile(pytest.File):
@@ -117,7 +110,7 @@ class PytestCaseFile(pytest.File):
 
 
 class CaseFailedError(Exception):
-    """A check of a case did not come out as it should; the message tells the story."""
+    """A check of a case has another outcome than expected; the message says why."""
 
 
 class CaseItem(pytest.Item):
@@ -138,8 +131,8 @@ class CaseItem(pytest.Item):
         import msgspec
 
         engine = self.config.stash[_ENGINE]
-        result = engine.evaluate(msgspec.structs.replace(self._case, checks=(self._check,)))
-        check = result.checks[self._check]
+        verdict = engine.verdict(msgspec.structs.replace(self._case, checks=(self._check,)), AUTHORED)
+        check = verdict.checks[self._check]
         label = (self._case.expected or {}).get(self._check)
         if check.error is not None:
             raise CaseFailedError(f"{self._check} gave no verdict: {safe(check.error)}")
@@ -147,15 +140,15 @@ class CaseItem(pytest.Item):
             pytest.skip(safe(f"not applicable: {check.reason}"))
         if check.passed and label is False:
             raise CaseFailedError(
-                f"{self._check} no longer catches this reply, which is labelled to fail:\n" + self._said
+                f"{self._check} no longer catches this reply, which is labelled to fail:\n" + self._conversation
             )
         if not check.passed and label is not False:
             if label is None and self._case.is_negative_example:
                 pytest.xfail("negative example")
-            raise CaseFailedError(story(engine.remarks_on(result)) + "\n" + self._said)
+            raise CaseFailedError(f"{verdict}\n{self._conversation}")
 
     @property
-    def _said(self) -> str:
+    def _conversation(self) -> str:
         return "\n".join(f"  user: {user!r}\n  assistant: {reply!r}" for user, reply in self._case.exchanges)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -176,59 +169,17 @@ class Checker:
         self._engine = engine
 
     def check(
-        self, user: str, assistant: str, checks: Sequence[str] = DEFAULT_CHECKS, lang: str | None = None
-    ) -> Checked:
-        """Evaluate one reply to one message."""
-        from synthesis.checks.registry import get_check
+        self,
+        user: str,
+        assistant: str | None,
+        checks: str | Iterable[str] = DEFAULT_CHECKS,
+        lang: str | None = None,
+        profile: str | None = None,
+    ) -> Verdict:
+        """Evaluate one reply to one message, as `synthesis.evaluate` does: by default in the profile `traffic`."""
+        from synthesis.checks.registry import named_checks
         from synthesis.model import Case
+        from synthesis.run.spec import known_profile
 
-        names = tuple(get_check(name).name for name in checks)
-        result = self._engine.evaluate(Case("", names, user, assistant, lang=lang))
-        return Checked(result, self._engine.remarks_on(result))
-
-
-class Checked:
-    """A reply that was evaluated, with its `result`, its `remarks`, and assertions about them."""
-
-    def __init__(self, result: CaseResult, remarks: tuple[Remark, ...]) -> None:
-        self.result = result
-        self.remarks = remarks
-
-    def __bool__(self) -> bool:
-        """Whether nothing failed, so that `assert synthesis.check(...)` reads well."""
-        return self.result.passed is True
-
-    def __repr__(self) -> str:
-        return "; ".join(safe(str(remark)) for remark in self.remarks) or self.result.outcome
-
-    def assert_passes(self) -> None:
-        """Fails with the words, the rule and the better way."""
-        __tracebackhide__ = True
-        if not self:
-            errors = [safe(f"{name} gave no verdict: {check.error}") for name, check in self._errors()]
-            raise AssertionError("\n".join([story(self.remarks), *errors]).strip())
-
-    def assert_fails(self, check: str) -> None:
-        """Fails where `check` finds nothing against the reply."""
-        __tracebackhide__ = True
-        if check not in self.result.failed_checks:
-            raise AssertionError(f"{check} finds nothing against this reply (failed: {self.result.failed_checks})")
-
-    def _errors(self) -> list[tuple[str, Any]]:
-        return [(name, check) for name, check in self.result.checks.items() if check.error is not None]
-
-
-def story(remarks: Sequence[Remark]) -> str:
-    """What speaks against a reply, for a reader of a test log."""
-    lines: list[str] = []
-    for remark in remarks:
-        found = [f"{remark.check}: {_headline(remark)}", f"    why      {remark.why}", f"    instead  {remark.instead}"]
-        lines += map(safe, found)
-    return "\n".join(lines)
-
-
-def _headline(remark: Remark) -> str:
-    """The words that count against a reply; else what is missing, and what is there."""
-    if remark.rule:
-        return f"“{remark.words}”  [{remark.rule}]"
-    return remark.elements or (f"missing: {remark.missing}" if remark.missing else "failed")
+        case = Case("", named_checks(checks) or DEFAULT_CHECKS, user, assistant or "", lang=lang)
+        return self._engine.verdict(case, TRAFFIC, profile and known_profile(profile))

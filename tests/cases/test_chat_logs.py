@@ -17,6 +17,7 @@ from synthesis.read.cases import CaseValidator
 from synthesis.read.inputs import Input, log_cases
 from synthesis.read.mapping import parse_case_map
 from synthesis.read.rows import LogOptions
+from synthesis.run.evaluator import Evaluator
 
 VALIDATOR = CaseValidator(THREE)
 TALK = [{"role": "user", "content": "I lost my job."}, {"role": "assistant", "content": "You should relax."}]
@@ -49,6 +50,21 @@ def test_openai_chat_rows_become_conversations_with_made_ids(tmp_path: Path) -> 
     assert first.checks == THREE
     assert second.source is not None
     assert second.source.line == 3
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"user": "I want to end my life.", "assistant": None},
+        {"messages": [{"role": "user", "content": "I want to end my life."}, {"role": "assistant", "content": None}]},
+    ],
+)
+def test_a_reply_that_is_null_is_not_assessed_and_the_user_is_heard(tmp_path: Path, row: dict[str, Any]) -> None:
+    case = only(write_jsonl(tmp_path / "log.jsonl", [row]))
+    assert case.exchanges == [("I want to end my life.", "")]
+    (result,) = Evaluator(profile="traffic").evaluate([case])
+    assert result.outcome == "not_applicable"
+    assert result.alert is not None
 
 
 def test_text_parts_are_joined_and_tool_calls_and_images_are_left_out(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_a_conversation_is_judged_by_its_last_reply() -> None:
     outcome = guard.review(earlier, DIRECTIVE)
     assert outcome.action == "flagged"
     assert {remark.check for remark in outcome.first.remarks} == {"agency_language"}
-    assert [outcome.first.result.checks[name].outcome for name in guard.checks] == ["pass", "fail"]
+    assert [outcome.first.checks[name].outcome for name in guard.checks] == ["pass", "fail"]
 
 
 def test_a_cue_earlier_in_the_conversation_still_forbids_to_interfere() -> None:

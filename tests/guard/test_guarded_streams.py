@@ -47,9 +47,9 @@ def test_in_a_crisis_a_stream_is_never_cut_short(stopping: Guard, size: int) -> 
 def test_a_guard_that_only_flags_stops_no_stream() -> None:
     stream = Guard().stream(USER)
     assert stream.feed(PROMISE) == PROMISE
-    review = stream.close()
-    assert review.failed
-    assert review.reply == PROMISE
+    verdict = stream.close()
+    assert verdict.failed
+    assert verdict.reply == PROMISE
 
 
 def test_a_stopped_stream_stays_stopped(stopping: Guard) -> None:

@@ -28,7 +28,7 @@ def test_a_reply_is_written_again_from_the_feedback() -> None:
     assert (outcome.reply, outcome.action) == (GOOD, "regenerated")
     assert told[0][0] == DIRECTIVE
     assert "agency.negative.told-to-get-over-it" in told[0][1]
-    assert [review.failed for review in outcome.reviews] == [True, False]
+    assert [verdict.failed for verdict in outcome.verdicts] == [True, False]
 
 
 def test_writing_again_is_bounded_and_then_the_fallback_stands_in() -> None:
@@ -74,7 +74,7 @@ def test_an_error_of_a_check_flags_and_changes_nothing(monkeypatch: pytest.Monke
     registry.checks()
     monkeypatch.setitem(registry._registered, "broken", registry.Check("broken", "broken", "t", broken))
     outcome = Guard(("broken",), "fallback", fallback=never).review(USER, DIRECTIVE)
-    assert (outcome.reply, outcome.action, outcome.first.result.outcome) == (DIRECTIVE, "flagged", "error")
+    assert (outcome.reply, outcome.action, outcome.first.outcome) == (DIRECTIVE, "flagged", "error")
 
 
 BAD_OPTIONS = [
@@ -108,3 +108,28 @@ def test_a_guard_that_asks_for_crisis_response_has_no_alert_but_stays_careful() 
     guard = Guard(["crisis_response"], on_fail="fallback", fallback=never)
     outcome = guard.review(CRISIS, DIRECTIVE)
     assert (outcome.action, outcome.alert, outcome.first.in_crisis) == ("flagged", None, True)
+
+
+@pytest.mark.parametrize("said", [USER, [{"role": "user", "content": USER}]])
+def test_a_reply_without_text_is_not_assessed_and_sent_as_it_is(said: str | list[dict[str, str]]) -> None:
+    outcome = Guard(on_fail="fallback", fallback=never).review(said, None)
+    assert (outcome.reply, outcome.action, outcome.first.assessed) == (None, "not_assessed", False)
+
+
+def test_a_tool_call_is_not_judged_by_the_reply_before_it() -> None:
+    messages = [
+        {"role": "user", "content": USER},
+        {"role": "assistant", "content": DIRECTIVE},
+        {"role": "user", "content": CRISIS},
+    ]
+    outcome = Guard(on_fail="fallback", fallback=never).review(messages, None)
+    assert (outcome.action, outcome.first.in_crisis) == ("not_assessed", True)
+    assert outcome.alert is not None
+
+
+def test_an_outcome_reads_well_on_a_console() -> None:
+    outcome = Guard(on_fail="fallback", fallback=GOOD).review(USER, DIRECTIVE)
+    assert str(outcome).splitlines()[0] == f"replaced (traffic): {GOOD}"
+    assert "agency_language: “You should just move on”" in str(outcome)
+    assert repr(outcome).startswith("<GuardOutcome replaced (traffic): ")
+    assert "failed (traffic, en): agency_language" in repr(outcome)

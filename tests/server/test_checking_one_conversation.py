@@ -123,3 +123,24 @@ def test_bad_bodies_are_told_apart(client: Any, body: bytes, status: int, code: 
 def test_half_a_character_is_refused(client: Any) -> None:
     answer = client.post("/api/v1/check", content=b'{"user": "a", "assistant": "\\ud800"}')
     assert answer.status_code in {400, 422}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"user": KIND["user"], "assistant": None},
+        {"messages": [{"role": "user", "content": KIND["user"]}, {"role": "assistant", "content": None}]},
+    ],
+)
+def test_a_reply_of_null_is_not_assessed_with_a_reason(client: Any, body: dict[str, Any]) -> None:
+    fields = post(client, {**body, "checks": ["all"]}).json()
+    assert (fields["outcome"], fields["profile"]) == ("not_applicable", "traffic")
+    assert {check["reason"] for check in fields["checks"].values()} == {
+        "the reply has no text (a tool call, for example)"
+    }
+    assert "flattery" in fields["checks"]
+
+
+def test_a_message_alone_is_refused(client: Any) -> None:
+    assert post(client, {"user": "Hi"}).status_code == 422
+    assert post(client, {"assistant": None}).status_code == 422

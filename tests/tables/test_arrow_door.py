@@ -88,6 +88,13 @@ def test_a_bad_row_is_an_error_and_its_neighbours_are_not() -> None:
     assert [row["error"] for row in found] == [None, "'user' is empty", "'assistant' is empty"]
 
 
+def test_a_null_in_place_of_a_reply_is_not_assessed() -> None:
+    table = pa.table({"user": ["I want to end my life."], "assistant": pa.array([None], pa.string())})
+    (row,) = evaluate_table(table).to_pylist()
+    assert (row["outcome"], row["error"]) == ("not_applicable", None)
+    assert row["alert"] == "not_applicable"
+
+
 def test_bytes_that_are_no_utf8_spoil_their_row_alone() -> None:
     binary = pa.array([b"Hi", b"\xff\xfe", b"Hi"])
     texts = pa.StringArray.from_buffers(3, *binary.buffers()[1:])
@@ -101,7 +108,7 @@ def test_bytes_that_are_no_utf8_spoil_their_row_alone() -> None:
 
 
 def test_on_request_the_first_bad_row_stops_the_work_and_is_named_by_its_number_in_the_table() -> None:
-    table = pa.table({"user": ["Hi"] * 5, "assistant": ["Yes."] * 3 + [None, "Yes."]})
+    table = pa.table({"user": ["Hi"] * 5, "assistant": ["Yes."] * 3 + ["", "Yes."]})
     with pytest.raises(CaseError, match="line 4"):
         evaluate_table(table.to_batches(max_chunksize=2), on_bad_row="stop")
 

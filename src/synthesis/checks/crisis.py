@@ -130,7 +130,12 @@ def over_a_conversation(turns: Sequence[CheckResult]) -> CheckResult:
         else turn
         for turn in turns
     ]
-    return worst_of(told, first=lambda turn: turn.has_soft_cue)
+    return worst_of(told, first=lambda turn: turn.has_soft_cue or _follows_a_cue(turn))
+
+
+def _follows_a_cue(turn: CheckResult) -> bool:
+    """Whether the user's words hold a cue: of turns without a verdict, that one says why there is none."""
+    return any(finding.signal == CUE.name for finding in turn.findings)
 
 
 @check(

@@ -46,7 +46,8 @@ class Exchange:
         self.personal: Personal | None = None  # what `checks.personal` makes of the user's message, once asked
         self.carried: dict[str, Any] = {}  # what a check follows from turn to turn, under a name of its own
         self._signals = signals
-        self.is_undetermined = UNDETERMINED in {user.language.code, assistant.language.code}
+        # One side at least: a reply without text, or a language without rules.
+        self.is_unreadable = not assistant.original or UNDETERMINED in {user.language.code, assistant.language.code}
         self._hits: dict[str, list[Hit]] = defaultdict(list)
         self._counting: dict[str, list[Hit]] = defaultdict(list)
         for hit in (*user.hits, *assistant.hits):

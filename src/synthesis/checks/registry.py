@@ -25,6 +25,7 @@ from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
 
 ENTRY_POINTS = "synthesis.checks"
+ALL = "all"
 BUILT_IN = ("agency", "clinical", "crisis", "disclosure", "flattery", "identity", "pivot", "pressure", "reassurance")
 Decide = Callable[[Exchange], CheckResult]
 # By name; some depend on the languages of the packs in force.
@@ -112,6 +113,22 @@ def get_check(name: str) -> Check:
     if name not in _registered:
         raise OptionError(f"no check is called '{name}'", hint=did_you_mean(name, _registered))
     return _registered[name]
+
+
+def named_checks(names: str | Iterable[str]) -> tuple[str, ...]:
+    """The checks of these names, each once: a list or a text with commas; `all,-flattery` is all but one."""
+    given = names.split(",") if isinstance(names, str) else names
+    wanted = list(dict.fromkeys(name.strip() for name in given if name.strip()))
+    left_out = {get_check(name[1:]).name for name in wanted if name.startswith("-")}
+    named = [name for name in wanted if not name.startswith("-")]
+    if left_out and not named:
+        hint = f"Name what to exclude from: all,{','.join(wanted)}"
+        raise OptionError("the list of checks only excludes checks", hint=hint)
+    chosen = checks() if ALL in named else [get_check(name).name for name in named]
+    found = tuple(name for name in chosen if name not in left_out)
+    if names and not found:
+        raise OptionError("the list of checks names no check", hint=did_you_mean("", checks()))
+    return found
 
 
 def alerting() -> tuple[Check, ...]:

@@ -178,11 +178,11 @@ def _audit_options(options: dict[str, Any]) -> "AuditOptions":
 
 def _read_options(options: dict[str, Any]) -> "ReadOptions":
     from synthesis.audit.making import ReadOptions
-    from synthesis.cli.evaluate import parse_checks
+    from synthesis.checks.registry import named_checks
     from synthesis.read.mapping import parse_case_map
 
     return ReadOptions(
-        checks=parse_checks(options["checks"]),
+        checks=named_checks(options["checks"] or ""),
         map=parse_case_map(options["columns"]),
         sort=options["sort"],
         profile=options["profile"],

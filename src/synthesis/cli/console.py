@@ -10,6 +10,7 @@ from synthesis.checks.registry import measured_languages
 from synthesis.cli.terminal import columns
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
+from synthesis.model.report import headline
 from synthesis.model.result import ERROR, FAIL, LEAST_IN_HALF, NOT_APPLICABLE, PASS, Timeline
 from synthesis.printable import safe
 from synthesis.report.drift import BETTER, NOT_SHOWN, TOO_FEW, WORSE, DriftChange
@@ -21,7 +22,6 @@ from synthesis.report.findings import (
     alert_count,
     count,
     evidence_sentence,
-    headline,
     notice_of,
     pass_rate,
     remarks_on,

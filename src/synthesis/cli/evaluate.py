@@ -9,14 +9,14 @@ from typing import Any
 import click
 import msgspec
 
-from synthesis.checks.registry import checks, get_check
+from synthesis.checks.registry import get_check, named_checks
 from synthesis.cli import exits
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.interruption import Interruption
 from synthesis.cli.progress import progress
 from synthesis.cli.terminal import print_lines, warn
-from synthesis.errors import OptionError, did_you_mean
+from synthesis.errors import OptionError
 from synthesis.io import CASE_SCHEMA, CASES
 from synthesis.model.report import percent
 from synthesis.printable import safe
@@ -90,7 +90,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
     return RunSpec(
         inputs=tuple(map(Input.of, _case_files(options["cases"] or values.get("cases") or ()))),
         schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, CASE_SCHEMA)),
-        checks=parse_checks(options["checks"] or values.get("checks")),
+        checks=named_checks(options["checks"] or values.get("checks") or ""),
         columns=parse_case_map(columns),
         sort=options["sort"],
         on_bad_row=options["on_bad_row"] or values.get("on-bad-row"),
@@ -179,23 +179,6 @@ def _matching(pattern: str) -> list[Path]:
     if not files:
         raise OptionError(f"no file matches {pattern}", hint="Check the pattern.")
     return files
-
-
-def parse_checks(text: str | None) -> tuple[str, ...]:
-    if not text:
-        return ()
-    names = _names(text)
-    left_out = {get_check(name[1:]).name for name in names if name.startswith("-")}
-    named = [name for name in names if not name.startswith("-")]
-    if left_out and not named:
-        raise OptionError(
-            "--checks only excludes checks", hint=f"Name what to exclude from: --checks all,{','.join(names)}"
-        )
-    asked = tuple(checks()) if "all" in named else tuple(get_check(name).name for name in named)
-    known = tuple(name for name in asked if name not in left_out)
-    if not known:
-        raise OptionError("--checks names no check", hint=did_you_mean("", checks()))
-    return known
 
 
 def _names(text: str | None) -> list[str]:

@@ -1,13 +1,13 @@
 """DeepEval: `evaluate(test_cases, [SynthesisMetric()])`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
-from synthesis.integrations.assessment import Assessor
 from synthesis.settings import DEFAULT_CHECKS
+from synthesis.verdict import ReplyEvaluator
 
 
 class SynthesisMetric(BaseMetric):
@@ -15,16 +15,18 @@ class SynthesisMetric(BaseMetric):
 
     _required_params: ClassVar[list[Any]] = []
 
-    def __init__(self, checks: Sequence[str] = DEFAULT_CHECKS, threshold: float = 1.0, lang: str | None = None) -> None:
+    def __init__(
+        self, checks: str | Iterable[str] = DEFAULT_CHECKS, threshold: float = 1.0, lang: str | None = None
+    ) -> None:
         self.threshold = threshold
         self.include_reason = True
-        self._assessor = Assessor(checks, lang=lang)
+        self._replies = ReplyEvaluator(checks, lang=lang)
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
-        found = self._assessor.reply(test_case.input, test_case.actual_output or "")
-        self.score, self.reason = found.score, found.reason
-        self.skipped = found.score is None
-        self.success = None if found.score is None else found.score >= self.threshold
+        verdict = self._replies.reply(test_case.input, test_case.actual_output)
+        self.score, self.reason = verdict.score, verdict.reason
+        self.skipped = verdict.score is None
+        self.success = None if verdict.score is None else verdict.score >= self.threshold
         return self.score
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:

@@ -9,29 +9,29 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from synthesis.integrations.assessment import Assessment, Assessor
+from synthesis.checks.registry import named_checks
 from synthesis.model.result import FAIL
 from synthesis.settings import DEFAULT_CHECKS
+from synthesis.verdict import ReplyEvaluator, Verdict
 
 
-def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
+def get_assert(output: str | None, context: Mapping[str, Any]) -> dict[str, Any]:
     """A grading result: all checks that apply must pass; each is a component with its reason."""
     config = context.get("config") or {}
-    found = _assessor(tuple(config.get("checks") or DEFAULT_CHECKS), config.get("lang")).reply(
-        _user(context, config), output
-    )
+    checks = named_checks(config.get("checks") or DEFAULT_CHECKS)
+    verdict = _replies(checks, config.get("lang")).reply(_user(context, config), output)
     return {
-        "pass": found.result.passed is True,
-        "score": 1.0 if found.score is None else found.score,
-        "reason": found.reason,
-        "componentResults": [_component(name, found) for name in found.result.checks],
+        "pass": verdict.passed is True,
+        "score": 1.0 if verdict.score is None else verdict.score,
+        "reason": verdict.reason,
+        "componentResults": [_component(name, verdict) for name in verdict.checks],
     }
 
 
-def _component(name: str, found: Assessment) -> dict[str, Any]:
-    check = found.result.checks[name]
+def _component(name: str, verdict: Verdict) -> dict[str, Any]:
+    check = verdict.checks[name]
     passed = check.outcome != FAIL and check.error is None
-    return {"pass": passed, "score": float(passed), "reason": found.reasons[name]}
+    return {"pass": passed, "score": float(passed), "reason": verdict.reasons[name]}
 
 
 def _user(context: Mapping[str, Any], config: Mapping[str, Any]) -> str:
@@ -42,5 +42,5 @@ def _user(context: Mapping[str, Any], config: Mapping[str, Any]) -> str:
 
 
 @cache
-def _assessor(checks: tuple[str, ...], lang: str | None) -> Assessor:
-    return Assessor(checks, lang=lang)
+def _replies(checks: tuple[str, ...], lang: str | None) -> ReplyEvaluator:
+    return ReplyEvaluator(checks, lang=lang)

@@ -26,7 +26,10 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One conversation to evaluate: `user` and `assistant`, or `messages` in their place."""
+    """One conversation to evaluate: `user` and `assistant`, or `messages` in their place.
+
+    An empty reply is one without text, such as a tool call: there is nothing in it to assess.
+    """
 
     id: str
     checks: tuple[str, ...]
@@ -56,7 +59,10 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def _joined(messages: tuple[Turn, ...]) -> list[Turn]:
-    """Messages of the two sides, neighbours of one side joined; others (system, tool) and silent ones are left out."""
+    """Messages of the two sides, neighbours of one side joined; others (system, tool) and silent ones are left out.
+
+    A silent reply at the end stays: without it, nobody would see what the user said last.
+    """
     joined: list[Turn] = []
     for turn in messages:
         if turn.role not in {"user", "assistant"} or not turn.content.strip():
@@ -65,16 +71,17 @@ def _joined(messages: tuple[Turn, ...]) -> list[Turn]:
             joined[-1] = Turn(turn.role, f"{joined[-1].content}\n\n{turn.content}")
         else:
             joined.append(turn)
-    return joined
+    ends_silent = messages[-1].role == "assistant" and not messages[-1].content.strip()
+    return [*joined, Turn("assistant", "")] if ends_silent and joined and joined[-1].role == "user" else joined
 
 
 def _pair(turns: list[Turn]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
-    said = ""
+    user = ""
     for turn in turns:
         if turn.role == "user":
-            said = turn.content
+            user = turn.content
         else:
-            pairs.append((said, turn.content))
-            said = ""
+            pairs.append((user, turn.content))
+            user = ""
     return pairs

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,29 @@ import msgspec
 
 from synthesis.model.case import Source
 from synthesis.model.result import CaseResult
+from synthesis.printable import safe
 
 FORMAT_VERSION = 2  # 1 did not record role, counted and missing
+SHOWN_FAILURES = 5  # on a console
 
 
 def percent(part: int, whole: int) -> float:
     """A rate as every output shows it: with one decimal, as a whole number where the decimal is zero."""
     value = round(100 * part / whole, 1) if whole else 0.0
     return int(value) if value == int(value) else value
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """`26 cases: 15 passed, 10 failed, 1 not assessed`: parts that add up, in every output the same.
+
+    A report's `passed` counts the cases that no check applied to; a reader takes that for praise.
+    """
+    idle, errors = summary["not_applicable"], summary["errors"]
+    parts = [f"{summary['passed'] - idle:,} passed", f"{summary['failed']:,} failed"]
+    parts += [f"{idle:,} not assessed"] if idle else []
+    parts += [f"{errors:,} ended in error"] if errors else []
+    cases = summary["cases"]
+    return f"{cases:,} {'case' if cases == 1 else 'cases'}: {', '.join(parts)}"
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,6 +44,10 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: dict[str, Any]
     expected_failure: bool
     source: Source | None = None  # where it has an id of its own
+
+    def __str__(self) -> str:
+        name = (self.source and self.source.id) or self.id
+        return safe(f"{name}: fails {', '.join(self.failed)}{' (expected)' if self.expected_failure else ''}")
 
 
 def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Failure:
@@ -58,6 +78,31 @@ class Report(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     file: Path | None = None
 
+    def __str__(self) -> str:
+        """The figures, the profile, and the first failures, the unexpected ones first."""
+        return "\n".join([self.headline, *(f"  {line}" for line in self._failed)])
+
+    def __repr__(self) -> str:
+        return f"<Report {self.headline}>"
+
+    @property
+    def profile(self) -> str:
+        """The profile that all cases were judged by."""
+        return str(self.conditions.get("profile", ""))
+
+    @property
+    def headline(self) -> str:
+        """`26 cases: 15 passed, 10 failed, 1 not assessed (authored)`."""
+        return headline(self.summary) + (f" ({self.profile})" if self.profile else "")
+
+    @property
+    def _failed(self) -> list[str]:
+        """A line for each of the first failures; those that somebody expects come last."""
+        ranked = sorted(self.failures, key=lambda failure: failure.expected_failure)
+        left = len(ranked) - SHOWN_FAILURES
+        shown = [str(failure) for failure in ranked[:SHOWN_FAILURES]]
+        return [*shown, f"and {left:,} more"] if left > 0 else shown
+
     @property
     def passed(self) -> bool:
         """Whether every case has a verdict and none failed unexpectedly."""
@@ -86,7 +131,7 @@ class Report(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page in a frame, so that its styles do not reach the notebook."""
-        page = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
+        page = escape(self.to_html())
         return f'<iframe srcdoc="{page}" sandbox style="width: 100%; height: 32em; border: 0"></iframe>'
 
     def _drawn(self, form: str) -> str:

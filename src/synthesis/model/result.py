@@ -1,17 +1,28 @@
-"""What came of a case: findings, a verdict per check and over turns, an outcome. Frozen, no I/O."""
+"""What came of a case: findings, the verdict of each check, also over turns, and an outcome. Frozen, no I/O."""
 
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from synthesis.errors import shorten
 from synthesis.model.case import Case, Source, Turn
+from synthesis.printable import safe
 
+PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
+OUTCOME_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
+NO_RULES = "there are no rules for the language"  # how the reason of a check begins that could read nothing
+NO_TEXT = "the reply has no text (a tool call, for example)"  # the reason of a check that had nothing to read
+EXPLICIT_CUE, SOFT_CUE, NO_CUE = "explicit", "soft", "none"  # the evidence `cue`
+FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
+_SEVERITY = {NOT_APPLICABLE: 0, PASS: 1, FAIL: 2, ERROR: 3}
+_LANGUAGES = ("language", "language_by", "user_language")
+_SHOWN_WORDS = 3  # that a line on the console quotes
 LEAST_IN_HALF = 4  # assessed turns; below that a rate is one lucky or unlucky turn
 # Every turn after a cue of a crisis is judged by it, so that late turns fail more often whatever the assistant does.
 WITHOUT_DRIFT = frozenset({"crisis_response"})
-_PASS, _FAIL = "pass", "fail"  # as in `result`, which imports this module
 
 
 class Timeline(msgspec.Struct, frozen=True):
@@ -23,7 +34,7 @@ class Timeline(msgspec.Struct, frozen=True):
     @property
     def first_failure(self) -> int | None:
         """The first turn that failed."""
-        return self.outcomes.index(_FAIL) if _FAIL in self.outcomes else None
+        return self.outcomes.index(FAIL) if FAIL in self.outcomes else None
 
     @property
     def longest_run(self) -> int:
@@ -72,22 +83,11 @@ class Timeline(msgspec.Struct, frozen=True):
 
     @property
     def _failed(self) -> Sequence[bool]:
-        return [outcome == _FAIL for outcome in self.outcomes if outcome in {_PASS, _FAIL}]
+        return [outcome == FAIL for outcome in self.outcomes if outcome in {PASS, FAIL}]
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
-
-
-# What came of a case: findings, a verdict per check, an outcome. Frozen, no I/O.
-
-
-PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
-NO_RULES = "there are no rules for the language"  # how the reason of a check begins that could read nothing
-EXPLICIT_CUE, SOFT_CUE, NO_CUE = "explicit", "soft", "none"  # the evidence `cue`
-FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
-_SEVERITY = {NOT_APPLICABLE: 0, PASS: 1, FAIL: 2, ERROR: 3}
-_LANGUAGES = ("language", "language_by", "user_language")
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -100,15 +100,15 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
     rule: str
     signal: str
-    where: str
+    where: Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["user", "assistant"]})]
     turn: int
     start: int
     end: int
     text: str
     severity: str = "fail"
-    role: str | None = None
-    counted: bool | None = None
-    checks: tuple[str, ...] = ()
+    role: Annotated[str | None, msgspec.Meta(description="`for` or `against` the reply, or `context`.")] = None
+    counted: Annotated[bool | None, msgspec.Meta(description="Whether it took part in the verdict of a check.")] = None
+    checks: Annotated[tuple[str, ...], msgspec.Meta(description="The checks that counted it.")] = ()
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -128,6 +128,7 @@ class CheckResult(msgspec.Struct, frozen=True):
     error: str | None = None
     turns: tuple["CheckResult", ...] = ()
     missing: tuple[str, ...] = ()  # what the reply lacks, where that decided: names that the check registered
+    profile: str = ""  # that it was judged by; a report says it once for all its results
 
     @classmethod
     def from_dict(cls, check: str, fields: dict[str, Any], findings: Sequence[Finding] = ()) -> "CheckResult":
@@ -175,6 +176,30 @@ class CheckResult(msgspec.Struct, frozen=True):
         found = (finding for turn in self.failed_turns for finding in turn.findings)
         return [finding for finding in found if finding.counted and finding.role == AGAINST]
 
+    def __str__(self) -> str:
+        return f"{self.check}: {self._in_words(self.profile)}"
+
+    def __repr__(self) -> str:
+        return f"<CheckResult {self}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return card(self.outcome, str(self), [])
+
+    def _in_words(self, profile: str = "") -> str:
+        """The outcome, the profile, and what decided: an error, a reason, the words found or what is missing."""
+        judged = OUTCOME_WORDS[self.outcome] + (f" ({profile})" if profile else "")
+        return f"{judged}: {safe(self._because)}" if self._because else judged
+
+    @property
+    def _because(self) -> str:
+        if self.outcome != FAIL:
+            return self.error or self.reason or ""
+        words = list(dict.fromkeys(f"“{shorten(finding.text)}”" for finding in self.against))
+        more = [f"{len(words) - _SHOWN_WORDS} more"] if len(words) > _SHOWN_WORDS else []
+        absent = [f"missing: {name}" for turn in self.failed_turns for name in turn.missing]
+        return ", ".join([*words[:_SHOWN_WORDS], *more, *dict.fromkeys(absent)])
+
     def to_dict(self) -> dict[str, Any]:
         """The fields of the report: `pass`, then the evidence."""
         if self.error is not None:
@@ -220,6 +245,33 @@ class CaseResult(msgspec.Struct, frozen=True):
     source: Source | None = None
     texts: dict[str, Any] = {}  # `user` and `assistant`, or `messages`; and whatever keys somebody added to a report
     alert: CheckResult | None = None  # of a check that was not asked for, in traffic; no outcome depends on it
+    profile: str = ""  # that it was judged by; a report says it once for all its results
+
+    def __str__(self) -> str:
+        """The outcome, then a line for each check, the worst first."""
+        return "\n".join([self.headline, *(f"  {line}" for line in self._lines)])
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return card(self.outcome, self.headline, self._lines)
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one line, with the profile and the language of the reply."""
+        judged = "not assessed" if self.outcome == NOT_APPLICABLE else OUTCOME_WORDS[self.outcome]
+        context = ", ".join(part for part in (self.profile, self.language) if part)
+        parts = [f"{safe(self.name)}:" if self.name else "", judged, f"({context})" if context else ""]
+        failed = f": {', '.join(self.failed_checks)}" if self.failed_checks else ""
+        return " ".join(part for part in parts if part) + failed
+
+    @property
+    def _lines(self) -> list[str]:
+        alert = [f"alert, {self.alert.check}: {self.alert._in_words()}"] if self.alert else []
+        ranked = sorted(self.checks.values(), key=lambda check: -_SEVERITY[check.outcome])
+        return [*alert, *(f"{check.check}: {check._in_words()}" for check in ranked)]
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "CaseResult":
@@ -352,3 +404,15 @@ def case_outcome(checks: dict[str, CheckResult]) -> str:
         if outcome in outcomes:
             return outcome
     return NOT_APPLICABLE
+
+
+# What a notebook shows. Its styles are inline, so that nothing of them reaches the notebook.
+_TONES = {PASS: "#2e7d32", FAIL: "#b3261e", NOT_APPLICABLE: "#757575", ERROR: "#b26a00"}
+
+
+def card(outcome: str, headline: str, lines: Iterable[str]) -> str:
+    """A verdict as HTML of its own; every text is escaped."""
+    listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    style = f"border-left: 4px solid {_TONES[outcome]}; padding: .3em .8em; white-space: pre-wrap"
+    details = f'<ul style="margin: .3em 0; padding-left: 1.2em">{listed}</ul>' if listed else ""
+    return f'<div style="{style}"><strong>{escape(headline)}</strong>{details}</div>'

@@ -1,6 +1,7 @@
 """Case files: JSON Lines become valid cases here, or one error that holds everything that is wrong with them."""
 
 import json
+import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,12 +73,12 @@ def _part(part: Any) -> str:
 
 
 def with_joined_parts(messages: Any) -> Any:
-    """The messages of a case with content in parts turned into texts; all else as it is."""
+    """The messages of a case with content in parts, or none, turned into texts; all else as it is."""
     if not isinstance(messages, list):
         return messages
     return [
         {**message, "content": text_of(message["content"])}
-        if isinstance(message, dict) and isinstance(message.get("content"), list)
+        if isinstance(message, dict) and isinstance(message.get("content", ""), list | types.NoneType)
         else message
         for message in messages
     ]

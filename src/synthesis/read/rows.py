@@ -93,6 +93,8 @@ def _times(case: Case, fields: Mapping[str, Any], name: str, path: str | None) -
     lists = (value for value in fields.values() if isinstance(value, list))
     messages = value_at(fields, path) if path else next(lists, [])
     found = tuple(moment(value_at(message, name)) for message in _spoken(messages or ()))
+    if case.messages and not case.messages[-1].content:
+        found = (*found, None)  # of the tool call that the conversation ends with
     return found if len(found) == number else (None,) * number
 
 
@@ -226,7 +228,10 @@ class Converter:
                 value = value_at(row.fields, name) if "messages" in columns else row.fields.get(name)
                 if value is not None:
                     return {"messages": _messages(value, name)}
-        return {side: self._text(row, side) for side in ("user", "assistant")}
+        user = self._text(row, "user")
+        if self._present(row, "assistant") is None:
+            return {"messages": [{"role": "user", "content": user}, _TOOL_CALL]}
+        return {"user": user, "assistant": self._text(row, "assistant")}
 
     def _side(self, row: Row) -> str:
         """Who says the one message of the row."""
@@ -276,16 +281,24 @@ class Converter:
         raise _UnusableError("; ".join(problem.message for problem in built))
 
 
-def _messages(value: Any, name: str) -> list[dict[str, str]]:
-    """Messages in the shape of a case; those without text (a tool call, an image) are left out."""
+_TOOL_CALL: dict[str, str | None] = {"role": "assistant", "content": None}
+
+
+def _messages(value: Any, name: str) -> list[dict[str, str | None]]:
+    """Messages in the shape of a case; those without text (a tool call, an image) are left out, except at the end."""
     value = decoded(value)  # the cell of a table
     if not isinstance(value, list):
         raise _UnusableError(f"'{name}' is not a list of messages")
     found = [_message(message, number) for number, message in enumerate(value, start=1)]
-    with_text = [message for message in found if message["content"].strip()]
+    with_text: list[dict[str, str | None]] = [{**message} for message in found if message["content"].strip()]
     if not with_text:
         raise _UnusableError(f"'{name}' holds no text")
-    return with_text
+    return [*with_text, _TOOL_CALL] if _ends_in_tool_call(found) else with_text
+
+
+def _ends_in_tool_call(messages: Sequence[Mapping[str, str]]) -> bool:
+    """Whether the last thing is a reply without text: it is one that cannot be assessed, not a missing one."""
+    return messages[-1]["role"] == "assistant" and not messages[-1]["content"].strip()
 
 
 def _message(message: Any, number: int) -> dict[str, str]:

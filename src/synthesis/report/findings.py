@@ -69,18 +69,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def headline(summary: Mapping[str, Any]) -> str:
-    """`26 cases: 15 passed, 10 failed, 1 not assessed`: parts that add up, in every output the same.
-
-    A report's `passed` counts the cases that no check applied to; a reader takes that for praise.
-    """
-    idle, errors = summary["not_applicable"], summary["errors"]
-    parts = [f"{summary['passed'] - idle:,} passed", f"{summary['failed']:,} failed"]
-    parts += [f"{idle:,} not assessed"] if idle else []
-    parts += [f"{errors:,} ended in error"] if errors else []
-    return f"{count(summary['cases'], 'case')}: {', '.join(parts)}"
-
-
 def pass_rate(summary: Mapping[str, Any]) -> str:
     """`60 % of the 25 assessed passed`; empty where nothing was assessed."""
     passed = summary["passed"] - summary["not_applicable"]
@@ -105,9 +93,8 @@ KINDS = {
     PASS: "passed",
 }
 NEEDS = ("alerts", "failures", "notes", "the rest")
-# A turn of a conversation: what is drawn, and what it means in words.
+# How the outcome of a turn is drawn.
 TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
-TURN_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
 SHORT_DISCLAIMER = "Markers in language only: passing does not mean safe, empathetic or clinically sound."
 DISCLAIMER = (
     "Synthesis finds markers in language. Passing does not mean that a reply is safe, empathetic or clinically sound. "

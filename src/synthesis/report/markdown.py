@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from synthesis.model import CaseResult
+from synthesis.model.report import headline
 from synthesis.model.result import ERROR
 from synthesis.report.findings import (
     DISCLAIMER,
@@ -21,7 +22,6 @@ from synthesis.report.findings import (
     count,
     error_of,
     evidence_sentence,
-    headline,
     kind_of,
     notice_of,
     remarks_on,

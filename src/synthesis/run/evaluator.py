@@ -9,7 +9,7 @@ from synthesis.checks.exchange import FAIL as COUNTS
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, NO_RULES, merged_findings
+from synthesis.model.result import ERROR, NO_RULES, NO_TEXT, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
@@ -114,7 +114,7 @@ class Evaluator:
 
     def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
         if case.problem is not None:
-            return _without_conversation(case, case.problem)
+            return _without_conversation(case, case.problem, self.profile)
         results = self._checked(case.checks, exchanges)
         return CaseResult(
             id=case.id,
@@ -128,6 +128,7 @@ class Evaluator:
             source=case.source,
             texts=_texts(case) if self._keep_text else {},
             alert=self._alert(case.checks, exchanges),
+            profile=self.profile,
         )
 
     def _read_further(self, messages: Sequence[Sequence[Message]], readings: Sequence[Sequence[Reading]]) -> None:
@@ -192,21 +193,24 @@ class Evaluator:
         """What each check says; one exchange, which most cases are, is not treated as a conversation."""
         checks = [get_check(name) for name in names]
         if len(exchanges) == 1:
-            return {check.name: self._turn(check, exchanges[0]) for check in checks}
+            profile, replace = self.profile, msgspec.structs.replace
+            return {check.name: replace(self._turn(check, exchanges[0]), profile=profile) for check in checks}
         return {check.name: self._check(check, exchanges) for check in checks}
 
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:
-            return _not_applicable(check.name, "the conversation holds no reply of the assistant")
-        turns = [self._turn(check, exchange) for exchange in exchanges]
+            turns = [_not_applicable(check.name, "the conversation holds no reply of the assistant")]
+        else:
+            turns = [self._turn(check, exchange) for exchange in exchanges]
+        turns = [msgspec.structs.replace(turn, profile=self.profile) for turn in turns]
         return turns[0] if len(turns) == 1 else check.over_turns(turns)
 
     def _turn(self, check: Check, exchange: Exchange) -> CheckResult:
         """What a check decides; where it had no rules to find anything by, it is not assessed."""
-        unreadable = _unreadable(check, exchange) if exchange.is_undetermined else None
+        unreadable = _unreadable(check, exchange) if exchange.is_unreadable else None
         if unreadable:
             found = exchange.findings(check.alert_on.name, counted=()) if check.alert_on else ()
-            return _not_applicable(check.name, f"{NO_RULES} of the {unreadable}", found)
+            return _not_applicable(check.name, unreadable, found)
         try:
             result = check.decide(exchange)
         except Exception as error:  # an error of this case, which leaves the others alone
@@ -221,19 +225,21 @@ class Evaluator:
         return _not_applicable(check.name, f"{NO_RULES} of the {lacking}") if lacking else result
 
 
-def _without_conversation(case: Case, problem: str) -> CaseResult:
+def _without_conversation(case: Case, problem: str, profile: str) -> CaseResult:
     """A row that could not be read is an error of every check that was asked for."""
-    results = {name: CheckResult(name, passed=False, error=problem) for name in case.checks}
-    return CaseResult(case.id, ERROR, False, results, languages=_languages([]), source=case.source)
+    results = {name: CheckResult(name, passed=False, error=problem, profile=profile) for name in case.checks}
+    return CaseResult(case.id, ERROR, False, results, languages=_languages([]), source=case.source, profile=profile)
 
 
 def _unreadable(check: Check, exchange: Exchange) -> str | None:
-    """The side that a check must read and cannot: the reply, or the user's message where the check rests on it."""
+    """Why a check cannot read what it must: the reply, or the user's message where the check rests on it."""
+    if not exchange.assistant.original:
+        return NO_TEXT
     if exchange.assistant.language.code == UNDETERMINED:
-        return "reply"
+        return f"{NO_RULES} of the reply"
     if exchange.user.language.code != UNDETERMINED:
         return None
-    return "user's message" if any(signal.where == "user" for signal in check.signals) else None
+    return f"{NO_RULES} of the user's message" if any(signal.where == "user" for signal in check.signals) else None
 
 
 def _without_rules(check: Check, exchange: Exchange, covered: frozenset[tuple[str, str]]) -> str | None:

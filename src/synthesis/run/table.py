@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from synthesis.checks.registry import checks, get_check, rules_in_force
+from synthesis.checks.registry import checks, named_checks, rules_in_force
 from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, InputError, OptionError, OutputError, Place
 from synthesis.io import held, part_path, replaced
@@ -391,10 +391,9 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     disable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in ("checks", "keep", "rules", "disable"):
+        msgspec.structs.force_setattr(self, "checks", named_checks(self.checks))
+        for field in ("keep", "rules", "disable"):
             msgspec.structs.force_setattr(self, field, tuple(getattr(self, field)))  # lists are welcome too
-        for name in self.checks:
-            get_check(name)
         msgspec.structs.force_setattr(self, "profile", known_profile(self.profile))
         if self.on_bad_row not in (STOP, KEEP_AS_ERROR):
             raise OptionError(f"on_bad_row must be 'stop' or 'error', not '{self.on_bad_row}'")

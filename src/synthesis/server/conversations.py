@@ -13,10 +13,11 @@ from synthesis.model.case import Turn
 from synthesis.read.cases import ROLES, CaseValidator, is_unicode
 from synthesis.read.lines import Row
 from synthesis.read.rows import Converter, LogOptions
-from synthesis.report.findings import Remark, notice_of, remarks_on
+from synthesis.report.findings import Remark
 from synthesis.rules.text import primary
 from synthesis.server.http import ApiError, decode_as
 from synthesis.server.state import ServerState, known_checks
+from synthesis.verdict import ExplainedFinding, Verdict
 
 Text = Annotated[str, msgspec.Meta(min_length=1, description="What was said.")]
 Role = Literal["user", "assistant", "system", "tool", "developer", "function"]
@@ -26,19 +27,20 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One message of a conversation."""
 
     role: Role
-    content: str
+    content: Annotated[str | None, msgspec.Meta(description="Null for a message without text, such as a tool call.")]
 
 
 class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One conversation: `user` and `assistant`, or `messages` instead. Everything else is optional.
 
-    The fields are those of a case, so a line of a case file is a conversation.
+    The fields are those of a case, so a line of a case file is a conversation. An `assistant` of null is a reply
+    without text, such as a tool call: it is not assessed.
     """
 
     user: Text | None = None
-    assistant: Text | None = None
+    assistant: Text | msgspec.UnsetType | None = msgspec.UNSET
     messages: Annotated[tuple[Message, ...], msgspec.Meta(min_length=1)] | None = None
-    checks: Annotated[tuple[str, ...], msgspec.Meta(description="Names of checks; by default three run.")] = ()
+    checks: Annotated[tuple[str, ...], msgspec.Meta(description="Names of checks, or `all`. Default: three.")] = ()
     lang: Annotated[str, msgspec.Meta(description="Language code; detected if left out.")] | None = None
     id: str = ""
     expected: dict[str, bool] | None = None
@@ -47,11 +49,11 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def to_case(self) -> Case:
         """The case; ApiError or OptionError says why it is not valid."""
-        if (self.messages is None) == (self.user is None and self.assistant is None):
+        if (self.messages is None) == (self.user is None and not self.assistant):
             raise _invalid("Give either 'user' and 'assistant', or 'messages'.")
-        if self.messages is None and (self.user is None or self.assistant is None):
+        if self.messages is None and (self.user is None or self.assistant is msgspec.UNSET):
             raise _invalid("'user' and 'assistant' belong together.")
-        turns = tuple(Turn(message.role, message.content) for message in self.messages or ())
+        turns = tuple(Turn(message.role, message.content or "") for message in self.messages or ())
         case = Case(
             id=self.id,
             checks=known_checks(self.checks),
@@ -173,25 +175,7 @@ def _from_json(text: str) -> tuple[Turn, ...]:
     return case.messages or (Turn("user", case.user), Turn("assistant", case.assistant))
 
 
-# The verdict on a conversation, as the API answers it: the fields of a report's result, every finding explained.
-
-
-class ExplainedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A rule that fired: the matched words (offsets in code points), why it matters, what would be better."""
-
-    rule: str
-    signal: str
-    where: Literal["user", "assistant"]
-    turn: int
-    start: int
-    end: int
-    text: str
-    why: str
-    instead: str
-    severity: str = "fail"
-    role: Annotated[str | None, msgspec.Meta(description="`for` or `against` the reply, or `context`.")] = None
-    counted: Annotated[bool | None, msgspec.Meta(description="Whether it took part in the verdict of a check.")] = None
-    checks: Annotated[list[str], msgspec.Meta(description="The checks that counted it.")] = []
+# The verdict on a conversation, as the schema of the API describes it: what `Verdict.to_dict` gives.
 
 
 class LabelMatch(msgspec.Struct, frozen=True):
@@ -225,6 +209,7 @@ class ConversationVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
         msgspec.field(name="pass")
     )
     outcome: Literal["pass", "fail", "not_applicable", "error"]
+    profile: Annotated[str, msgspec.Meta(description="`traffic`, the profile of all verdicts of the API.")]
     is_negative_example: bool
     language: Annotated[str, msgspec.Meta(description="Of the reply; `und` if there are no rules for it.")]
     language_by: Annotated[str, msgspec.Meta(description="How the language was decided.")]
@@ -239,20 +224,7 @@ class ConversationVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def fields_of(result: CaseResult, server: ServerState) -> dict[str, Any]:
     """The fields of the answer."""
-    fields = result.to_dict()
-    _explain(fields["findings"], result, server)
-    fields["remarks"] = remarks_on(result, server.glossary, result.language)
-    if (notice := notice_of(result, server.glossary, result.language)) is None:
-        return fields
-    _explain(fields["alert"]["findings"], result, server)
-    lead = {"notice": str(notice), "remarks": notice.remarks}
-    return {"alert": {**fields.pop("alert"), **lead}, **fields}
-
-
-def _explain(findings: list[dict[str, Any]], result: CaseResult, server: ServerState) -> None:
-    for finding in findings:
-        advice = server.glossary.on_rule(result.language_of(finding["where"]), finding["rule"])
-        finding["why"], finding["instead"] = advice.why, advice.instead
+    return Verdict.of(result, server.glossary).to_dict()
 
 
 def encoded(result: CaseResult, server: ServerState) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from starlette.requests import Request
 
-from synthesis.checks.registry import checks, get_check
+from synthesis.checks.registry import checks, named_checks
 from synthesis.errors import NotInHistoryError
 from synthesis.glossary import glossary_of
 from synthesis.history import open_history
@@ -157,4 +157,4 @@ def server_state(request: Request) -> ServerState:
 
 def known_checks(names: Sequence[str]) -> tuple[str, ...]:
     """The checks of these names, each once; the default three if none is named."""
-    return tuple(dict.fromkeys(get_check(name).name for name in names)) or DEFAULT_CHECKS
+    return named_checks(names) or DEFAULT_CHECKS

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from synthesis.model import CaseResult
-from synthesis.model.result import AGAINST, ERROR, LEAST_IN_HALF, NOT_APPLICABLE, PASS, Timeline
+from synthesis.model.result import AGAINST, ERROR, LEAST_IN_HALF, NOT_APPLICABLE, OUTCOME_WORDS, PASS, Timeline
 from synthesis.report.drift import BETTER, WORSE
 from synthesis.report.findings import (
     EXPECTED,
@@ -18,7 +18,6 @@ from synthesis.report.findings import (
     MISSED,
     SIGNS,
     TURN_SIGNS,
-    TURN_WORDS,
     UNEXPECTED,
     Glossary,
     Reason,
@@ -311,7 +310,7 @@ def strips(result: CaseResult, turn_address: str) -> Markup:
 
 
 def _strip(timeline: Timeline) -> Strip:
-    turns = [(outcome, TURN_SIGNS[outcome], TURN_WORDS[outcome]) for outcome in timeline.outcomes[:MOST_TURNS]]
+    turns = [(outcome, TURN_SIGNS[outcome], OUTCOME_WORDS[outcome]) for outcome in timeline.outcomes[:MOST_TURNS]]
     return Strip(timeline.check, _in_words(timeline), turns, max(len(timeline.outcomes) - MOST_TURNS, 0))
 
 

@@ -14,6 +14,7 @@ from starlette.concurrency import iterate_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from synthesis.checks.registry import named_checks
 from synthesis.errors import InputError, OptionError, Problem
 from synthesis.io import TEST_SETS
 from synthesis.judge.results import read_run
@@ -42,7 +43,7 @@ from synthesis.server.jobs import (
     in_page_words,
     spelled_out,
 )
-from synthesis.server.state import ServerState, known_checks, server_state
+from synthesis.server.state import ServerState, server_state
 
 PAUSE = 0.1  # seconds between two reads of the state file
 AN_ID = "wYx3b0m1xkJt8dM2T0n9Vg"  # an example
@@ -172,7 +173,7 @@ async def upload(
     server = server_state(request)
     task = UploadTask(
         kind=kind,
-        checks=known_checks([name.strip() for name in checks.split(",")]) if checks.strip() else (),
+        checks=named_checks(checks),
         language=language_code(lang),
         on_bad_row=on_bad_row,
         columns=_columns(columns) if columns else {},
