@@ -57,8 +57,8 @@ Every other module, class and function may change at any time, also where its na
 ```python
 import synthesis
 
-report = synthesis.evaluate("I lost my job and I feel awful.", "You should just get over it.")
-print(report.passed, [failure.failed for failure in report.failures])
+verdict = synthesis.evaluate("I lost my job and I feel awful.", "You should just get over it.")
+print(verdict)
 ```
 """
 
