@@ -46,7 +46,8 @@ def test_rules_verdicts_and_places_are_kept() -> None:
     assert one["findings"][0]["rule"] == "agency.negative.you-should"
     assert one["findings"][0]["text"] == "[20 characters]"
     assert one["assistant"] == "[20 characters]"
-    assert one["checks"]["agency_language"] == telling()["results"][0]["checks"]["agency_language"]
+    kept = telling()["results"][0]["checks"]["agency_language"]
+    assert one["checks"]["agency_language"] == {**kept, "neg_hits": ["[10 characters]"]}
     assert one["checks"]["topic_pivot"]["pass_strength"] == "clear_fail"
     assert one["checks"]["broken"]["error"] == "ValueError"
     assert one["tags"] == ["kept"]
