@@ -26,7 +26,7 @@ _SHAPES = "courses (subjectCode, subjectName, ...), passages (texts, or objects 
 
 
 def parse_context(value: object, refuse: Report, drop: Report) -> Context:
-    """Courses or passages, never both. `refuse` is told what cannot be read, `drop` what was left out."""
+    """Courses or passages, never both. `refuse` takes what cannot be read, `drop` what was left out."""
     if value is None:
         drop(NULL_CONTEXT)
         return ()

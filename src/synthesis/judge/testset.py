@@ -322,7 +322,7 @@ def unusable(item: object) -> str:
     return ""
 
 
-# What is wrong with a file, told all at once.
+# What is wrong with a file, reported all at once.
 
 
 class Problems:

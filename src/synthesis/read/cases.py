@@ -36,7 +36,7 @@ SENDERS = {
 
 
 def side_of(role: Any) -> str | None:
-    """Who speaks under this name: `user`, `assistant`, `system` or `tool`; None where nobody is called so."""
+    """Who speaks under this name: `user`, `assistant`, `system` or `tool`; None for an unknown role."""
     name = "_".join(role.lower().replace("-", " ").split()) if isinstance(role, str) else ""
     return SENDERS.get(name)
 

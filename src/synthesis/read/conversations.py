@@ -63,7 +63,7 @@ def cases_of(
 ) -> Iterator[Case | Problem]:
     """A case for each row, or for each conversation where the map names the field that tells them apart.
 
-    `begins` is told the name of each conversation that is joined, and the line where it begins.
+    `begins` is called with the name of each conversation that is joined, and the line where it begins.
     """
     require_whole_messages(options.columns, file)
     column = options.columns.get(CONVERSATION)
@@ -71,7 +71,7 @@ def cases_of(
         return (row if isinstance(row, Problem) else converter.case(row) for row in rows)
     # The id of a conversation is its name. Its rows may all have it in their own id, which is then no mistake.
     of_turns = Converter(msgspec.structs.replace(options, any_id=True), file)
-    # A message that nobody knows the conversation of is not one by itself, as an exchange is.
+    # A message without a conversation cannot be evaluated alone, as an exchange can.
     return _joined(rows, None if TEXT in options.columns else converter, of_turns, column, file, begins)
 
 
@@ -93,10 +93,10 @@ class _Conversation:
         self._cases: list[Case] = []
         self._problem: Problem | None = None
         self._rows = 0
-        self.unplaced: list[Problem] = []  # rows after it that nobody could read: of this conversation, or of none
+        self.unplaced: list[Problem] = []  # unreadable rows after it, which may belong to it
 
     def add(self, found: Case | Problem | None) -> None:
-        """Another row of it; None for one in which nothing is said."""
+        """Another row of it; None for one without text."""
         self._rows += 1
         if self._rows > MOST_ROWS:
             raise too_many_rows(self.name, self._source.file)
@@ -159,13 +159,13 @@ def _alone(row: Row, converter: Converter | None, column: str) -> Case | Problem
     if value_at(row.fields, column, MISSING) is MISSING:
         return Problem(row.line, "unusable row", f"has no '{column}' (--map conversation={column} names it)")
     if converter is None:
-        message = f"its '{column}' is empty: nobody knows which conversation it belongs to"
+        message = f"its '{column}' is empty, so the row belongs to no conversation"
         return Problem(row.line, "unusable row", message, f"ROW-{row.number}")
     return converter.case(row)
 
 
 def _as_one(cases: list[Case], name: str) -> Case:
-    """All that was said, turn after turn. A label holds for the conversation if it holds for each of its rows."""
+    """All messages in order. A label holds for the conversation if it holds for each of its rows."""
     first = cases[0]
     labels: dict[str, bool] = {}
     for case in cases:
@@ -191,7 +191,7 @@ def _turns(case: Case) -> tuple[Turn, ...]:
 
 
 class Returns:
-    """Is told where conversations begin in one file, and remembers sixteen bytes of each."""
+    """Collects where conversations begin in one file, in sixteen bytes each."""
 
     def __init__(self) -> None:
         self._hashes = array("q")
@@ -230,7 +230,7 @@ Record = tuple[str, int, bytes]  # conversation, number of the row, its line and
 
 
 def sorted_rows(rows: Iterable[Row | Problem], options: LogOptions) -> Iterator[Row | Problem]:
-    """The rows by conversation and number; those that nobody can read come first, since they belong to none."""
+    """The rows by conversation and number; unreadable ones come first, since they belong to none."""
     with TemporaryDirectory(prefix="synthesis-sort-", ignore_cleanup_errors=True) as folder:
         runs = _Runs(Path(folder))
         for row in rows:

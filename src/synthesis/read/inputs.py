@@ -39,7 +39,7 @@ class Input(msgspec.Struct, frozen=True):
     path: Path
     name: str  # what cases and reports call it
     kind: str  # how its rows are stored
-    size: int = 0  # bytes; 0 where nobody knows
+    size: int = 0  # bytes; 0 if unknown
     columns: tuple[str, ...] | None = None  # in its header, or in its first row; None before the first look
     is_conversation: bool = False  # of lines: the first one is a row of a log, and cannot be a case
     names_checks: bool = False  # of lines: the first one does, as cases do
@@ -168,7 +168,7 @@ def _show_bytes(path: Path, seen: Seen) -> None:
             seen(chunk)
 
 
-# The beginning of a file: the names of its columns and its first rows, before anybody has said what they mean.
+# The beginning of a file: the names of its columns and its first rows, before a map says what they mean.
 
 
 class Preview(NamedTuple):
@@ -227,7 +227,7 @@ def log_cases(
 ) -> Iterator[Case | Problem]:
     """The rows of a log, each as a case or as what is wrong with it; InputError if the file itself is unusable.
 
-    `begins` is told the name of each conversation that is joined, and the line where it begins.
+    `begins` is called with the name of each conversation that is joined, and the line where it begins.
     """
     empty = True
     rows = log_rows(source, options, seen)

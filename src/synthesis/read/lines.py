@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 def unseen(_: bytes) -> None:
-    """For files whose bytes nobody hashes."""
+    """For files whose bytes are not hashed."""
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def input_size(path: Path) -> int:
-    """How many bytes there are to read; 0 where nobody knows."""
+    """How many bytes there are to read; 0 if unknown."""
     return 0 if _is_stream(path) or not path.is_file() else path.stat().st_size
 
 

@@ -166,7 +166,7 @@ _NAMES = {
 
 
 def with_message_columns(columns: dict[str, str], present: Iterable[str]) -> dict[str, str]:
-    """The map, completed by the columns of a message per row if the file has all of them and nothing else is said."""
+    """The map, completed by the columns of a message per row if the file has all of them and the map allows it."""
     names = [name for name in present if is_unicode(name)]  # another could not be named in a report
     if any(field in columns for field in ("user", "assistant", "messages", "id")):
         return columns

@@ -126,7 +126,7 @@ def row_ranges(
 ) -> Iterator[RowRange]:
     """The row groups of a file in order, long ones in stretches. Only the footer is read, and shown to `seen`.
 
-    Where rows are joined, the column that names conversations is read too, and `begins` is told where each begins.
+    Where rows are joined, the column that names conversations is read too, and `begins` is called where each begins.
     """
     with _opened(path) as file:
         names = file.schema_arrow.names

@@ -244,7 +244,7 @@ class Converter:
         return side
 
     def is_silent(self, row: Row) -> bool:
-        """Whether the row is a message without text, such as a picture: nobody says anything, and nothing is wrong."""
+        """Whether the row is a message without text, such as a picture, which is no error."""
         name = self._options.columns.get(TEXT)
         value = MISSING if name is None else value_at(row.fields, name, MISSING)
         if value is MISSING:

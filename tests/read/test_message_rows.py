@@ -91,7 +91,7 @@ BAD_ROWS = {
     "no-text": ([{"chat": "a", "who": "user"}], "the row at line 1 has no 'words' (--map text=NAME names it;"),
     "number": ([{"chat": "a", "who": "user", "words": 5}], "the row at line 1 'words' is not text"),
     "silent": (messages("a", ("user", ""), ("bot", None)), "the conversation holds no text"),
-    "lost": (messages(None, ("user", "Hi")), "its 'chat' is empty: nobody knows which conversation it belongs to"),
+    "lost": (messages(None, ("user", "Hi")), "its 'chat' is empty, so the row belongs to no conversation"),
 }
 
 
