@@ -16,8 +16,7 @@ from synthesis.model.result import FAIL, NO_RULES, NO_TEXT, PASS, card, merged_f
 from synthesis.model.texts import ENGLISH
 from synthesis.printable import safe
 from synthesis.read.cases import ROLES, text_of
-from synthesis.report.feedback import feedback, in_language
-from synthesis.report.findings import CUE, AlertNotice, Glossary, Remark, notice_of, remarks_on
+from synthesis.report.findings import CUE, AlertNotice, Glossary, Remark, feedback, in_language, notice_of, remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
 from synthesis.run.evaluator import Evaluator, is_called_for

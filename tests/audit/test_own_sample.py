@@ -12,8 +12,7 @@ from synthesis.audit.making import EngineOptions, ReadOptions, audit
 from synthesis.audit.stored import own_labels, sample_report
 from synthesis.errors import OptionError
 from synthesis.history import Provenance, open_history
-from synthesis.labels.sampling import FIELD, RunSampling
-from synthesis.labels.summary import Person
+from synthesis.labels import FIELD, Person, RunSampling
 from synthesis.report.stored import write_report
 
 CHECK = "engagement_pressure"

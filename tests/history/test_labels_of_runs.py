@@ -12,8 +12,7 @@ from run_samples import judge_offline, stored
 from synthesis.api import run_all_cases
 from synthesis.errors import NotInHistoryError, OptionError
 from synthesis.history import Provenance, open_history
-from synthesis.labels.sampling import RowSampling, RunSampling
-from synthesis.labels.summary import Person
+from synthesis.labels import Person, RowSampling, RunSampling
 from synthesis.report.stored import StoredReport, from_dict
 
 ANA, BO = Person("Ana", True), Person("Bo", True)
@@ -180,7 +179,7 @@ def test_a_label_outlives_a_process_that_is_killed_right_after_it(tmp_path):
     with open_history(place) as history:
         run_id = saved(history)
     program = (
-        "import os, sys; from synthesis.history import open_history; from synthesis.labels.summary import Person\n"
+        "import os, sys; from synthesis.history import open_history; from synthesis.labels import Person\n"
         "open_history(sys.argv[1]).labels(sys.argv[2]).store(1, 'agency_language', Person('Ana', True), 'yes')\n"
         "os.kill(os.getpid(), 9)"
     )

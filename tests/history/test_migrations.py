@@ -14,7 +14,7 @@ from sqlalchemy import inspect, text
 from synthesis.errors import HistoryError
 from synthesis.history import open_history
 from synthesis.history.database import STEPS, Database, lock, metadata, migrate, open_database, take
-from synthesis.labels.summary import Person
+from synthesis.labels import Person
 
 SUMMARY = (
     '{"cases":1,"passed":0,"failed":1,"errors":0,"not_applicable":0,"strict_passed":0,"strict_failed":1,'

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.labels.sampling import SampleLabel, missed_at_most, precision, recall, weighted_rate
+from synthesis.labels import SampleLabel, missed_at_most, precision, recall, weighted_rate
 from synthesis.stats import wilson_interval
 
 

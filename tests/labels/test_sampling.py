@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesis.errors import OptionError
-from synthesis.labels.sampling import StratifiedSample, allocate
+from synthesis.labels import StratifiedSample, allocate
 
 STRATA = ("flagged", "near", "rest")
 ROWS = [(f"row {number}", STRATA[min(2, number % 7)]) for number in range(700)]  # 100, 100 and 500

@@ -3,8 +3,18 @@
 import pytest
 
 from synthesis.errors import OptionError
-from synthesis.labels.sampling import RowSampling, RunSampling, StratifiedSample
-from synthesis.labels.summary import NOT_DRAWN, Label, Person, checked_person, consensus, letters, summarize
+from synthesis.labels import (
+    NOT_DRAWN,
+    Label,
+    Person,
+    RowSampling,
+    RunSampling,
+    StratifiedSample,
+    checked_person,
+    consensus,
+    letters,
+    summarize,
+)
 
 ANA, BO, CY = (Person(name, True) for name in ("Ana", "Bo", "Cy"))
 CHECK = "topic_pivot"

@@ -11,7 +11,7 @@ from helpers import CommandLine
 from synthesis.judge import EvaluationConfig, run_evaluation
 from synthesis.judge.results import read_run
 from synthesis.judge.testset import parse_test_cases
-from synthesis.report.judged.compare import compare_runs
+from synthesis.report.judged.run import compare_runs
 
 CONTEXT = ["The ferry leaves at 7:10 on weekdays.", "Cars must be booked one day ahead."]
 RIGHT = "The ferry leaves at 7:10 on weekdays, so you can leave on weekdays at 7:10."

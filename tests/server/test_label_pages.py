@@ -13,7 +13,7 @@ from synthesis.api import load_cases, run_all_cases
 from synthesis.history import Provenance, open_history
 from synthesis.io import CASES
 from synthesis.judge import load_labels
-from synthesis.labels.sampling import RowSampling, RunSampling
+from synthesis.labels import RowSampling, RunSampling
 from synthesis.model import Case
 from synthesis.model.case import Turn
 from synthesis.report.stored import StoredReport, from_dict

@@ -12,7 +12,7 @@ import msgspec
 
 from synthesis.checks.registry import rules_in_force
 from synthesis.errors import InputError, OptionError
-from synthesis.labels.sampling import StratifiedSample
+from synthesis.labels import StratifiedSample
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
 from synthesis.rules.ruleset import RuleSet

@@ -12,8 +12,7 @@ from synthesis.audit.counting import AuditCounts, AuditOptions, AuditTally, Noti
 from synthesis.audit.document import percent
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place
-from synthesis.labels.sampling import FIELD, Estimate, RunSampling
-from synthesis.labels.summary import LabelSummary, QuestionFigures, question_text
+from synthesis.labels import FIELD, Estimate, LabelSummary, QuestionFigures, RunSampling, question_text
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Source, Turn
 from synthesis.model.report import Report
 from synthesis.read.cases import CaseValidator

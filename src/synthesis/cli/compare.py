@@ -16,7 +16,7 @@ from synthesis.report.findings import count
 
 if TYPE_CHECKING:
     from synthesis.report.compare import Change, Comparison
-    from synthesis.report.judged.compare import JudgedComparison
+    from synthesis.report.judged.run import JudgedComparison
     from synthesis.report.stored import StoredReport
 
 _HASH = re.compile("[0-9a-f]{64}")
@@ -172,7 +172,7 @@ def _measured_differently(changed: Sequence[str]) -> Iterator[str]:
 
 def _compare_judged(old: Path, new: Path) -> "tuple[JudgedComparison, Iterator[str]]":
     from synthesis.judge.results import read_run
-    from synthesis.report.judged.compare import compare_runs
+    from synthesis.report.judged.run import compare_runs
 
     comparison = compare_runs(read_run(old), read_run(new))
     return comparison, _judged_lines(comparison)

@@ -39,8 +39,7 @@ from synthesis.history.model import (
 )
 from synthesis.history.reading import CaseFilter
 from synthesis.history.writing import document_entry, folder_entry, moment, now, run_of_report
-from synthesis.labels.sampling import RunSampling
-from synthesis.labels.summary import ANSWERS, CUE, CUE_CHECK, SCORES, Label, LabelSummary, Person, summarize
+from synthesis.labels import ANSWERS, CUE, CUE_CHECK, SCORES, Label, LabelSummary, Person, RunSampling, summarize
 from synthesis.model import Finding
 from synthesis.model.report import Report
 from synthesis.model.result import FAIL, FOR, NOT_APPLICABLE, PASS

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis.errors import OptionError, OutputError, Place
-from synthesis.labels.summary import Person, checked_person
+from synthesis.labels import Person, checked_person
 from synthesis.server.http import ApiError, json_response
 
 LEAST_TOKEN = 16

@@ -11,14 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from synthesis.model import CaseResult
-from synthesis.report.findings import (
-    Glossary,
-    alert_count,
-    evidence_sentence,
-    kind_of,
-    soft_count,
-    with_alert_findings,
-)
+from synthesis.report.findings import Glossary, alert_count, evidence_sentence, kind_of, soft_count, with_alert_findings
 from synthesis.report.html.case import Marks, alerts_of, checks_of, excerpt_of
 from synthesis.report.html.charts import CaseFilters, Survey, charts, drift_per_check, survey_of, timelines_of
 from synthesis.report.stored import Record, StoredReport

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from synthesis.errors import InputError
 from synthesis.history import Figures, Page, Provenance, SavedCase, SavedRun, SavedSample, TrendPoint
 from synthesis.history.model import CHECKS, JUDGE, RunFields
-from synthesis.labels.summary import SKIP, Label, LabelSummary, Person, Place, checked_person, letters
+from synthesis.labels import SKIP, Label, LabelSummary, Person, Place, checked_person, letters
 from synthesis.report.compare import Comparison, compare_reports, require_one_question
-from synthesis.report.judged.compare import JudgedComparison, compare_runs
+from synthesis.report.judged.run import JudgedComparison, compare_runs
 from synthesis.report.stored import open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import reevaluated

@@ -15,9 +15,8 @@ from synthesis.history.model import CHECKS, JUDGE
 from synthesis.model import CaseResult
 from synthesis.report.compare import Change, Comparison, question_changes
 from synthesis.report.findings import KINDS, kind_of
-from synthesis.report.judged.compare import JudgedComparison
 from synthesis.report.judged.html import sample_texts, sample_verdicts
-from synthesis.report.judged.run import JudgedSample
+from synthesis.report.judged.run import JudgedComparison, JudgedSample
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import stored_case
 from synthesis.server.api.runs import compared

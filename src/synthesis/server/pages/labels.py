@@ -17,7 +17,7 @@ from synthesis.errors import OptionError
 from synthesis.history import SavedCase, SavedRun, SavedSample
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.judge.panel import lower_median
-from synthesis.labels.summary import (
+from synthesis.labels import (
     CUE,
     CUE_CHECK,
     DOES_NOT_APPLY,
