@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.cli.progress import LiveLine, pace_line
+from synthesis.cli.progress import ProgressLine, pace_line
 from synthesis.run.files import Pace, duration
 
 
@@ -86,10 +86,10 @@ def test_a_line_is_drawn_and_erased(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     monkeypatch.setattr("synthesis.cli.progress.PATIENCE", 0.01)
     monkeypatch.setattr("synthesis.cli.progress._write", drawn.append)
-    line = LiveLine(lambda: "halfway")
-    while not drawn:
-        time.sleep(0.01)
-    line.close()
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with ProgressLine(lambda: "halfway"):
+        while not drawn:
+            time.sleep(0.01)
     assert drawn[0].endswith("halfway")
     assert drawn[-1] == "\r\x1b[2K"
     count = len(drawn)

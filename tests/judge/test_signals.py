@@ -59,7 +59,7 @@ def test_the_first_signal_sends_nothing_new_and_stores_the_calls_under_way(start
         wait_until(lambda: len(server.calls) == 5, "five calls have not come")
         process.send_signal(number)
         line = told(process, "Stopping")
-        assert "Waiting up to 30 s for 3 calls under way" in line
+        assert "Waiting up to 30 s for 3 calls in flight" in line
         server.gate.set()
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
@@ -77,7 +77,7 @@ def test_the_second_signal_ends_at_once(start, tmp_path, number):
         process = start(server, 4, "--concurrency", 4)
         wait_until(lambda: len(server.calls) == 4, "four calls have not come")
         process.send_signal(number)
-        told(process, "for 4 calls under way")
+        told(process, "for 4 calls in flight")
         began = time.monotonic()
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
@@ -110,7 +110,7 @@ def test_a_sample_that_waits_for_its_next_attempt_does_not_hold_the_end_up(start
         assert time.monotonic() - began < 10
         assert len(server.calls) == 1
     assert process.returncode == 130
-    assert "no call is under way" in err
+    assert "no call is in flight" in err
 
 
 def test_a_negative_grace_is_refused(tmp_path):

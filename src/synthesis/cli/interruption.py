@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first ends a run in order and says what is dropped, or waits for calls that are paid for."""
+"""Ctrl-C and SIGTERM: the first ends a run in order, the second at once."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, TypeVar
 
 import click
@@ -16,40 +16,74 @@ from synthesis.cli import exits
 from synthesis.printable import safe
 from synthesis.run.spec import RunSpec
 
+T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = 1.5  # seconds for workers to end and for files to be removed; the next run removes what is left
+PATIENCE = 1.5  # seconds for the last steps: ending workers, removing files, recording abandoned calls
 _Progress = Callable[[int, int, int], None]
 
 
+class SignalHandler:
+    """Calls `first` for the first signal and `again` for each further one.
+
+    Python calls it between two instructions of the main thread, so it works while files are written, too.
+    """
+
+    def __init__(self, first: Callable[[], None], again: Callable[[], None]) -> None:
+        self._first = first
+        self._again = again
+        self._signals = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "SignalHandler":
+        if threading.current_thread() is threading.main_thread():  # elsewhere Python allows no handlers
+            self._before = {number: signal.signal(number, self) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def __call__(self, *_: object) -> None:
+        self._signals += 1
+        return self._first() if self._signals == 1 else self._again()
+
+
+def _end_soon(end: Callable[[], object]) -> None:
+    timer = threading.Timer(PATIENCE, end)
+    timer.daemon = True
+    timer.start()
+
+
 class Interruption:
-    """Watches over a run from its options to the last line that it prints."""
+    """Watches over a run of the checks from its options to the last line that it prints.
+
+    The first signal drops the run in order; the second does not wait for that.
+    """
 
     def __init__(self) -> None:
+        self._handler = SignalHandler(self._stop, self._leave)
         self._spec: RunSpec | None = None
         self._cases = 0
         self._is_written = False
-        self._is_told = False
-        self._before: dict[signal.Signals, Any] = {}
+        self._is_explained = False
 
     def __enter__(self) -> "Interruption":
-        if threading.current_thread() is threading.main_thread():  # elsewhere Python allows no handlers
-            self._before = {number: signal.signal(number, self._first) for number in SIGNALS}
+        self._handler.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, KeyboardInterrupt):
-            self._tell()
+        if isinstance(error, KeyboardInterrupt):  # the handler stays, for a second signal
+            self._explain()
             raise click.exceptions.Exit(exits.INTERRUPTED)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self._handler.__exit__(kind, error, trace)
 
     def begin(self, spec: RunSpec) -> None:
         self._spec = spec
 
     def counting(self, progress: _Progress | None) -> _Progress:
-        """The progress of the run, with the cases counted for what is told if it is interrupted."""
+        """The progress of the run, counting the cases for the message of an interrupted run."""
 
         def count(cases: int, done: int, total: int) -> None:
             self._cases = cases
@@ -61,24 +95,17 @@ class Interruption:
     def written(self) -> None:
         self._is_written = True
 
-    def _first(self, number: int, frame: FrameType | None) -> None:
-        for known in SIGNALS:
-            signal.signal(known, self._again)
-        timer = threading.Timer(PATIENCE, self._leave)
-        timer.daemon = True
-        timer.start()
+    def _stop(self) -> None:
+        _end_soon(self._leave)
         raise KeyboardInterrupt
 
-    def _again(self, number: int, frame: FrameType | None) -> None:
-        self._leave()
-
     def _leave(self) -> None:
-        self._tell()
+        self._explain()
         os._exit(exits.INTERRUPTED)
 
-    def _tell(self) -> None:
-        if not self._is_told:
-            self._is_told = True
+    def _explain(self) -> None:
+        if not self._is_explained:
+            self._is_explained = True
             # Past the buffers of `sys.stderr`, which may be in the middle of a line when a signal comes.
             line = "\r\x1b[2K" if os.isatty(2) else ""  # the line of progress may still be there
             os.write(2, f"{line}Interrupted: {safe(self._message())}\n".encode())
@@ -97,26 +124,29 @@ class Interruption:
         return f"the results of {self._cases:,} cases are dropped and no report was written."
 
 
-# Ctrl-C and SIGTERM during a judged run: the first waits for calls that are paid for, the second does not.
-
-
-T = TypeVar("T")
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_LAST_STEPS = 1.5  # seconds after the second signal to record abandoned calls
-
-
 def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work`. The first signal cancels it, and it may wait; raises `CancelledError` when it has ended."""
+    """Run `work`. The first signal cancels it, and it may wait for calls that are paid for; the second ends it soon.
+
+    Raises `CancelledError` when it has ended.
+    """
     with asyncio.Runner() as runner:
-        task = runner.get_loop().create_task(work)
-        handler = _Handler(runner.get_loop(), task)
-        before = {number: signal.signal(number, handler) for number in _SIGNALS}
-        try:
-            with _woken_by_signals(runner.get_loop()):
-                return runner.run(_outcome(task))
-        finally:
-            for number, previous in before.items():
-                signal.signal(number, previous)
+        loop = runner.get_loop()
+        task = loop.create_task(work)
+
+        def cancel() -> None:
+            loop.call_soon_threadsafe(task.cancel)
+
+        def cancel_and_leave() -> None:
+            cancel()
+            # The journal is safe at every moment, so a long report may be left.
+            _end_soon(lambda: os._exit(exits.INTERRUPTED))
+
+        with SignalHandler(cancel, cancel_and_leave), _woken_by_signals(loop):
+            return runner.run(_outcome(task))
+
+
+async def _outcome(task: "asyncio.Task[T]") -> T:
+    return await task
 
 
 @contextmanager
@@ -135,25 +165,3 @@ def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
             signal.set_wakeup_fd(before)
             with suppress(NotImplementedError):
                 loop.remove_reader(reader)
-
-
-async def _outcome(task: "asyncio.Task[T]") -> T:
-    return await task
-
-
-class _Handler:
-    """Python calls it between two instructions of the main thread, so it works while files are written, too."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]") -> None:
-        self._loop = loop
-        self._task = task
-        self._signals = 0
-
-    def __call__(self, *_: object) -> None:
-        self._signals += 1
-        self._loop.call_soon_threadsafe(self._task.cancel)
-        if self._signals > 1:
-            # The journal is safe at every moment, so a long report may be left.
-            last = threading.Timer(_LAST_STEPS, os._exit, [exits.INTERRUPTED])
-            last.daemon = True
-            last.start()

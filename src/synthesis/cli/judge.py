@@ -10,8 +10,7 @@ import click
 from synthesis.cli import exits
 from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.interruption import run_interruptible
-from synthesis.cli.judge_output import calibration_lines, estimate_lines, status_lines, summary_lines
-from synthesis.cli.progress import Reporter
+from synthesis.cli.judge_output import RunProgress, calibration_lines, estimate_lines, status_lines, summary_lines
 from synthesis.cli.terminal import print_lines
 from synthesis.errors import OptionError, OutputError, did_you_mean, shorten
 from synthesis.io import SUFFIXES, TEST_SETS
@@ -375,14 +374,14 @@ def run(fail_under: float | None, **options: Any) -> int:
     inputs = read_inputs(**options)
     saving = Saving.of(wanted, find_settings(Path.cwd()).values)
     _print(inputs.notes, err=True)
-    with Reporter(inputs.config.grace) as reporter:
+    progress = RunProgress(inputs.config.grace)
+    with progress.line:
         try:
-            work = run_evaluation(inputs.cases, inputs.config, observer=reporter.update)
-            result = run_interruptible(work)
+            result = run_interruptible(run_evaluation(inputs.cases, inputs.config, observer=progress.update))
         except asyncio.CancelledError:
-            return _interrupted(reporter)
+            return _interrupted(progress)
         except OutputError as error:
-            return _cut_short(error, reporter)
+            return _cut_short(error, progress)
     _print(summary_lines(result.run, result.total, result.results, result.folder))
     _print([f"warning: {warning}" for warning in result.warnings], err=True)
     saved = saving is None or saving.save_judged(result.folder)
@@ -473,16 +472,16 @@ def calibrate(name: str, labels: str, root: Path) -> int:
     return exits.OK
 
 
-def _interrupted(reporter: Reporter) -> int:
-    _print([f"Interrupted. {reporter.summary()} The same command resumes from here."], err=True)
+def _interrupted(progress: RunProgress) -> int:
+    _print([f"Interrupted. {progress.summary()} The same command resumes from here."], err=True)
     return exits.INTERRUPTED
 
 
-def _cut_short(error: OutputError, reporter: Reporter) -> int:
+def _cut_short(error: OutputError, progress: RunProgress) -> int:
     """The disk refused a write; what the journal already has is safe."""
-    if not reporter.has_begun:
+    if not progress.has_begun:
         raise error
-    _print([f"error: {error}", reporter.summary()], err=True)
+    _print([f"error: {error}", progress.summary()], err=True)
     return exits.INCOMPLETE
 
 

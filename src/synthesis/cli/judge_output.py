@@ -4,16 +4,65 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synthesis.cli.progress import ProgressLine, speed_and_time
 from synthesis.errors import shorten
+from synthesis.run.files import Pace, duration
 
 if TYPE_CHECKING:
     from synthesis.judge.ledger import Ledger, RunLine
     from synthesis.judge.results import IterationResults, Results
-    from synthesis.judge.run import Estimate
+    from synthesis.judge.run import Estimate, Progress
 
 SHOWN_FAILURES = 5
 Figures = Mapping[str, Any]
 _COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
+
+
+class RunProgress:
+    """What is judged so far: for the line of progress, and for the last message of a run that was cut short."""
+
+    def __init__(self, grace: float) -> None:
+        self.line = ProgressLine(self._describe)
+        self._grace = grace
+        self._is_stopping = False
+        self._last: Progress | None = None
+        self._pace = Pace()
+
+    @property
+    def has_begun(self) -> bool:
+        """The run has reached its first sample."""
+        return self._last is not None
+
+    def update(self, progress: "Progress") -> None:
+        self._last = progress
+        asked = progress.done + progress.failed - progress.stored_before
+        self._pace.note(asked, asked, progress.total - progress.stored_before)
+        if progress.interrupted and not self._is_stopping:
+            self._is_stopping = True
+            self.line.say(self._stopping(progress.under_way))
+        self.line.print_sometimes()
+
+    def summary(self) -> str:
+        """One sentence on what is judged and stored."""
+        if self._last is None:
+            return "Nothing was judged."
+        return f"{self._last.done} of {self._last.total} judged and stored, {self._last.failed} failed."
+
+    def _stopping(self, calls: int) -> str:
+        if not calls:
+            return "Stopping: no call is in flight."
+        return (
+            f"Stopping: nothing new is sent. Waiting up to {self._grace:g} s for {calls} "
+            f"call{'s' if calls > 1 else ''} in flight, already paid for. Press Ctrl-C again to stop at once."
+        )
+
+    def _describe(self) -> str:
+        """`12 of 40 judged, 1 failed, 0.0031 USD, 2.5 per second, about 10 s left`."""
+        if self._last is None:
+            return f"nothing judged yet, {duration(self._pace.elapsed)} so far"
+        cost = [] if self._last.cost is None else [f"{self._last.cost:.4f} USD"]
+        counts = [f"{self._last.done} of {self._last.total} judged", f"{self._last.failed} failed"]
+        return ", ".join([*counts, *cost, *speed_and_time(self._pace)])
 
 
 def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) -> Iterator[str]:
