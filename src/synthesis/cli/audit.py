@@ -7,10 +7,11 @@ import click
 import msgspec
 
 from synthesis.cli import exits
+from synthesis.cli.evaluate import engine_address, spec_options
 from synthesis.cli.history import history_option, history_place
 from synthesis.errors import OptionError
 from synthesis.printable import safe
-from synthesis.run.engines import ENGINES, LOCAL
+from synthesis.run.engines import LOCAL
 from synthesis.settings import PROFILES
 
 if TYPE_CHECKING:
@@ -49,13 +50,10 @@ def audit() -> None:
     metavar="FIELD=NAME,..",
     help="Where a log has its fields, such as user=prompt,time=meta.created_at.",
 )
-@click.option("--sort", is_flag=True, help="Group rows by conversation first, on disk; rows keep their order.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also give rates by this column of the log; repeatable.")
 @click.option("--checks", metavar="NAME,..", help="Checks to run. [default: all]")
 @click.option("--profile", metavar="|".join(PROFILES), help="Who wrote the texts. [default: as for `synthesis eval`]")
 @click.option("--lang", metavar="CODE", help="Language of conversations that do not declare one. [default: detected]")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
-@click.option("--disable", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
 @click.option(
     "--notice",
     "notices",
@@ -73,10 +71,7 @@ def audit() -> None:
 @click.option("--with-excerpts", is_flag=True, help="Also show redacted text around findings.")
 @click.option("--run", "run_id", metavar="ID", help="Audit a saved run instead of LOGS.")
 @history_option
-@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="Where the work runs.")
-@click.option("--ray-address", metavar="ADDRESS", help="Address of a Ray cluster, or 'auto'. [default: start one]")
-@click.option("--master", metavar="URL", help="A Spark master. [default: local]")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes. [default: available cores]")
+@spec_options("sort", "rules", "disabled", "engine", "workers")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 def make(**options: Any) -> int:
     """Read LOGS (files or folders of conversations, a report, a file of results, a table of verdicts) and write
@@ -184,19 +179,20 @@ def _read_options(options: dict[str, Any]) -> "ReadOptions":
     return ReadOptions(
         checks=named_checks(options["checks"] or ""),
         map=parse_case_map(options["columns"]),
-        sort=options["sort"],
+        sort=bool(options["sort"]),
         profile=options["profile"],
         language=options["lang"],
-        rules=options["folders"],
-        disable=options["disable"],
+        rules=options["rules"],
+        disable=options["disabled"],
     )
 
 
 def _engine_options(options: dict[str, Any]) -> "EngineOptions":
     from synthesis.audit.making import EngineOptions
-    from synthesis.cli.evaluate import engine_address
 
-    return EngineOptions(engine=options["engine"], address=engine_address(options), workers=options["workers"] or 0)
+    return EngineOptions(
+        engine=options["engine"] or LOCAL, address=engine_address(options), workers=options["workers"] or 0
+    )
 
 
 def _print_summary(document: dict[str, Any], written: list[str]) -> None:

@@ -1,10 +1,11 @@
 """`synthesis eval`, which is also the bare `synthesis`: options become a RunSpec, and its outcome is shown."""
 
 import glob
+import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 import click
 import msgspec
@@ -22,7 +23,7 @@ from synthesis.model.report import percent
 from synthesis.printable import safe
 from synthesis.read.inputs import Input
 from synthesis.read.mapping import parse_case_map
-from synthesis.run.engines import ENGINES, LOCAL, RAY, SPARK
+from synthesis.run.engines import ENGINES, RAY, SPARK
 from synthesis.run.files import RunOutcome, available_cores, evaluate_files
 from synthesis.run.spec import RunSpec
 from synthesis.settings import AUTHORED, FORMER_PROFILES, PROFILES, TRAFFIC, Settings
@@ -84,41 +85,20 @@ def _name_leftovers(paths: Sequence[str]) -> None:
 
 
 def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
-    """Options override settings, settings override defaults; lists of rules add up."""
-    values = settings.values
-    columns = options["columns"] or values.get("map") or ()
-    return RunSpec(
-        inputs=tuple(map(Input.of, _case_files(options["cases"] or values.get("cases") or ()))),
-        schema=Path(options["schema"] or values.get("schema") or _present(DEFAULT_SCHEMA, CASE_SCHEMA)),
-        checks=named_checks(options["checks"] or values.get("checks") or ""),
-        columns=parse_case_map(columns),
-        sort=options["sort"],
-        on_bad_row=options["on_bad_row"] or values.get("on-bad-row"),
-        tags=options["tags"],
-        ids=options["ids"],
-        only=options["only"],
-        sample=options["sample"],
-        seed=options["seed"],
-        limit=options["limit"],
-        profile=_profile(options["profile"] or values.get("profile")),
-        language=options["lang"] or values.get("lang"),
-        rules=(*values.get("rules", ()), *options["folders"]),
-        disabled=(*values.get("disable", ()), *options["disable"]),
-        max_line=options["max_line"],
-        out=Path(options["out"] or values.get("out") or DEFAULT_OUT),
-        results=Path(options["results"]) if options["results"] else None,
-        table=_table(options["out_table"]),
-        keep=tuple(_names(options["keep"])),
-        fresh=options["fresh"],
-        failures_only=options["failures_only"],
-        keep_text=not _first(options["no_text"], values.get("no-text"), False),
-        engine=options["engine"],
-        address=engine_address(options),
-        workers=options["workers"] or available_cores(),
-        fail_on=_first(options["fail_on"], values.get("fail-on"), 0),
-        fail_on_drift=_drift(options["fail_on_drift"]),
-        settings=settings.files,
-    )
+    """Options override settings, settings override defaults; rules and what is disabled add up."""
+    if options["table"] == "":
+        raise OptionError("--out-table is empty", hint="Give the path of a folder; it is created.")
+    values: dict[str, Any] = {"address": engine_address(options), "settings": settings.files}
+    for field, (spelled, _) in _OPTIONS.items():
+        configured = settings.values.get(spelled.split()[0].removeprefix("--"))
+        value = options[field] if options[field] not in _NOT_GIVEN else configured
+        if field in _ADDED:
+            value = (*(configured or ()), *options[field])
+        if value in _NOT_GIVEN and field in _OTHERWISE:
+            value = _OTHERWISE[field]()
+        if value not in _NOT_GIVEN:
+            values[field] = _PARSE[field](value) if field in _PARSE else value
+    return RunSpec(**values)
 
 
 def _drift(given: Sequence[str]) -> dict[str, float]:
@@ -143,19 +123,17 @@ def _number(text: str, whole: str) -> float:
         ) from None
 
 
-def _profile(name: str | None) -> str | None:
+def _profile(name: str) -> str:
     """The named profile; a name from version 0.1 gets a note."""
     if name in FORMER_PROFILES:
         click.echo(f"note: the profile '{name}' is now called '{FORMER_PROFILES[name]}'", err=True)
     return name
 
 
-def _case_files(given: tuple[str, ...] | list[str]) -> list[Path]:
+def _inputs(given: Sequence[str]) -> tuple[Input, ...]:
     if "" in given:
         raise OptionError("--cases is empty", hint="Give a file, a folder, or leave the option out.")
-    if not given:
-        return [_present(DEFAULT_CASES, CASES)]
-    return [path for name in given for path in _expanded(name)]
+    return tuple(Input.of(path) for name in given for path in _expanded(name))
 
 
 def _expanded(name: str) -> list[Path]:
@@ -181,15 +159,9 @@ def _matching(pattern: str) -> list[Path]:
     return files
 
 
-def _names(text: str | None) -> list[str]:
-    names = (name.strip() for name in (text or "").split(","))
-    return list(dict.fromkeys(name for name in names if name))
-
-
-def _table(folder: str | None) -> Path | None:
-    if folder == "":
-        raise OptionError("--out-table is empty", hint="Give the path of a folder; it is created.")
-    return Path(folder) if folder else None
+def _names(text: str) -> tuple[str, ...]:
+    names = (name.strip() for name in text.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def engine_address(options: Mapping[str, Any]) -> str | None:
@@ -201,93 +173,134 @@ def engine_address(options: Mapping[str, Any]) -> str | None:
     return address
 
 
-def _present(local: str, otherwise: Path) -> Path:
-    return Path(local) if Path(local).is_file() else otherwise
+def _present(local: str, bundled: Path) -> str:
+    return local if Path(local).is_file() else str(bundled)
 
 
-def _first(*values: Any) -> Any:
-    return next(value for value in values if value is not None)
+# field of RunSpec -> its option, and its help. Synthesis.toml has the same names.
+_OPTIONS = {
+    "inputs": (
+        "--cases PATH",
+        "JSONL cases, a chat log or a table. [default: data/evals.jsonl, else the bundled cases]",
+    ),
+    "columns": (
+        "--map FIELD=NAME,..",
+        "Where a log has its fields: user=prompt,assistant=choices[0].text; "
+        "for one message a row conversation=chat,role=sender,text=body.",
+    ),
+    "sort": ("--sort", "Group rows by conversation first, on disk; rows keep their order."),
+    "checks": (
+        "--checks NAME,..",
+        "Checks to run, whatever the cases name: a list, 'all', or 'all,-flattery' for all but one. "
+        "[default: as named, else the first three]",
+    ),
+    "on_bad_row": (
+        "--on-bad-row",
+        "Stop at a bad row, or count it as an error. [default: stop for cases, error for logs]",
+    ),
+    "schema": ("--schema PATH", "JSON schema. [default: schemas/eval_case.schema.json, else the bundled one]"),
+    "out": ("--out PATH", "JSON report. [default: out/report.json]"),
+    "fail_on": ("--fail-on N", "Unexpected failures allowed before exit code 2. [default: 0]"),
+    "tags": ("--tag TAG", "Only cases with this tag; repeatable."),
+    "ids": ("--id ID", "Only the case with this id; repeatable."),
+    "only": ("--check NAME", "Only this check; repeatable."),
+    "limit": ("--limit N", "At most N cases."),
+    "sample": ("--sample N", "A random sample of N cases."),
+    "seed": ("--seed S", "Seed of the sample.  [default: 0]"),
+    "rules": ("--rules DIR", "Folder with extra rule packs; repeatable."),
+    "disabled": ("--disable RULE", "Disable the rule with this id; repeatable."),
+    "profile": (
+        f"--profile {'|'.join(PROFILES)}",
+        f"Who wrote the texts. [default: {AUTHORED} for case files, {TRAFFIC} for logs and tables]",
+    ),
+    "keep_text": ("--no-text", "Leave the texts out of the report."),
+    "language": ("--lang CODE", "Language of cases that do not declare one. [default: auto, detected]"),
+    "results": (
+        "--results PATH",
+        "Write results as JSON Lines (.jsonl, .jsonl.gz, .jsonl.zst) next to a small report.",
+    ),
+    "table": (
+        "--out-table DIR",
+        "Write verdicts as Parquet files next to a small report; the same command resumes an interrupted run.",
+    ),
+    "keep": ("--keep NAME,..", "Columns of a Parquet input to copy into the table."),
+    "fresh": ("--fresh", "Discard what --out-table already holds and start over."),
+    "failures_only": ("--failures-only", "Keep only failed cases and errors in the results."),
+    "max_line": ("--max-line BYTES", "Longer lines are errors and are not read. [default: 16 MB]"),
+    "fail_on_drift": (
+        "--fail-on-drift CHECK=X",
+        "Exit with 2 if second halves of conversations fail this check more often than first halves and the 95 % "
+        "interval is above X (0.1: ten points); with 3 if too few conversations are long enough. Repeatable.",
+    ),
+    "engine": ("--engine", "Where the work runs."),
+    "workers": ("--workers N", "Worker processes. [default: available cores]"),
+}
+_KINDS: dict[str, Any] = {  # click types
+    "on_bad_row": click.Choice(["stop", "error"]),
+    "fail_on": click.IntRange(min=0),
+    "limit": click.IntRange(min=1),
+    "sample": click.IntRange(min=1),
+    "seed": click.INT,
+    "max_line": click.IntRange(min=1000),
+    "engine": click.Choice(list(ENGINES)),
+    "workers": click.IntRange(min=1),
+}
+_PARSE: dict[str, Callable[[Any], Any]] = {  # what makes a field of the text
+    "inputs": _inputs,
+    "columns": parse_case_map,
+    "checks": named_checks,
+    "profile": _profile,
+    "keep_text": operator.not_,
+    "keep": _names,
+    "fail_on_drift": _drift,
+    "schema": Path,
+    "out": Path,
+    "results": Path,
+    "table": Path,
+}
+_OTHERWISE: dict[
+    str, Callable[[], Any]
+] = {  # where neither an option nor a setting says it, and RunSpec does not either
+    "inputs": lambda: [_present(DEFAULT_CASES, CASES)],
+    "schema": lambda: _present(DEFAULT_SCHEMA, CASE_SCHEMA),
+    "out": lambda: DEFAULT_OUT,
+    "workers": available_cores,
+}
+
+
+_NOT_GIVEN = (None, (), "")
+_ADDED = ("rules", "disabled")
+_ONE_TEXT = ("checks", "keep")  # names with commas between them
+_TYPES = get_type_hints(RunSpec)
+
+
+def spec_options(*fields: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options of these fields, or of all; with the addresses of engines, if the engine can be chosen."""
+
+    def attach(command: Callable[..., Any]) -> Callable[..., Any]:
+        if not fields or "engine" in fields:
+            command = click.option("--master", metavar="URL", help="A Spark master. [default: local]")(command)
+            ray = "Address of a Ray cluster, or 'auto'. [default: start one]"
+            command = click.option("--ray-address", metavar="ADDRESS", help=ray)(command)
+        for field in reversed(_OPTIONS):
+            command = _option(field)(command) if not fields or field in fields else command
+        return command
+
+    return attach
+
+
+def _option(field: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The type of the field decides: a flag, a value, or one that can be repeated unless it takes a list at once."""
+    (flag, _, metavar), text = _OPTIONS[field][0].partition(" "), _OPTIONS[field][1]
+    if _TYPES[field] is bool:
+        return click.option(flag, field, is_flag=True, default=None, help=text)
+    repeats = get_origin(_TYPES[field]) in (tuple, dict) and field not in _ONE_TEXT
+    return click.option(flag, field, type=_KINDS.get(field), multiple=repeats, metavar=metavar or None, help=text)
 
 
 @click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option(
-    "--cases",
-    multiple=True,
-    metavar="PATH",
-    help="JSONL cases, a chat log or a table. [default: data/evals.jsonl, else the bundled cases]",
-)
-@click.option(
-    "--map",
-    "columns",
-    multiple=True,
-    metavar="FIELD=NAME,..",
-    help="Where a log has its fields: user=prompt,assistant=choices[0].text; "
-    "for one message a row conversation=chat,role=sender,text=body.",
-)
-@click.option("--sort", is_flag=True, help="Group rows by conversation first, on disk; rows keep their order.")
-@click.option(
-    "--checks",
-    metavar="NAME,..",
-    help="Checks to run, whatever the cases name: a list, 'all', or 'all,-flattery' for all but one. "
-    "[default: as named, else the first three]",
-)
-@click.option(
-    "--on-bad-row",
-    type=click.Choice(["stop", "error"]),
-    help="Stop at a bad row, or count it as an error. [default: stop for cases, error for logs]",
-)
-@click.option(
-    "--schema",
-    metavar="PATH",
-    help="JSON schema. [default: schemas/eval_case.schema.json, else the bundled one]",
-)
-@click.option("--out", metavar="PATH", help="JSON report. [default: out/report.json]")
-@click.option(
-    "--fail-on",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Unexpected failures allowed before exit code 2. [default: 0]",
-)
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
-@click.option("--id", "ids", multiple=True, metavar="ID", help="Only the case with this id; repeatable.")
-@click.option("--check", "only", multiple=True, metavar="NAME", help="Only this check; repeatable.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N cases.")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="A random sample of N cases.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of the sample.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
-@click.option("--disable", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
-@click.option(
-    "--profile",
-    metavar="|".join(PROFILES),
-    help=f"Who wrote the texts. [default: {AUTHORED} for case files, {TRAFFIC} for logs and tables]",
-)
-@click.option("--no-text", is_flag=True, default=None, help="Leave the texts out of the report.")
-@click.option("--lang", metavar="CODE", help="Language of cases that do not declare one. [default: auto, detected]")
-@click.option(
-    "--results",
-    metavar="PATH",
-    help="Write results as JSON Lines (.jsonl, .jsonl.gz, .jsonl.zst) next to a small report.",
-)
-@click.option(
-    "--out-table",
-    metavar="DIR",
-    help="Write verdicts as Parquet files next to a small report; the same command resumes an interrupted run.",
-)
-@click.option("--keep", metavar="NAME,..", help="Columns of a Parquet input to copy into the table.")
-@click.option("--fresh", is_flag=True, help="Discard what --out-table already holds and start over.")
-@click.option("--engine", type=click.Choice(list(ENGINES)), default=LOCAL, help="Where the work runs.")
-@click.option("--ray-address", metavar="ADDRESS", help="Address of a Ray cluster, or 'auto'. [default: start one]")
-@click.option("--master", metavar="URL", help="A Spark master. [default: local]")
-@click.option("--failures-only", is_flag=True, help="Keep only failed cases and errors in the results.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes. [default: available cores]")
-@click.option(
-    "--max-line",
-    type=click.IntRange(min=1000),
-    default=16 << 20,
-    metavar="BYTES",
-    help="Longer lines are errors and are not read. [default: 16 MB]",
-)
+@spec_options()
 @click.option(
     "--format",
     "formats",
@@ -301,13 +314,6 @@ def _first(*values: Any) -> Any:
     type=click.FloatRange(0, 100),
     metavar="PCT",
     help="Exit with 2 if label accuracy is below this.",
-)
-@click.option(
-    "--fail-on-drift",
-    multiple=True,
-    metavar="CHECK=X",
-    help="Exit with 2 if second halves of conversations fail this check more often than first halves and the 95 % "
-    "interval is above X (0.1: ten points); with 3 if too few conversations are long enough. Repeatable.",
 )
 @click.option(
     "--strict",
@@ -324,18 +330,16 @@ def evaluate(**options: Any) -> int:
     not met, 3 a case ended in error, too few conversations to measure drift, or the run could not be saved,
     130 interrupted.
     """
-    from synthesis.cli.interruption import Interruption
-
     with Interruption() as interruption:
         return _evaluate(options, interruption)
 
 
-def _evaluate(options: dict[str, Any], interruption: "Interruption") -> int:
+def _evaluate(options: dict[str, Any], interruption: Interruption) -> int:
     from synthesis.cli.gates import Conclusion
     from synthesis.run.files import settled
     from synthesis.settings import find_settings
 
-    options["cases"] += options.pop("files")
+    options["inputs"] += options.pop("files")
     settings = find_settings(Path.cwd())
     spec = settled(run_spec(options, settings))
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
