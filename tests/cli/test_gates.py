@@ -7,8 +7,7 @@ import pytest
 from helpers import CommandLine, row, write_jsonl
 from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, report, result
 
-from synthesis.cli.exits import exit_code
-from synthesis.cli.gates import Gates, named_checks
+from synthesis.cli.gates import Gates, exit_code, named_checks
 from synthesis.report.stored import from_dict
 
 TAGS = {"agency": "agency_language", "pivot": "topic_pivot", "reassurance": "unverifiable_reassurance"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthesis.cli.progress import ProgressLine, pace_line
+from synthesis.cli.running import ProgressLine, pace_line
 from synthesis.run.files import Pace, duration
 
 
@@ -84,8 +84,8 @@ def test_durations_in_words(seconds: float, words: str) -> None:
 
 def test_a_line_is_drawn_and_erased(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    monkeypatch.setattr("synthesis.cli.progress.PATIENCE", 0.01)
-    monkeypatch.setattr("synthesis.cli.progress._write", drawn.append)
+    monkeypatch.setattr("synthesis.cli.running.PATIENCE", 0.01)
+    monkeypatch.setattr("synthesis.cli.running._write", drawn.append)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with ProgressLine(lambda: "halfway"):
         while not drawn:
@@ -100,7 +100,7 @@ def test_a_line_is_drawn_and_erased(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_shows_a_line_within_its_first_second_and_removes_it() -> None:
     # A run that waits, so that it does not matter how fast the machine is.
     program = (
-        "import time; from synthesis.cli.progress import progress\n"
+        "import time; from synthesis.cli.running import progress\n"
         "with progress('cases') as note:\n    time.sleep(0.9); note(3, 1, 2); time.sleep(0.5)\n"
     )
     ours, theirs = pty.openpty()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from synthesis.cli.interruption import run_interruptible
+from synthesis.cli.running import run_interruptible
 
 LONG = 20.0  # seconds; what would be waited for
 

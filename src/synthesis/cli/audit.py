@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.evaluate import engine_address, spec_options
 from synthesis.cli.history import history_option, history_place
 from synthesis.errors import OptionError
@@ -89,7 +89,7 @@ def make(**options: Any) -> int:
         click.echo(safe(str(row)), err=True)
     if not options["quiet"]:
         _print_summary(made.document, [str(path) for path in written])
-    return exits.INCOMPLETE if made.document["read"]["errors"] else exits.OK
+    return ExitCode.INCOMPLETE if made.document["read"]["errors"] else ExitCode.OK
 
 
 @audit.command(VERIFY)
@@ -117,7 +117,7 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
     if len(found) > MOST:
         click.echo(f"... and {len(found) - MOST:,} more")
     click.echo("The documents differ." if found else "All figures match.")
-    return exits.UNMET if found else exits.OK
+    return ExitCode.UNMET if found else ExitCode.OK
 
 
 def _asked(stored: dict[str, Any], kind: Any, name: str) -> Any:
@@ -145,7 +145,7 @@ def _made(options: dict[str, Any]) -> "Audit":
                     hint="Save it with --save-text, or audit the logs or the report.",
                 )
             return audit_saved(history.report(options["run_id"]), _read_options(options), asked)
-    from synthesis.cli.progress import progress
+    from synthesis.cli.running import progress
 
     with progress("conversations", enabled=not options["quiet"]) as note:
         logs = [Path(log) for log in options["logs"]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.console import change_lines
 from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError
@@ -60,12 +60,12 @@ def compare(old: str, new: str, fail_on_regression: bool, across: bool, reevalua
 
 def _exit_code(comparison: "Comparison | JudgedComparison", fail_on_regression: bool) -> int:
     if not fail_on_regression or not comparison.newly_failing:
-        return exits.OK
+        return ExitCode.OK
     changed = comparison.ruler_changes
     if changed:
         warn(f"measured differently ({', '.join(changed)} changed): a new failure may not come from a reply")
     warn(f"not met: newly failing: {len(comparison.newly_failing)}", colour="red")
-    return exits.UNMET
+    return ExitCode.UNMET
 
 
 def _compare_reports(old: str, new: str, across: bool, reevaluate: bool) -> "tuple[Comparison, Iterator[str]]":
@@ -80,7 +80,7 @@ def _compare_reports(old: str, new: str, across: bool, reevaluate: bool) -> "tup
 
 
 def _compare_again(before: "StoredReport", after: "StoredReport") -> "Comparison":
-    from synthesis.cli.progress import counted, progress
+    from synthesis.cli.running import counted, progress
     from synthesis.report.compare import compare_reports
     from synthesis.run.tally import evaluator_of, reevaluated
 

@@ -11,11 +11,11 @@ import click
 import msgspec
 
 from synthesis.checks.registry import get_check, named_checks
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.console import summary_lines, warning_lines
+from synthesis.cli.gates import Conclusion, exit_code, too_many_failures
 from synthesis.cli.history import Saving, saving_options
-from synthesis.cli.interruption import Interruption
-from synthesis.cli.progress import progress
+from synthesis.cli.running import Interruption, progress
 from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError
 from synthesis.io import CASE_SCHEMA, CASES
@@ -51,10 +51,10 @@ def perform(
             click.echo(f"note: the compiled reader left {texts} to Python.", err=True)
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
-    unmet = exits.too_many_failures(summary, spec.fail_on)
+    unmet = too_many_failures(summary, spec.fail_on)
     if unmet and names_reason and not quiet:
         warn(f"not met: {unmet}", colour="red")
-    return exits.exit_code(summary, unmet=bool(unmet))
+    return exit_code(summary, unmet=bool(unmet))
 
 
 def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _present(local: str, bundled: Path) -> str:
     return local if Path(local).is_file() else str(bundled)
 
 
-# field of RunSpec -> its option, and its help. Synthesis.toml has the same names.
+# field of RunSpec -> its option, and its help; settings files use the names of the options
 _OPTIONS = {
     "inputs": (
         "--cases PATH",
@@ -245,7 +245,7 @@ _KINDS: dict[str, Any] = {  # click types
     "engine": click.Choice(list(ENGINES)),
     "workers": click.IntRange(min=1),
 }
-_PARSE: dict[str, Callable[[Any], Any]] = {  # what makes a field of the text
+_PARSE: dict[str, Callable[[Any], Any]] = {  # from the text to the value of the field
     "inputs": _inputs,
     "columns": parse_case_map,
     "checks": named_checks,
@@ -258,16 +258,13 @@ _PARSE: dict[str, Callable[[Any], Any]] = {  # what makes a field of the text
     "results": Path,
     "table": Path,
 }
-_OTHERWISE: dict[
-    str, Callable[[], Any]
-] = {  # where neither an option nor a setting says it, and RunSpec does not either
+# where neither an option nor a setting says it, and RunSpec has no default or another one
+_OTHERWISE: dict[str, Callable[[], Any]] = {
     "inputs": lambda: [_present(DEFAULT_CASES, CASES)],
     "schema": lambda: _present(DEFAULT_SCHEMA, CASE_SCHEMA),
     "out": lambda: DEFAULT_OUT,
     "workers": available_cores,
 }
-
-
 _NOT_GIVEN = (None, (), "")
 _ADDED = ("rules", "disabled")
 _ONE_TEXT = ("checks", "keep")  # names with commas between them
@@ -335,7 +332,6 @@ def evaluate(**options: Any) -> int:
 
 
 def _evaluate(options: dict[str, Any], interruption: Interruption) -> int:
-    from synthesis.cli.gates import Conclusion
     from synthesis.run.files import settled
     from synthesis.settings import find_settings
 
@@ -352,4 +348,4 @@ def _evaluate(options: dict[str, Any], interruption: Interruption) -> int:
     saved = saving is None or saving.save_report(conclusion.report, quiet=options["quiet"], to_stderr=as_artifact)
     if more:
         code = conclusion.draw(spec, quiet=options["quiet"], as_artifact=as_artifact)
-    return code if saved else exits.INCOMPLETE
+    return code if saved else ExitCode.INCOMPLETE

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from synthesis.checks.registry import checks, rules_in_force
-from synthesis.cli.exits import exit_code, too_many_failures
+from synthesis.cli import ExitCode
 from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
 from synthesis.cli.terminal import warn
 from synthesis.errors import OptionError
@@ -31,6 +31,21 @@ from synthesis.run.spec import RunSpec
 from synthesis.settings import FORMER_PROFILES
 
 SHOWN = 5
+
+
+def exit_code(summary: dict[str, Any], *, unmet: bool, undecided: bool = False) -> int:
+    """How a run of the checks ends: incomplete outranks unmet."""
+    if summary["errors"] or undecided:
+        return ExitCode.INCOMPLETE
+    return ExitCode.UNMET if unmet else ExitCode.OK
+
+
+def too_many_failures(summary: dict[str, Any], allowed: int) -> str:
+    """Why a run does not meet its condition, in words; empty if it does."""
+    number = summary["unexpected_failures"]
+    return (
+        f"unexpected failures: {number}, allowed: {allowed} (exit code {ExitCode.UNMET:d})" if number > allowed else ""
+    )
 
 
 class Gates(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.terminal import columns, print_lines
 from synthesis.errors import OptionError, SynthesisError, shorten
 from synthesis.printable import safe
@@ -242,7 +242,7 @@ class Saving(msgspec.Struct, frozen=True):
 
     def save_report(self, path: Path, *, quiet: bool, to_stderr: bool) -> bool:
         """Save a run of the checks from its report; False if that failed."""
-        from synthesis.cli.progress import counted, progress
+        from synthesis.cli.running import counted, progress
         from synthesis.history import Provenance
         from synthesis.report.stored import open_report
 
@@ -316,9 +316,9 @@ def list_(limit: int, kind: str | None, tag: str | None, history: str | None, as
         found = opened.runs(limit=limit, kind=kind, tag=tag)
     if as_json:
         _echo_json([run_fields(run) for run in found])
-        return exits.OK
+        return ExitCode.OK
     print_lines(table_lines(found, columns()))
-    return exits.OK
+    return ExitCode.OK
 
 
 @history.command()
@@ -335,9 +335,9 @@ def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
         trouble = found_in(opened, found, limit)
     if as_json:
         _echo_json(run_fields(found) | {"failures": trouble.items, "failures_in_all": trouble.total})
-        return exits.OK
+        return ExitCode.OK
     print_lines(run_lines(found, trouble), hang=4)
-    return exits.OK
+    return ExitCode.OK
 
 
 @history.command()
@@ -352,7 +352,7 @@ def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str |
     with _open(history) as opened:
         changed = opened.tag(run, add=tags, remove=remove)
     click.echo(f"{changed.id}: {safe(', '.join(changed.tags)) or 'no tags'}")
-    return exits.OK
+    return ExitCode.OK
 
 
 @history.command()
@@ -371,7 +371,7 @@ def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], h
         for path in paths:
             run_id = opened.add(path, Provenance(with_text=bool(save_text), tags=tags))
             click.echo(f"Saved: run {run_id} from {safe(path)}")
-    return exits.OK
+    return ExitCode.OK
 
 
 @history.command()
@@ -387,7 +387,7 @@ def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
             _ask(len(found))
         opened.delete(*(run.id for run in found))
     click.echo(f"Deleted: {count(len(found), 'run')}")
-    return exits.OK
+    return ExitCode.OK
 
 
 def _ask(number: int) -> None:
@@ -412,10 +412,10 @@ def export(run: str, out: str | None, history: str | None) -> int:
         if out is not None:
             write_pieces(pieces, Path(out))
             click.echo(f"Written: {safe(out)}")
-            return exits.OK
+            return ExitCode.OK
         for piece in pieces:
             click.echo(piece, nl=False)
-    return exits.OK
+    return ExitCode.OK
 
 
 @history.command()
@@ -431,7 +431,7 @@ def prune(older_than: str, dry_run: bool, history: str | None) -> int:
         if not dry_run:
             opened.delete(*(run.id for run in found))
     click.echo(f"{'To be deleted' if dry_run else 'Deleted'}: {count(len(found), 'run')}")
-    return exits.OK
+    return ExitCode.OK
 
 
 def _age(text: str) -> timedelta:

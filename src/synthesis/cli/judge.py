@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.history import Saving, saving_options
-from synthesis.cli.interruption import run_interruptible
 from synthesis.cli.judge_output import RunProgress, calibration_lines, estimate_lines, status_lines, summary_lines
+from synthesis.cli.running import run_interruptible
 from synthesis.cli.terminal import print_lines
 from synthesis.errors import OptionError, OutputError, did_you_mean, shorten
 from synthesis.io import SUFFIXES, TEST_SETS
@@ -246,7 +246,7 @@ def panel(names: tuple[str, ...], root: Path, form: str, out: Path | None) -> in
         click.echo(safe(f"warning: {warning}"), err=True)
     if out is not None:
         _write(found, out / FILE_NAME if out.is_dir() else out)
-    return exits.OK if found.is_complete else exits.INCOMPLETE
+    return ExitCode.OK if found.is_complete else ExitCode.INCOMPLETE
 
 
 def _write(found: "Panel", path: Path) -> None:
@@ -386,7 +386,7 @@ def run(fail_under: float | None, **options: Any) -> int:
     _print([f"warning: {warning}" for warning in result.warnings], err=True)
     saved = saving is None or saving.save_judged(result.folder)
     verdict = _verdict(result, fail_under)
-    return verdict if saved else exits.INCOMPLETE
+    return verdict if saved else ExitCode.INCOMPLETE
 
 
 @judge.command()
@@ -398,7 +398,7 @@ def estimate(**options: Any) -> int:
     inputs = read_inputs(**options)
     _print(inputs.notes, err=True)
     _print(estimate_lines(asyncio.run(estimate_evaluation(inputs.cases, inputs.config))))
-    return exits.OK
+    return ExitCode.OK
 
 
 @judge.command()
@@ -407,7 +407,7 @@ def estimate(**options: Any) -> int:
 def status(name: str, root: Path) -> int:
     """Show what is done, pending, failed and stale in a run."""
     _print(status_lines(stored_run(name, root)[1]))
-    return exits.OK
+    return ExitCode.OK
 
 
 @judge.command()
@@ -426,7 +426,7 @@ def report(name: str, root: Path, form: str, out: Path | None) -> int:
         _print(summary_lines(ledger.present_run(), len(ledger.samples), derive(ledger), folder))
     else:
         _draw(ledger, form, out or folder / ("report.html" if form == "html" else "report.md"))
-    return exits.OK
+    return ExitCode.OK
 
 
 def _draw(ledger: "Ledger", form: str, path: Path) -> None:
@@ -449,7 +449,7 @@ def show_prompt(name: str) -> int:
     from synthesis.judge.prompt import prompt_source
 
     click.echo(prompt_source(name), nl=False)
-    return exits.OK
+    return ExitCode.OK
 
 
 @judge.command()
@@ -469,12 +469,12 @@ def calibrate(name: str, labels: str, root: Path) -> int:
         path = write_calibration(folder, iteration.number, found)
         _print([f"Iteration {iteration.number}, judge against people:", *calibration_lines(found)])
         _print([f"Written to {path}"])
-    return exits.OK
+    return ExitCode.OK
 
 
 def _interrupted(progress: RunProgress) -> int:
     _print([f"Interrupted. {progress.summary()} The same command resumes from here."], err=True)
-    return exits.INTERRUPTED
+    return ExitCode.INTERRUPTED
 
 
 def _cut_short(error: OutputError, progress: RunProgress) -> int:
@@ -482,18 +482,18 @@ def _cut_short(error: OutputError, progress: RunProgress) -> int:
     if not progress.has_begun:
         raise error
     _print([f"error: {error}", progress.summary()], err=True)
-    return exits.INCOMPLETE
+    return ExitCode.INCOMPLETE
 
 
 def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
     if result.stopped is not None:
         _print([f"Stopped: {result.stopped}. The same command resumes from here."], err=True)
     if not result.complete:
-        return exits.INCOMPLETE
+        return ExitCode.INCOMPLETE
     if fail_under is not None and result.gate_rate < fail_under:
         _print([f"The pass rate {result.gate_rate:.1%} is below {fail_under:.1%}."], err=True)
-        return exits.UNMET
-    return exits.OK
+        return ExitCode.UNMET
+    return ExitCode.OK
 
 
 def _print(lines: Iterable[str], *, err: bool = False) -> None:

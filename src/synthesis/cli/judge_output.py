@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthesis.cli.progress import ProgressLine, speed_and_time
+from synthesis.cli.running import ProgressLine, speed_and_time
 from synthesis.errors import shorten
 from synthesis.run.files import Pace, duration
 

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from synthesis._version import __version__
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.terminal import print_lines
 from synthesis.errors import SynthesisError
 from synthesis.printable import safe
@@ -145,10 +145,10 @@ def call(args: Sequence[str]) -> int:
         return exit_.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
-        return exits.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
-        return exits.FATAL
+        return ExitCode.FATAL
     except click.UsageError as error:
         return _usage(error)
     except click.ClickException as error:
@@ -156,8 +156,8 @@ def call(args: Sequence[str]) -> int:
     except SynthesisError as error:
         return _fatal(str(error))
     except SystemExit as exit_:  # how click ends when its reader closes the pipe (`| head`), which is not an error
-        return exits.OK if isinstance(exit_.__context__, BrokenPipeError) else exits.FATAL
-    return result if isinstance(result, int) else exits.OK
+        return ExitCode.OK if isinstance(exit_.__context__, BrokenPipeError) else ExitCode.FATAL
+    return result if isinstance(result, int) else ExitCode.OK
 
 
 def _usage(error: click.UsageError) -> int:
@@ -167,7 +167,7 @@ def _usage(error: click.UsageError) -> int:
 
 def _fatal(message: str) -> int:
     print_lines([click.style("error: ", fg="red", bold=True) + safe(message, keep_lines=True)], err=True)
-    return exits.FATAL
+    return ExitCode.FATAL
 
 
 def _flush_or_hush() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.errors import OptionError
 from synthesis.printable import safe
 from synthesis.report.findings import Glossary
@@ -52,7 +52,7 @@ def convert(
     write_outputs([output], stored, _glossary(stored, folders))
     if not output.is_printed:
         click.echo(f"Written: {safe(output.path)}", err=True)
-    return exits.OK
+    return ExitCode.OK
 
 
 def _with_cases(stored: StoredReport, paths: tuple[str, ...]) -> StoredReport:

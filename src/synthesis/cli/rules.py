@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.terminal import columns, print_lines
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.printable import safe
@@ -116,7 +116,7 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
             words = f"has no rule for {len(gaps)} concepts that English covers; `synthesis rules lint` lists them"
             click.echo(f"{safe(code)} {words}")
     click.echo(f"{len(tested)} rules, {example_count(tested)} examples, {len(failures)} failed")
-    return exits.UNMET if failures else exits.OK
+    return ExitCode.UNMET if failures else ExitCode.OK
 
 
 @rules.command("lint")
@@ -143,7 +143,7 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
     for greatest in greatest_costs(steps):
         click.echo(safe(str(greatest)))
     click.echo(f"{len(loaded.rules)} rules, {len(remarks)} remarks")
-    return exits.UNMET if remarks else exits.OK
+    return ExitCode.UNMET if remarks else ExitCode.OK
 
 
 @rules.command("new-language")

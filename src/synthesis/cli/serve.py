@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.cli.history import history_place
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.printable import safe
@@ -109,7 +109,7 @@ def serve(
         run(settings, lambda address: click.echo(f"Synthesis serves at {address} (Ctrl-C to stop)"))
     except ServerEnded:
         click.echo("Stopped.", err=True)
-    return exits.OK
+    return ExitCode.OK
 
 
 def _add_person(file: str | None, name: str) -> int:
@@ -120,7 +120,7 @@ def _add_person(file: str | None, name: str) -> int:
     token = add_person(Path(file), name)
     click.echo(token)
     click.echo(f"The token of {safe(name)} is shown only once; {safe(file)} keeps only a hash of it.", err=True)
-    return exits.OK
+    return ExitCode.OK
 
 
 @click.command("mcp")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from synthesis.cli import exits
+from synthesis.cli import ExitCode
 from synthesis.errors import shorten
 from synthesis.judge import querylog
 from synthesis.judge import testset as library
@@ -73,9 +73,9 @@ def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line
         click.echo(f"note: rows that cannot be read: {unusable.total} ({safe(unusable.first)})", err=True)
     if not rows:
         click.echo("No row matches.", err=True)
-        return exits.OK
+        return ExitCode.OK
     _print_table([HEADER, *(_cells(row) for row in querylog.newest_first(rows, len(rows)))])
-    return exits.OK
+    return ExitCode.OK
 
 
 @testset.command()
@@ -126,7 +126,7 @@ def _write(objects: Sequence[dict[str, Any]], notes: Sequence[str], out: str, fo
         click.echo(f"note: {safe(note)}", err=True)
     noun = "case" if len(objects) == 1 else "cases"
     click.echo(f"Wrote {len(objects)} {noun} to {safe(out)}")
-    return exits.OK
+    return ExitCode.OK
 
 
 def _cells(row: querylog.LogRow) -> tuple[str, ...]:
