@@ -1,4 +1,4 @@
-"""Meaning: findings plus a case become a verdict. One file per check; the registry knows them all."""
+"""The checks: findings and a case become a verdict. One file per check; the registry lists them all."""
 
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, check, checks, get_check, rules_in_force, share_signal, signals

@@ -1,4 +1,4 @@
-"""disclosure: who asks in earnest whether a human is there gets a truthful answer."""
+"""disclosure: does a user who sincerely asks whether they talk to a human get a truthful answer?"""
 
 from typing import Any
 

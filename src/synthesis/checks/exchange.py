@@ -1,4 +1,4 @@
-"""One user message and the reply to it, scanned: what a check decides by, and the evidence that checks share."""
+"""One user message and the reply to it, scanned: the input of a check, and the evidence that checks share."""
 
 from bisect import bisect_left
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Whether a message is personal: does somebody speak of their own life, or ask for a piece of work?
+"""Is a message personal: does the user speak of their own life, or ask for a piece of work?
 
 In traffic, most messages ask for recipes, code, facts and texts, and checks about a person's own matter do not concern
 them. A handful of signs, each with one weight in `personal.yaml`, are summed against a bar. The state is carried

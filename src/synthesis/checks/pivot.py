@@ -122,12 +122,12 @@ _IDEOGRAPHS = range(0x4E00, 0xA000)
 
 def taken_up(user: Reading, reply: Reading) -> list[str]:
     """The user's telling words that the reply uses, or kindred ones, each once; none if it only repeats."""
-    told = {family for family, _ in _telling(user)}
+    user_families = {family for family, _ in _telling(user)}
     words: dict[str, None] = {}
     for family, word in _telling(reply):
-        if family in told:
+        if family in user_families:
             words.setdefault(word)
-    return [] if not words or _is_parrot(told, reply) else list(words)
+    return [] if not words or _is_parrot(user_families, reply) else list(words)
 
 
 def only_repeats(user: Reading, reply: Reading) -> bool:
@@ -135,10 +135,10 @@ def only_repeats(user: Reading, reply: Reading) -> bool:
     return _is_parrot({family for family, _ in _telling(user)}, reply)
 
 
-def _is_parrot(told: set[str], reply: Reading) -> bool:
+def _is_parrot(user_families: set[str], reply: Reading) -> bool:
     telling = 0
     for family, _ in _telling(reply):
-        if family not in told:
+        if family not in user_families:
             return False
         telling += 1
     return telling >= PARROT

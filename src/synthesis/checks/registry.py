@@ -1,4 +1,4 @@
-"""The checks there are. A check is one function in one file; the built-in ones register as a stranger's does.
+"""The registry of checks. A check is one function in one file; built-in checks register like yours.
 
     @check("reply_length", tag="length", title="Length of the reply")
     def reply_length(exchange: Exchange) -> CheckResult: ...
@@ -166,14 +166,14 @@ def _also_deciding(languages: Mapping[str, Language]) -> dict[str, object]:
     return {"constants": constants, "helplines": [(line.label, line.also) for line in lines()]}
 
 
-# How far a verdict can be trusted: counts on labelled texts that nobody read, by check, language and source.
+# Held-out accuracy: counts on labelled texts that nobody had read, by check, language and source.
 # `benchmarks/quality.py --measured` writes them; a source with fewer positives than the protocol asks for is left out.
 MEASURED_FILE = Path(__file__).with_name("measured.yaml")
 MEASURED, EXAMPLES = "measured", "examples"
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """What a check said about the labelled texts of one source."""
+    """The verdicts of a check on the labelled texts of one source."""
 
     source: str
     positives: int

@@ -1,4 +1,4 @@
-"""How alike two texts are. Token cosine by default; an embedding model can take its place."""
+"""The similarity of two texts: token cosine by default, or an embedding model."""
 
 from typing import Protocol, runtime_checkable
 

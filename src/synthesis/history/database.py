@@ -1,4 +1,4 @@
-"""Where a history lives: a private SQLite file, or PostgreSQL by URL; its tables and the steps that lead to them."""
+"""The database of a history: a private SQLite file, or PostgreSQL by URL; its tables and migrations."""
 
 import os
 import sqlite3
@@ -158,7 +158,7 @@ def _begin(connection: "Connection") -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-# The tables as they are today, and the numbered steps that lead there.
+# The current tables, and the numbered migrations to them.
 
 
 metadata = MetaData()

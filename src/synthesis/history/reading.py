@@ -1,4 +1,4 @@
-"""Queries: runs, their cases and samples page by page, and whole runs on their way out."""
+"""Queries: runs, their cases and samples page by page, and whole runs to export."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -137,10 +137,10 @@ def case_query(
     """The cases of a run that match every filter; with `check`, `outcome` is the outcome of that check."""
     query = select(cases).where(cases.c.run_id == run_id)
     if check is not None:
-        said = exists().where(
+        has_check = exists().where(
             outcomes.c.run_id == run_id, outcomes.c.position == cases.c.position, outcomes.c.check_name == check
         )
-        query = query.where(said.where(outcomes.c.outcome == outcome) if outcome is not None else said)
+        query = query.where(has_check.where(outcomes.c.outcome == outcome) if outcome is not None else has_check)
     elif outcome is not None:
         query = query.where(cases.c.outcome == outcome)
     if kind is not None:
@@ -177,15 +177,15 @@ def cases_at(database: "Database", run_id: str, positions: Sequence[int]) -> lis
 
 
 def _with_checks(connection: "Connection", rows: "Sequence[Row[Any]]") -> Iterator[SavedCase]:
-    said: dict[int, list[SavedCheck]] = {row.position: [] for row in rows}
+    by_position: dict[int, list[SavedCheck]] = {row.position: [] for row in rows}
     if rows:
-        wanted = (outcomes.c.run_id == rows[0].run_id, outcomes.c.position.in_(list(said)))
+        wanted = (outcomes.c.run_id == rows[0].run_id, outcomes.c.position.in_(list(by_position)))
         for row in connection.execute(select(outcomes).where(*wanted)):
-            said[row.position].append(SavedCheck(row.check_name, row.outcome, row.expected, row.matched))
+            by_position[row.position].append(SavedCheck(row.check_name, row.outcome, row.expected, row.matched))
     for row in rows:
         record = _decode(row.record)
         order = list(record["checks"])
-        checks = sorted(said[row.position], key=lambda outcome: order.index(outcome.check))
+        checks = sorted(by_position[row.position], key=lambda outcome: order.index(outcome.check))
         yield SavedCase(row.position, row.case_id, row.outcome, row.kind, row.language, tuple(checks), record)
 
 
@@ -233,7 +233,7 @@ def _sample(row: "Row[Any]") -> SavedSample:
     return SavedSample(**(fields | {"record": _decode(row.record)}))
 
 
-# Runs on their way out: a report or a judged run to render and compare, or one exported JSON document.
+# Whole runs: a report or a judged run to render and compare, or an exported JSON document.
 
 
 def stored_report(database: "Database", run: SavedRun) -> StoredReport:
@@ -289,19 +289,19 @@ def stored_judged_run(database: "Database", run: SavedRun) -> JudgedRun:
         judge=f"{judge.provider} ({judge.model})",
         rubric=rubric.name,
         axes=tuple((axis.name, axis.pass_at) for axis in rubric.axes),
-        iterations=tuple(_iteration(said, found.get(said["number"], [])) for said in run.summary["iterations"]),
+        iterations=tuple(_iteration(stored, found.get(stored["number"], [])) for stored in run.summary["iterations"]),
         final_metrics=run.summary["final_metrics"],
         final_cost=run.summary["final_cost"],
     )
 
 
-def _iteration(said: Record, samples: list[SavedSample]) -> Iteration:
+def _iteration(stored: Record, samples: list[SavedSample]) -> Iteration:
     decoded = [decode_sample(sample.record) for sample in samples]
     return Iteration(
-        number=said["number"],
-        metrics=said["metrics"],
-        cost=said["cost"],
-        analysis=said["analysis"],
+        number=stored["number"],
+        metrics=stored["metrics"],
+        cost=stored["cost"],
+        analysis=stored["analysis"],
         records=tuple(sample for sample in decoded if isinstance(sample, JudgedSample)),
         errors=tuple(sample for sample in decoded if isinstance(sample, UnjudgedSample)),
     )

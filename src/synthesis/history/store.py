@@ -56,7 +56,7 @@ ASKED = (FAIL, PASS, NOT_APPLICABLE)  # a check that ended in error has no verdi
 
 
 class RunLabels:
-    """The labels of one run: what to ask next, and what people have said."""
+    """The labels of one run: what to ask next, and the answers so far."""
 
     def __init__(self, database: "Database", run: SavedRun) -> None:
         self.run = run
@@ -255,9 +255,6 @@ def _by(person: Person) -> ColumnElement[bool]:
 def _label(row: Any) -> Label:
     person = Person(row.person, bool(row.verified))
     return Label(row.position, row.question, person, row.answer, row.first_answer, row.given)
-
-
-# The history of runs, as programs and the command line use it.
 
 
 _NONE = Provenance()

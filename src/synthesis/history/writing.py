@@ -1,4 +1,4 @@
-"""Runs on their way into a history: from a report, a judged run or an exported document, each in one transaction."""
+"""Saves runs in a history: from a report, a judged run or an exported document, each in one transaction."""
 
 import hashlib
 import secrets
@@ -101,7 +101,7 @@ def new_id() -> str:
     return secrets.token_hex(6)
 
 
-# Runs of the checks on their way into a history: from a report.
+# Runs of the checks, from a report.
 
 
 _NAME_WIDTH = 200
@@ -164,14 +164,14 @@ def _outcome_alone(turn: CheckResult) -> CheckResult:
 
 
 def _case(position: int, result: CaseResult, with_text: bool) -> CaseRow:
-    said = [text for turn in result.exchanges for text in turn] if with_text else []
+    texts = [text for turn in result.exchanges for text in turn] if with_text else []
     return CaseRow(
         position,
         case_id=storable(result.name),
         outcome=result.outcome,
         kind=kind_of(result),
         language=storable(result.language),
-        words=searchable(result.name, *said),
+        words=searchable(result.name, *texts),
         record=encoded(result.to_dict()),
     )
 
@@ -197,7 +197,7 @@ def _findings(position: int, result: CaseResult) -> Iterator[FindingRow]:
         )
 
 
-# Judged runs on their way into a history: from the folder of a run, or from an exported document.
+# Judged runs, from the folder of a run or from an exported document.
 
 
 Sample = JudgedSample | UnjudgedSample
@@ -319,7 +319,7 @@ def _bare(sample: Sample) -> Sample:
         return msgspec.structs.replace(sample, question=None, reason=kind, token_usage=msgspec.UNSET)
     return JudgedSample(
         query_log_id=sample.query_log_id,
-        judge_verdict={axis: SavedScore(said.score) for axis, said in sample.judge_verdict.items()},
+        judge_verdict={axis: SavedScore(verdict.score) for axis, verdict in sample.judge_verdict.items()},
         overall_score=sample.overall_score,
         passed=sample.passed,
         course_count=sample.course_count,
@@ -334,7 +334,7 @@ def _batches(rows: Iterable[SampleRow]) -> Iterator[Sequence[Rows]]:
 def _row(iteration: int, position: int, sample: Sample, with_text: bool) -> SampleRow:
     kept = sample if with_text else _bare(sample)
     judged = kept if isinstance(kept, JudgedSample) else None
-    scores = {axis: said.score for axis, said in judged.judge_verdict.items()} if judged else {}
+    scores = {axis: verdict.score for axis, verdict in judged.judge_verdict.items()} if judged else {}
     texts = (kept.query_log_id, kept.question, judged.system_answer if judged else None)
     return SampleRow(
         iteration=iteration,

@@ -1,4 +1,4 @@
-"""Numbers are computed once and drawn many ways: one module per form."""
+"""Reports: figures are computed once and written in many formats, one module each."""
 
 from synthesis.report.stored import write_report
 

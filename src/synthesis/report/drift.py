@@ -1,4 +1,4 @@
-"""Drift: whether replies get worse in the course of conversations, over all conversations of a run.
+"""Drift: whether replies get worse over the course of conversations, across all conversations of a run.
 
 What is kept is how many conversations have which numbers, not the conversations: a million of them, of up to forty
 turns, are at most some thousand counts for each check. Counts of parts of a run add up to those of the whole.

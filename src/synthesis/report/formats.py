@@ -1,4 +1,4 @@
-"""The forms that a report can be drawn in, by name. JSON is the report itself; all others are drawn from it."""
+"""The formats of a report, by name. JSON is the report itself; all others are made from it."""
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator

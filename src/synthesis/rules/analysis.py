@@ -1,4 +1,4 @@
-"""What can be said of a pattern without a text: how it can begin, where it can end, and what a search for it costs."""
+"""Static analysis of a pattern: how it can begin, where it can end, and what a search for it costs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, reduce

@@ -1,4 +1,4 @@
-"""For authors of packs: examples that prove the rules, lint messages, missing concepts, and files to begin with."""
+"""For authors of packs: rules tested on their examples, lint messages, missing concepts, and starter files."""
 
 import re
 from collections import Counter, defaultdict
@@ -175,7 +175,7 @@ def _rules(signal: str, language: str, rules: RuleSet) -> str:
     return "\n".join(lines) + "\n"
 
 
-# Rules lint the rules: what a pack may say, but had better not.
+# Lint: what a pack may contain, but should not.
 
 
 FEWEST_EXAMPLES = 2

@@ -1,4 +1,4 @@
-"""Which language the messages of a conversation are in, by the words that packs bring for it.
+"""Detects the language of each message of a conversation, by the words that packs list for it.
 
 A script decides where it can: kana is Japanese, Devanagari is Hindi, Han without kana is Chinese. Elsewhere each word
 gives evidence: a listed word speaks for the languages that list it, any other word, more quietly, for those whose

@@ -1,7 +1,7 @@
-"""Packs become rules here: one folder per language, any number of YAML files in it.
+"""Loads packs: one folder per language, any number of YAML files in it.
 
     pack.yaml       the manifest: language, name, version, licence, sources, how its text falls into words
-    texts.yaml      what is said in the language: feedback, absences, notices; read when it is needed
+    texts.yaml      texts in the language: feedback, absences, notices; read when it is needed
     *.yaml          lists, guards, defaults per signal, and rules, each with its proof
 
 A pack is checked in full before anything is evaluated.

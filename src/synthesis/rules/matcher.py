@@ -1,4 +1,4 @@
-"""Text in, hits out: all rules of one language over one message, in time that grows with the text alone."""
+"""Matches all rules of one language against one message, in time that depends on the text alone."""
 
 import re
 from collections import defaultdict
@@ -291,9 +291,6 @@ class PreparedGuard:
         first, last = line.text.sentence_at(start)
         words = line.text.normal[max(first, start - REACH) : min(last, start + REACH)]
         return any(pattern.is_in(words, 0, len(words)) for pattern in self._index.members(possible))
-
-
-# Text in, hits out: all rules of one language over one message, in time that grows with the text alone.
 
 
 class _Match(NamedTuple):

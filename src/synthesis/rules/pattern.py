@@ -1,4 +1,4 @@
-"""A pattern made ready: the words that it requires, and the `re` expression to try where they appear."""
+"""A compiled pattern: the words that it requires, and the `re` expression to try where they appear."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -247,9 +247,6 @@ def _union(several: list[Beginnings]) -> Beginnings:
 
 def _closed(found: Beginnings) -> Beginnings:
     return dict.fromkeys(found, False)
-
-
-# A pattern made ready: the words that it requires, and the expression of `re` to try where they stand.
 
 
 # True wherever we are not in the middle of a word, whatever the pattern begins or ends with.

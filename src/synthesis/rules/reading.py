@@ -1,4 +1,4 @@
-"""What reading a text yields: the contract between the matcher and those who decide.
+"""The result of reading a text: the contract between the matcher and the checks.
 
 Every place is a place of the original text, in code points, and every hit carries its words. Whoever reads texts
 returns this and nothing else, so checks, findings and reports know neither the normal form nor how it was searched.

@@ -1,4 +1,4 @@
-"""All rules in force: the bundled packs, the user's own on top, less what was switched off."""
+"""All rules in force: the bundled packs, the user's own on top, less those that are disabled."""
 
 import hashlib
 from collections import defaultdict
@@ -61,7 +61,7 @@ class RuleSet:
         return self.packs[code].spoken if code in self.packs else language_of(code)
 
     def texts(self, language: str) -> Texts:
-        """What is said in a language; empty where no pack says anything."""
+        """The texts of a language; empty where no pack has any."""
         return self._patterns.texts(language)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A rule, as the packs say it: what to look for, where not to count it, why, and what would be better."""
+"""A rule as packs write it: what to look for, where not to count it, why, and what would be better."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar

@@ -128,9 +128,6 @@ def width(node: Node) -> tuple[int, int]:
             return least * low, most * high
 
 
-# The pattern language: the part of regular expressions that is sure to take linear time, and nothing else.
-
-
 MOST_REPEATS = 200  # a longer gap joins words that have little to do with each other
 MOST_NESTED = 20  # groups and lists within each other; no reader follows as many
 _DIGITS = "0123456789"

@@ -1,4 +1,4 @@
-"""Text as the matcher sees it, divided into words and sentences, and the way back to the text as written."""
+"""Text as the matcher sees it, split into words and sentences, with offsets into the original."""
 
 import re
 import unicodedata
@@ -79,7 +79,7 @@ def primary(code: str) -> str:
     return code.replace("_", "-").split("-")[0].lower()
 
 
-# Text as the matcher sees it, and the way back to the text as it was written.
+# Normalised text, with offsets into the original.
 
 
 Span = tuple[int, int]

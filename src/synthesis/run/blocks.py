@@ -1,4 +1,4 @@
-"""The work on one block: what a worker is given becomes cases, results in files of its own, and counts."""
+"""The work on one block: a worker reads cases, evaluates them, writes results to its own files, and counts."""
 
 import gc
 import hashlib
@@ -63,7 +63,7 @@ class DuplicateIds:
         return ids[position - begin]
 
 
-# What workers are given, and how it becomes cases: a block of lines at once, rows of a table batch by batch.
+# Units of work, and the cases in them: a block of lines at once, rows of a table batch by batch.
 
 
 Unit = Block | RowRange
@@ -300,9 +300,6 @@ class CaseSelection:
         dropped = set(case.checks) - set(kept)
         labels = {name: value for name, value in (case.expected or {}).items() if name not in dropped}
         return msgspec.structs.replace(case, checks=kept, expected=labels or None)
-
-
-# The work on one block of cases: read, validate, evaluate, write the results to files of its own, and count.
 
 
 EXAMPLES = 5

@@ -1,4 +1,4 @@
-"""Where the work runs: an engine does the tasks of a job and returns their results in order. Here: local processes."""
+"""Engines run the tasks of a job and return their results in order. This one uses local processes."""
 
 import multiprocessing
 import os

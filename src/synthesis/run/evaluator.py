@@ -1,4 +1,4 @@
-"""The evaluator: a batch of cases in, a batch of results out. There is no second way to evaluate."""
+"""The evaluator: takes a batch of cases and returns a batch of results. There is no second way to evaluate."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, cycle, islice
@@ -161,10 +161,10 @@ class Evaluator:
     def _languages(self, cases: Sequence[Case], texts: Sequence[list[str]]) -> Iterator[Sequence[Detected]]:
         """The declared language of all texts of a case, else what the conversation tells."""
         undeclared = [own for case, own in zip(cases, texts, strict=True) if own and not self._declared(case)]
-        told = iter(self.rules.reader.languages(undeclared))
+        detected = iter(self.rules.reader.languages(undeclared))
         for case, own in zip(cases, texts, strict=True):
             declared = self._declared(case)
-            yield [Detected(primary(declared), "declared")] * len(own) if declared else next(told) if own else ()
+            yield [Detected(primary(declared), "declared")] * len(own) if declared else next(detected) if own else ()
 
     def _declared(self, case: Case) -> str | None:
         return case.lang or self._language

@@ -123,7 +123,7 @@ def output_folders(paths: Iterable[Path | None]) -> Iterator[Path]:
     return (path.parent for path in paths if path is not None)
 
 
-# How fast a run is and how long it will take, from what is finished; nothing is made up in between.
+# The speed of a run and the time left, from what is finished.
 
 
 WINDOW = 20.0  # seconds that count for the pace: long enough to be steady, short enough to follow a change
@@ -182,7 +182,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-# A run over files of any size: blocks to workers, their results to figures, at constant memory.
+# Blocks go to workers, and their results become figures.
 
 
 SMALL = 1 << 20  # bytes: below that, one process is quicker than starting several
@@ -312,7 +312,7 @@ def available_cores() -> int:
         return os.cpu_count() or 1
 
 
-# A whole run over files, from the specification to the written report.
+# The whole run.
 
 
 class RunOutcome(msgspec.Struct, frozen=True):

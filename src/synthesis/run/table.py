@@ -225,7 +225,7 @@ class ResumingEngine:
         yield from (result for result in places if result is not None)
 
 
-# The work on one unit where the results become a part of a table of verdicts.
+# One unit of work becomes one part of the table.
 
 
 ROW_GROUP = 10_000
@@ -364,7 +364,7 @@ class _PartFile:
             ) from None
 
 
-# Arrow in, Arrow out: record batches of conversations become record batches of verdicts.
+# Arrow record batches of conversations become record batches of verdicts.
 
 
 _SHOWN = "the table"

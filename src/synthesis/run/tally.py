@@ -178,7 +178,7 @@ def label_warnings(case: Case) -> Sequence[str]:
     return warnings
 
 
-# Two stored runs evaluated again under one set of rules, so that what differs is what was said.
+# Two stored runs evaluated again under one set of rules, so that only the texts differ.
 
 
 Asked = Mapping[str, Sequence[str]]  # case -> its checks

@@ -401,9 +401,6 @@ def _bits(number: float) -> tuple[int, ...]:
     return halves if struct.pack("=H", 1) == b"\x01\x00" else halves[::-1]
 
 
-# The rules of a language as a program: flat arrays, which the native reader checks once when it loads them.
-
-
 PROGRAM_MAGIC, PROGRAM_FORMAT = 0x53594E50, 2
 NO_CODE = 0  # in place of where a pattern begins, which is counted from 1
 

@@ -115,9 +115,6 @@ def why_not() -> str | None:
     return "it could not be loaded" if FILE.exists() else "it was not built: cargo was missing, or the build failed"
 
 
-# Reading by the compiled reader: many texts in one call, and Python for what it declines.
-
-
 NAMED = 3  # cases in a warning
 HIT = 4  # numbers of each hit in an answer: its rule and wording, start and end
 Key = tuple[str, str, frozenset[str] | None]  # language, side, signals
@@ -326,7 +323,7 @@ class NativeReader:
                 readings[part.numbers[place]] = reading
 
     def _selection(self, key: Key) -> _Selection | None:
-        """What a side is read with; None for a language whose program was refused, which is said once."""
+        """What a side is read with; None for a language whose program was refused, which is reported once."""
         if key[0] in self._refused:
             return None
         try:
@@ -374,12 +371,12 @@ def _matcher(library: Library, program: Program) -> Handle:
     return found
 
 
-def _cosine(shared: int, left: int, right: int, told: int) -> float | None:
-    if told > 1:
+def _cosine(shared: int, left: int, right: int, code: int) -> float | None:
+    if code > 1:
         return None
     if not left or not right:
         return 0.0
-    return 1.0 if told else cosine(shared, left, right)
+    return 1.0 if code else cosine(shared, left, right)
 
 
 def _hits(selection: _Selection, text: str, numbers: list[int]) -> list[Hit]:
