@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first waits for the calls under way and stores them, the second ends at once."""
+"""SIGINT and SIGTERM: the first waits for calls in flight and stores them, the second ends at once."""
 
 import signal
 import subprocess
