@@ -274,7 +274,7 @@ def test_rows_out_of_order_are_sorted_and_verified_so(tmp_path: Path, capsys: py
     log = str(write(tmp_path / "m.jsonl", messages))
     out = ["--out", str(tmp_path / "a"), "-q", "--workers", "1"]
     assert call(["audit", log, *out]) == 1
-    assert "--sort brings them together" in capsys.readouterr().err
+    assert "--sort groups them" in capsys.readouterr().err
     assert call(["audit", log, "--sort", *out]) == 0
     assert json.loads((tmp_path / "a" / "audit.json").read_text())["read"]["conversations"] == 6
     assert call(["audit", "verify", str(tmp_path / "a" / "audit.json"), log]) == 0

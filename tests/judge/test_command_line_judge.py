@@ -137,7 +137,7 @@ def test_estimate_sends_nothing_writes_nothing_and_needs_no_key(capsys, here, mo
         assert "10 verdicts to request" in out
         assert "USD" in out
         code, out, _ = said(capsys, *args, "--judge-model", "mine")
-    assert "not known" in out
+    assert "unknown" in out
     assert not (here / "data").exists()
 
 

@@ -1,6 +1,7 @@
 """`synthesis serve` and `synthesis mcp`: the checks for browsers, programs and MCP clients."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,10 +22,10 @@ from synthesis.settings import find_settings
     "--people", metavar="FILE", help="People who may log in, each with their own token; labels carry their names."
 )
 @click.option("--add-person", metavar="NAME", help="Add someone to --people, print their token once, and exit.")
-@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="Host name to accept; repeatable.")
+@click.option("--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="Host name to accept; repeatable.")
 @click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="History to show and to save to.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
-@click.option("--disable", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
+@click.option("--disable", "disabled", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Worker processes."
 )
@@ -55,23 +56,7 @@ from synthesis.settings import find_settings
     help="Concurrent evaluations per process; more get a 429.",
 )
 @click.option("--access-log", is_flag=True, help="Log a line per request: route, status, time; never texts or ids.")
-def serve(
-    host: str,
-    port: int,
-    token: str | None,
-    people: str | None,
-    add_person: str | None,
-    allowed: tuple[str, ...],
-    history: str | None,
-    folders: tuple[str, ...],
-    disable: tuple[str, ...],
-    workers: int,
-    max_body: int,
-    max_upload: int,
-    timeout: float,
-    concurrency: int,
-    access_log: bool,
-) -> int:
+def serve(people: str | None, add_person: str | None, **options: Any) -> int:
     """Serve the checks as an API and as pages.
 
     Listens on this machine only, unless --host says otherwise; that requires a token. Ctrl-C or SIGTERM finishes
@@ -89,22 +74,10 @@ def serve(
     if add_person is not None:
         return _add_person(people, add_person)
     configured = find_settings(Path.cwd()).values
-    settings = ServerSettings(
-        host=host,
-        port=port,
-        token=token or None,
-        people=load_people(Path(people)) if people else (),
-        allowed_hosts=allowed,
-        history=history_place(history, configured),
-        folders=(*configured.get("rules", ()), *folders),
-        disabled=disable,
-        workers=workers,
-        max_body=max_body,
-        max_upload=max_upload,
-        timeout=timeout,
-        concurrency=concurrency,
-        access_log=access_log,
-    )
+    options["token"] = options["token"] or None
+    options["history"] = history_place(options["history"], configured)
+    options["folders"] = (*configured.get("rules", ()), *options["folders"])
+    settings = ServerSettings(people=load_people(Path(people)) if people else (), **options)
     try:
         run(settings, lambda address: click.echo(f"Synthesis serves at {address} (Ctrl-C to stop)"))
     except ServerEnded:
