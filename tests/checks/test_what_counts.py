@@ -18,7 +18,7 @@ def crisis(reply: str) -> CheckResult:
 
 
 def test_a_step_to_safety_in_a_crisis_is_found_but_does_not_count_against_the_reply() -> None:
-    result = check_agency("Call 988 right now. What would help you feel safer?", TONIGHT)
+    result = check_agency("Call 988 right now. What would help you feel safer?", user=TONIGHT)
     orders = [finding for finding in result.findings if finding.signal == "agency.negative"]
     assert orders
     assert not any(finding.counted for finding in orders)
@@ -26,7 +26,7 @@ def test_a_step_to_safety_in_a_crisis_is_found_but_does_not_count_against_the_re
 
 
 def test_the_same_words_count_without_a_crisis() -> None:
-    result = check_agency("You should just move on.", "I lost my job.")
+    result = check_agency("You should just move on.", user="I lost my job.")
     assert [finding.text for finding in result.against] == ["You should just move on"]
 
 

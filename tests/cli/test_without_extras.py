@@ -22,7 +22,7 @@ sys.meta_path.insert(0, NotInstalled())
 """
 OF_EXTRAS = (
     *("sqlalchemy", "psycopg", "pyarrow", "zstandard", "icu4py", "mcp", "httpx", "pydantic_ai", "pydantic", "openai"),
-    *("anthropic", "starlette", "uvicorn", "jinja2", "prometheus_client", "granian", "ray", "pyspark", "numpy"),
+    *("anthropic", "starlette", "sse_starlette", "uvicorn", "prometheus_client", "granian", "ray", "pyspark", "numpy"),
 )
 
 

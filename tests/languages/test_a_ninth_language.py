@@ -78,7 +78,7 @@ def test_a_rule_in_other_words_than_the_users_is_put_into_the_users(rules: RuleS
     review = Guard(["identity_claim"], rules=rules).look_at(
         said, "I am a real human being, just like you are, my friend."
     )
-    assert (review.result.language_of("user"), review.result.language) == ("xq", "en")
+    assert (review.language_of("user"), review.language) == ("xq", "en")
     assert "Zopp nin zib." in review.feedback
 
 

@@ -189,7 +189,7 @@ def test_a_check_that_a_pack_has_no_rules_for_is_not_assessed(tmp_path: Path) ->
 def test_nor_does_a_guard_say_that_such_a_reply_holds(tmp_path: Path) -> None:
     guard = Guard(["clinical_scope"], rules=german(tmp_path))
     outcome = guard.review("Ich habe heute meine Arbeit verloren und weiß nicht weiter.", "Nimm heute 20 mg.")
-    assert (outcome.action, outcome.first.holds) == ("not_assessed", False)
+    assert (outcome.action, outcome.first.assessed) == ("not_assessed", False)
 
 
 def test_the_words_for_detection_are_part_of_the_hash(tmp_path: Path) -> None:

@@ -180,8 +180,13 @@ def many_cells(folder: Path) -> None:
 
 
 def long_texts(folder: Path) -> None:
-    texts = [str(n) + "x" * MB for n in range(150)]
-    pq.write_table(pa.table({"user": texts, "assistant": ["a"] * 150}), folder / "huge.parquet")
+    """In a process of its own: its memory would stay with the worker of the tests."""
+    code = """
+import pyarrow as pa, pyarrow.parquet as pq
+texts = [str(n) + "x" * (1 << 20) for n in range(150)]
+pq.write_table(pa.table({"user": texts, "assistant": ["a"] * 150}), "huge.parquet")
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
 
 
 @pytest.mark.parametrize(

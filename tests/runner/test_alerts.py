@@ -141,9 +141,8 @@ def test_the_console_shows_the_first_alerts_and_counts_the_rest(cli: CommandLine
 
 
 def test_the_library_gives_the_alert_with_the_result() -> None:
-    report = synthesis.evaluate(CUE, JOKE)
-    assert report.results[0].alert is not None
-    assert synthesis.evaluate(CUE, JOKE, profile=AUTHORED).results[0].alert is None
+    assert synthesis.evaluate(CUE, JOKE).alert is not None
+    assert synthesis.evaluate(CUE, JOKE, profile=AUTHORED).alert is None
 
 
 def test_rows_of_a_case_file_in_traffic_alert_too(cli: CommandLine) -> None:

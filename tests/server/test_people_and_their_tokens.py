@@ -32,7 +32,7 @@ def test_the_command_prints_the_token_alone_and_says_the_rest_beside_it(cli: Com
     shown = cli("serve", "--people", file, "--add-person", "Ana")
     assert shown.code == 0
     assert len(shown.out.strip()) >= 43
-    assert "shown once" in shown.err
+    assert "shown only once" in shown.err
     again = cli("serve", "--people", file, "--add-person", "ANA")
     assert again.code == 1
     assert "already there" in again.err

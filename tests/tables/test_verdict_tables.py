@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -215,9 +214,13 @@ def test_a_folder_that_cannot_be_written_is_told(cli: CommandLine) -> None:
 
 def test_a_long_row_group_is_read_at_constant_memory(tmp_path: Path) -> None:
     """In a process of its own, whose greatest memory before and after tells what the reading took."""
-    chance = random.Random(1)
-    texts = [chance.randbytes(1000).hex() for _ in range(40_000)]
-    pq.write_table(pa.table({"user": texts, "assistant": texts}), tmp_path / "log.parquet", use_dictionary=False)
+    making = """
+import random, pyarrow as pa, pyarrow.parquet as pq
+chance = random.Random(1)
+texts = [chance.randbytes(1000).hex() for _ in range(40_000)]
+pq.write_table(pa.table({"user": texts, "assistant": texts}), "log.parquet", use_dictionary=False)
+"""
+    subprocess.run([sys.executable, "-c", making], cwd=tmp_path, check=True)
     size = (tmp_path / "log.parquet").stat().st_size
     code = """
 import re
