@@ -96,7 +96,7 @@ golden: dev ## record what the product says, as hashes, in golden/hashes.json: s
 golden-check: dev ## name what the product says otherwise than recorded
 	$(BIN)/python -m golden --check
 
-docs: dev ## write the generated documents anew
+docs: dev ## write the generated documents again
 	$(BIN)/python docs/generate.py
 
 # In an environment of its own: nothing else needs these packages. The stamp makes repeated calls cheap.

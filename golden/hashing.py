@@ -61,7 +61,9 @@ def versions() -> dict[str, str]:
 
 
 def record(said: Said, kept: dict[str, str]) -> None:
-    """Write the hashes of what was said beside those that are kept."""
+    """Write the hashes of what was said beside those that are kept, which must be of the same packages."""
+    if kept and RECORDED.exists() and json.loads(RECORDED.read_bytes())["versions"] != versions():
+        raise SystemExit("recorded with other packages: run `make golden` for all entries")
     hashes = kept | {name: hashed(raw) for name, raw in said.items()}
     content = {"versions": versions(), "hashes": dict(sorted(hashes.items()))}
     RECORDED.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -215,3 +215,15 @@ def test_a_report_shows_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.count('"') == 4  # nothing in the page can leave the attribute
     report.print()
     assert "2 cases" in capsys.readouterr().out
+
+
+def test_a_reply_that_could_not_be_read_passes_no_assertion() -> None:
+    with pytest.raises(AssertionError, match="not"):
+        synthesis.evaluate("I am sad.", None).assert_passes()
+
+
+def test_a_message_is_refused_by_name_of_what_is_wrong_with_it() -> None:
+    with pytest.raises(synthesis.OptionError, match="message 1 has the unknown role 'narrator'"):
+        synthesis.evaluate_conversation([{"role": "narrator", "content": "Once."}])
+    with pytest.raises(synthesis.OptionError, match="message 1 has no text"):
+        synthesis.evaluate_conversation([{"role": "customer"}])

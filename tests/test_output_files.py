@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,28 @@ def test_who_could_read_the_old_file_can_read_the_new_one(tmp_path: Path) -> Non
     path.chmod(0o640)
     write(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_restricted_file_is_restricted_while_it_is_written_too(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.touch(0o600)
+    with replaced(path) as file:
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+
+
+def test_standard_output_that_is_a_file_keeps_what_was_printed(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from synthesis.io import replaced
+print("before", flush=True)
+with replaced(Path("/dev/stdout")) as file:
+    file.write(b"{}\\n")
+print("after", flush=True)
+"""
+    with (tmp_path / "out.txt").open("wb") as out:
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
+    assert (tmp_path / "out.txt").read_text() == "before\n{}\nafter\n"
 
 
 def test_a_private_file_is_private_from_its_first_byte(tmp_path: Path) -> None:

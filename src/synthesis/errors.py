@@ -9,7 +9,8 @@
     |   |-- OptionError            an option or argument
     |   |-- TestSetError           a test set, answers, contexts, labels or logs for the judge
     |   |-- RunFolderError         a judged run's folder: foreign, damaged, locked, another judge
-    |   `-- HistoryError           a history: missing, newer, unreachable, or without such a run
+    |   `-- HistoryError           a history: missing, newer, unreachable
+    |       `-- NotInHistoryError  it has no such run
     |-- OutputError                a result could not be written
     |-- MissingExtraError          an optional part is not installed
     |-- SimilarityError            an embedding adapter returned no valid similarity

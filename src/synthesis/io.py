@@ -132,7 +132,6 @@ def _zstandard() -> Any:
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would write a line break as two characters
 CHOOSE_ANOTHER = "Choose another path with --out."
-_SYSTEM_FOLDERS = (Path("/dev"), Path("/proc"))
 
 
 @contextmanager
@@ -147,8 +146,8 @@ def replaced(
     with refused_writes(path, hint):
         if path.is_dir():
             raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
-        if _is_written_through(path):
-            with path.open("wb") as file:
+        if (descriptor := _written_through(path)) is not None:
+            with os.fdopen(descriptor, "wb") as file:
                 yield file
             return
         _make_folder(path.parent, private)
@@ -156,27 +155,34 @@ def replaced(
             yield file
 
 
-def _is_written_through(path: Path) -> bool:
-    """Devices, pipes and sockets; and `/dev/stdout`, also where it leads to a regular file that others write to."""
+def _written_through(path: Path) -> int | None:
+    """Where a device, a pipe or this process's own output is written to as it is; None for all other files.
+
+    `/dev/stdout` may lead to a regular file, which the shell opened: it is written on from where the shell is.
+    """
     try:
-        kind = path.stat().st_mode
+        found = path.stat()
     except FileNotFoundError:
-        return False
-    return not stat.S_ISREG(kind) or any(path.absolute().is_relative_to(folder) for folder in _SYSTEM_FOLDERS)
+        return None
+    for own in (1, 2):
+        with suppress(OSError):
+            if os.path.samestat(found, os.fstat(own)):
+                return os.dup(own)
+    return None if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY | BINARY)
 
 
 @contextmanager
 def _beside(path: Path, private: bool, durable: bool, overwrite: bool) -> Iterator[BinaryIO]:
     part = part_path(path)
     try:
-        with held(part, PRIVATE_FILE if private else 0o666):
+        with held(part, PRIVATE_FILE if private or path.exists() else 0o666):
+            if not private and path.exists():  # who could read the old file can read the new one, and nobody else
+                part.chmod(stat.S_IMODE(path.stat().st_mode))
             with part.open("r+b") as file:
                 yield file
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())
-            if not private:
-                _keep_mode(part, path)
             _put(part, path, overwrite)
     finally:
         with suppress(OSError):
@@ -186,12 +192,6 @@ def _beside(path: Path, private: bool, durable: bool, overwrite: bool) -> Iterat
 def part_path(path: Path) -> Path:
     """Where a file is written until it is whole. Two may be at the same work, and a later run tells who is alive."""
     return path.with_name(f".{path.name}.{host()}.{secrets.token_hex(6)}.part")
-
-
-def _keep_mode(part: Path, path: Path) -> None:
-    """Who could read the old file can read the new one."""
-    with suppress(OSError):
-        part.chmod(stat.S_IMODE(path.stat().st_mode))
 
 
 def _put(part: Path, path: Path, overwrite: bool) -> None:
@@ -281,7 +281,7 @@ else:
 
     @contextmanager
     def held(path: Path, mode: int = 0o666) -> Iterator[None]:
-        """Keep a file, which is made if need be, under a lock; nobody may take it for abandoned meanwhile."""
+        """Keep a file, which is created if missing, under a lock; nobody may take it for abandoned meanwhile."""
         descriptor = _locked(path, mode)
         try:
             yield

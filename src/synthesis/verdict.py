@@ -15,7 +15,7 @@ from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn, case_o
 from synthesis.model.result import FAIL, NO_RULES, NO_TEXT, PASS, card, merged_findings
 from synthesis.model.texts import ENGLISH
 from synthesis.printable import safe
-from synthesis.read.cases import ROLES, text_of
+from synthesis.read.cases import ROLES, side_of, text_of
 from synthesis.report.findings import CUE, AlertNotice, Glossary, Remark, feedback, in_language, notice_of, remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
@@ -121,9 +121,12 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
         return {"alert": {**fields.pop("alert"), **notice}, **fields}
 
     def assert_passes(self) -> None:
-        """Raise AssertionError, with the words, the rule and what would be better, unless every check passes."""
+        """Raise AssertionError, with the words, the rule and what would be better, unless every check passes.
+
+        A reply that could not be read has passed nothing.
+        """
         __tracebackhide__ = True
-        if not self:
+        if not self or not self.assessed:
             raise AssertionError(str(self))
 
     def assert_fails(self, check: str) -> None:
@@ -247,10 +250,14 @@ def turns_of(messages: Iterable[Mapping[str, Any] | Turn]) -> tuple[Turn, ...]:
 
 
 def _turn(message: Mapping[str, Any], place: int) -> Turn:
-    role = ROLES.get(str(message.get("role", "")).lower())
-    content = text_of(message.get("content"))
-    if role is None or content is None or "content" not in message:
-        raise OptionError(f"message {place + 1} has no known role, or no text", hint="Give `role` and `content`.")
+    role, content = side_of(message.get("role")), text_of(message.get("content"))
+    if role is None:
+        raise OptionError(
+            f"message {place + 1} has the unknown role {message.get('role')!r}",
+            hint=f"Known roles: {', '.join(sorted(ROLES))}.",
+        )
+    if content is None or "content" not in message:
+        raise OptionError(f"message {place + 1} has no text", hint="Give `content`: a text, parts, or None.")
     return Turn(role, content)
 
 

@@ -1,4 +1,4 @@
-"""What a guard does with words it cannot read, and the language in which it tells what to mend."""
+"""What a guard does with words it cannot read, and the language in which it tells what to change."""
 
 import pytest
 from guard_samples import DIRECTIVE, GERMAN, GOOD, USER, never, scripted
@@ -45,7 +45,7 @@ def test_feedback_is_in_the_language_of_the_user(language: str, user: str) -> No
     assert lead == texts.lead
     assert "“You should just move on”" in review.feedback
     if language != "en":
-        assert any(line.endswith(texts.mend["agency_language"]) for line in lines)
+        assert any(line.endswith(texts.feedback["agency_language"]) for line in lines)
         assert "Ask what keeps it alive" not in review.feedback
 
 
@@ -53,6 +53,6 @@ def test_feedback_is_in_the_language_of_the_user(language: str, user: str) -> No
 def test_every_check_has_a_sentence_in_every_language(language: str) -> None:
     own = {name for name, check in checks().items() if check.decide.__module__.startswith("synthesis.")}
     texts = rules_in_force().texts(language)
-    assert set(texts.mend) == own
+    assert set(texts.feedback) == own
     assert texts.lead
-    assert all(len(sentence) <= 120 for sentence in texts.mend.values())
+    assert all(len(sentence) <= 120 for sentence in texts.feedback.values())

@@ -16,7 +16,7 @@ class Texts(msgspec.Struct, frozen=True):
     """The texts of one language; what it lacks is empty."""
 
     lead: str = ""  # how feedback for the writer of a reply begins
-    mend: dict[str, str] = {}  # check -> what its failure asks of the writer
+    feedback: dict[str, str] = {}  # check -> what its failure asks of the writer
     absences: dict[tuple[str, str], Advice] = {}  # (check, name of what is missing)
     notices: tuple[str, ...] = ()  # patterns of a notice that the user talks to a machine
 
@@ -24,7 +24,7 @@ class Texts(msgspec.Struct, frozen=True):
         """These texts, and those of `below` that they do not replace; notices add up."""
         return Texts(
             self.lead or below.lead,
-            below.mend | self.mend,
+            below.feedback | self.feedback,
             below.absences | self.absences,
             tuple(dict.fromkeys((*below.notices, *self.notices))),
         )

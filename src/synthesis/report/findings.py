@@ -104,7 +104,7 @@ DISCLAIMER = (
 OUTWEIGHED, UNCOUNTED, UNRECORDED = "outweighed", "uncounted", "unrecorded"
 MARKS = {
     AGAINST: "speaks against the reply",
-    OUTWEIGHED: "speaks against the reply, which passes all the same",
+    OUTWEIGHED: "speaks against the reply, which still passes",
     FOR: "speaks for the reply",
     UNRECORDED: "found; whether it counted is not recorded",
     CONTEXT: "said by the user, sets the scene",
@@ -399,7 +399,7 @@ def _line(remark: Remark) -> str:
     return f"{words}{remark.reason} {remark.instead}".rstrip()
 
 
-# Feedback for the writer of a reply, in the language of the person who reads it: what to mend, in short sentences.
+# Feedback for the writer of a reply, in the language of the person who reads it: what to change, in short sentences.
 
 
 def feedback(remarks: Iterable[Remark], lead: str) -> str:
@@ -411,7 +411,7 @@ def feedback(remarks: Iterable[Remark], lead: str) -> str:
 def in_language(remark: Remark, words_in: str, glossary: Glossary, language: str) -> Remark:
     """A remark in one language throughout; `words_in` is the language of the words that it is about."""
     known = glossary.rules.get((words_in, remark.rule), {}) if remark.rule else {}
-    mend = glossary.texts(language).mend.get(remark.check)
-    if not remark.rule or language in known or mend is None:
+    change = glossary.texts(language).feedback.get(remark.check)
+    if not remark.rule or language in known or change is None:
         return remark
-    return msgspec.structs.replace(remark, why=mend, instead="")
+    return msgspec.structs.replace(remark, why=change, instead="")

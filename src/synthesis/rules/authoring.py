@@ -110,7 +110,7 @@ def _places(texts: Texts) -> dict[str, object]:
     """The texts of a language by their place in its file."""
     return {
         **({"feedback.lead": texts.lead} if texts.lead else {}),
-        **{f"feedback.checks.{check}": sentence for check, sentence in texts.mend.items()},
+        **{f"feedback.checks.{check}": sentence for check, sentence in texts.feedback.items()},
         **{f"absences.{check}.{name}": advice for (check, name), advice in texts.absences.items()},
         **({"notices": texts.notices} if texts.notices else {}),
     }

@@ -79,7 +79,7 @@ def load_texts(folder: Path) -> Texts:
     feedback = root["feedback"].mapping(("lead", "checks")) if "feedback" in root else {}
     return Texts(
         lead=_optional(feedback, "lead", Field.text, ""),
-        mend={check: sentence.text() for check, sentence in _entries(feedback, "checks")},
+        feedback={check: sentence.text() for check, sentence in _entries(feedback, "checks")},
         absences={
             (check, name): _absence(field)
             for check, names in _entries(root, "absences")
