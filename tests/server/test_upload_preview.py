@@ -123,6 +123,19 @@ def test_a_map_that_makes_no_sense_is_refused_at_once(client: Any, given: str) -
     assert "--" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("user", "Write it as FIELD=COLUMN, several with commas."),
+        ("messages=x,user=y", "Choose one of the two."),
+        ("user=x,assistant=x", "Name a column for each."),
+    ],
+)
+def test_a_map_is_refused_with_the_hint_that_cures_it(client: Any, given: str, hint: str) -> None:
+    answer = client.post("/api/v1/uploads", content=b"x\n1\n", params={"kind": "csv", "map": given})
+    assert answer.json()["error"]["hint"] == hint
+
+
 def test_a_preview_keeps_nothing_and_takes_no_more_than_it_needs(client: Any) -> None:
     answer = client.post("/api/v1/previews", content=b"x" * (2 << 20), params={"kind": "csv"})
     assert answer.status_code == 413

@@ -12,8 +12,9 @@ import secrets
 import shutil
 import signal
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -44,6 +45,7 @@ CANCELLED: Final = "cancelled"
 OVER = {DONE, FAILED, CANCELLED}
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
+_STATE = "state.json"
 _CANCEL = "cancel"
 
 
@@ -76,12 +78,13 @@ class JobFolder(Generic[J]):
 
     def load(self) -> J:
         try:
-            return msgspec.json.decode((self.path / "state.json").read_bytes(), type=self.kind)
+            return msgspec.json.decode((self.path / _STATE).read_bytes(), type=self.kind)
         except FileNotFoundError:
             raise no_such_job(self.kind) from None
 
     def save(self, job: J) -> None:
-        with replaced(self.path / "state.json") as file:
+        """Not durable: it is written ten times a second, and a server that starts again knows no jobs of before."""
+        with replaced(self.path / _STATE, durable=False) as file:
             file.write(msgspec.json.encode(job))
         self._saved = monotonic()
 
@@ -108,10 +111,21 @@ class JobFolder(Generic[J]):
             raise JobCancelled
 
     def cancel(self) -> J:
-        """Ask a job that waits or runs to end, and return its state; a finished one stays as it is."""
+        """End a job that waits, ask one that runs to end, and return its state; a finished one stays as it is."""
         if self.load().state not in OVER:
             (self.path / _CANCEL).touch()
+        if self.load().state == WAITING:  # read again: what starts after the mark was made sees it
+            self.clear()
+            self.change(state=CANCELLED)
         return self.load()
+
+    def clear(self) -> None:
+        """Delete all files but the state; one that is just being written begins with a dot."""
+        for path in self.path.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name not in {_STATE, _CANCEL} and not path.name.startswith("."):
+                path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
@@ -129,14 +143,20 @@ class JobStore(Generic[J]):
         self._kind = kind
         self._root.mkdir(mode=0o700, exist_ok=True)
 
-    def new(self) -> JobFolder[J]:
+    @contextmanager
+    def new(self) -> Iterator[JobFolder[J]]:
+        """The folder of a new job; it is removed if the block that fills it fails."""
         self._make_room()
         folder = JobFolder(self._root / secrets.token_urlsafe(16), self._kind)
         folder.path.mkdir(mode=0o700)
-        return folder
+        try:
+            yield folder
+        except BaseException:
+            folder.remove()
+            raise
 
     def has(self, name: str) -> bool:
-        return bool(_ID.fullmatch(name)) and (self._root / name / "state.json").is_file()
+        return bool(_ID.fullmatch(name)) and (self._root / name / _STATE).is_file()
 
     def folder(self, name: str) -> JobFolder[J]:
         if not self.has(name):
@@ -145,7 +165,7 @@ class JobStore(Generic[J]):
 
     def _make_room(self) -> None:
         with suppress(OSError, ApiError):  # another worker may be removing it too
-            states = sorted(self._root.glob("*/state.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+            states = sorted(self._root.glob(f"*/{_STATE}"), key=lambda path: path.stat().st_mtime, reverse=True)
             for path in states[KEPT - 1 :]:
                 folder = JobFolder(path.parent, self._kind)
                 if folder.load().state in OVER:
@@ -156,6 +176,7 @@ class JobStore(Generic[J]):
 
 
 _DIED = ErrorDetail("died", "The process that ran this job died.", "It may have run out of memory.")
+_UNSAVED = ErrorDetail("unsaved", "The result of this job could not be saved.", "The server's disk may be full.")
 
 
 class Task(Protocol):
@@ -187,9 +208,9 @@ class JobQueue:
 
     def add(self, folder: JobFolder[Any], task: Task, size: int) -> Job:
         """Run a job when its turn comes; 429 if too many wait."""
-        self.slots.take()
         job = task.waiting(folder.id, size)
         folder.save(job)
+        self.slots.take()  # last: if the state cannot be saved, nobody would free it
         waiting = asyncio.get_running_loop().create_task(self._wait(folder, task))
         self._waiting.add(waiting)
         waiting.add_done_callback(self._waiting.discard)
@@ -203,6 +224,8 @@ class JobQueue:
 
     def _run(self, folder: JobFolder[Any], task: Task) -> None:
         """Block until the job is over. If the process dies, only this job fails; the next one starts a new process."""
+        if _is_settled(folder):
+            return
         try:
             pipe = self._started()
             pipe.send((folder, task))
@@ -228,6 +251,14 @@ class JobQueue:
             self._process.terminate()
 
 
+def _is_settled(folder: JobFolder[Any]) -> bool:
+    """Whether a job ended while it waited; it may have been deleted since then."""
+    try:
+        return folder.load().state in OVER
+    except ApiError:
+        return True
+
+
 def run_jobs(jobs: Connection) -> None:
     """The loop of the job process: run each job that comes through the pipe, and answer when it is over.
 
@@ -241,7 +272,7 @@ def run_jobs(jobs: Connection) -> None:
         except EOFError:
             return
         try:
-            run_job(folder, task)
+            _run_to_an_end(folder, task)
             jobs.send(None)
         except (OSError, ApiError):
             if folder.path.exists():
@@ -256,17 +287,31 @@ def _end_with_server() -> None:
         os._exit(1)  # nobody can ask for the result, and the job could run for hours
 
 
-def run_job(folder: JobFolder[Any], task: Task) -> None:
-    """Run one job and save how it ended."""
+def _run_to_an_end(folder: JobFolder[Any], task: Task) -> None:
+    """Run one job. If its end cannot be saved, not even without its files, no job is better than an endless one."""
     try:
-        folder.require_wanted()
+        run_job(folder, task)
+    except SynthesisError:
+        folder.clear()
+        try:
+            folder.change(state=FAILED, error=_UNSAVED)
+        except SynthesisError:
+            folder.remove()
+
+
+def run_job(folder: JobFolder[Any], task: Task) -> None:
+    """Run one job and save how it ended; one that was cancelled while it waited has ended."""
+    if folder.load().state in OVER:
+        return
+    try:
         folder.change(state=RUNNING)
+        folder.require_wanted()  # after the change: `cancel` makes its mark first and then looks at the state
         _finish(folder, task, state=DONE, **task.run(folder))
     except (JobCancelled, asyncio.CancelledError):
         _finish(folder, task, state=CANCELLED)
     except SynthesisError as error:
         _finish(folder, task, state=FAILED, error=task.failure(error, folder))
-    except Exception as error:  # this job has failed; the process goes on with the next
+    except Exception as error:  # this job has failed; the process continues with the next
         _finish(folder, task, state=FAILED, error=as_api_error(error).detail)
 
 
@@ -369,8 +414,8 @@ def in_page_words(error: SynthesisError, file: str) -> ErrorDetail:
     if isinstance(error, CaseError):
         return ErrorDetail("invalid_cases", _problems(error), _cure(error))
     line = f"Line {error.place.line}: " if error.place and error.place.line else ""
-    message = _plain(_without_path(error.message, file))
-    hint = _plain(_without_path(error.hint or "", file))
+    message = without_options(_without_path(error.message, file))
+    hint = without_options(_without_path(error.hint or "", file))
     if not hint and _OPTION.search(error.hint or ""):
         hint = CHOOSE
     return ErrorDetail("invalid_cases", line + message[:1].upper() + message[1:], hint)
@@ -378,7 +423,10 @@ def in_page_words(error: SynthesisError, file: str) -> ErrorDetail:
 
 def _problems(error: CaseError) -> str:
     many = "One problem" if error.total == 1 else f"{error.total:,} problems"
-    lines = [f"{many} in the file, nothing was evaluated:", *(_plain(str(one)) for one in error.problems[:SHOWN])]
+    lines = [
+        f"{many} in the file, nothing was evaluated:",
+        *(without_options(str(one)) for one in error.problems[:SHOWN]),
+    ]
     if error.total > SHOWN:
         lines.append(f"... and {error.total - SHOWN:,} more")
     return "\n".join(lines)
@@ -394,7 +442,7 @@ def _without_path(text: str, file: str) -> str:
     return re.sub(rf"\S*{re.escape(file)}", "the file", text)
 
 
-def _plain(text: str) -> str:
+def without_options(text: str) -> str:
     """Drop sentences about command-line options."""
     sentences = _SENTENCE.split(_NAMED_BY_OPTION.sub("", text).replace(" ()", ""))
     return spelled_out(" ".join(sentence for sentence in sentences if not _OPTION.search(sentence)))

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -42,6 +42,7 @@ from synthesis.server.jobs import (
     UploadTask,
     in_page_words,
     spelled_out,
+    without_options,
 )
 from synthesis.server.state import ServerState, server_state
 
@@ -61,25 +62,27 @@ async def receive(request: Request, store: JobStore[Any], task: Task) -> Respons
     settings = server.settings
     server.jobs.slots.require_free()
     require_length(request, settings.max_upload)
-    folder = store.new()
-    try:
+    with store.new() as folder:
         size = await write_body(request, folder.path / task.file, settings.max_upload, settings.timeout)
         job = server.jobs.add(folder, task, size)
-    except BaseException:
-        folder.remove()
-        raise
     return JsonResponse(job, 202, {"Location": f"{request.url.path}/{job.id}"})
 
 
-def add_job_routes(router: APIRouter, path: str, kind: type[Job], parameter: str) -> None:
+def add_job_routes(
+    router: APIRouter, path: str, kind: type[Job], parameter: str, store: Callable[[ServerState], JobStore[Any]]
+) -> None:
     """Progress, events and cancelling, which are the same for every kind of job. `parameter` is the id in the path."""
+
+    def folder(request: Request, job_id: str) -> JobFolder[Any]:
+        return store(server_state(request)).folder(job_id)
+
     noun = f"{'an' if kind.noun[0] in 'aeiou' else 'a'} {kind.noun}"
     one = f"{path}/{{{parameter}}}"
     named = Path(alias=parameter, description=f"Id of the {kind.noun}.", examples=[AN_ID])
 
     @router.get(one, **described(kind, words="Its progress."), description=f"The progress of {noun}.")
     async def progress(request: Request, job_id: str = named) -> Response:
-        return JsonResponse(_folder(request, kind, job_id).load())
+        return JsonResponse(folder(request, job_id).load())
 
     @router.get(
         f"{one}/events",
@@ -87,20 +90,15 @@ def add_job_routes(router: APIRouter, path: str, kind: type[Job], parameter: str
         description=f"Follow {noun}: events `progress`, and one `done` when it is over, all with its state.",
     )
     async def events(request: Request, job_id: str = named) -> Response:
-        return follow(request, _folder(request, kind, job_id))
+        return follow(request, folder(request, job_id))
 
     @router.post(
         f"{one}/cancel",
-        **described(kind, words="Its state; it ends shortly."),
+        **described(kind, words="Its state; one that runs ends shortly."),
         description=f"Cancel {noun} that is waiting or running. A finished one stays as it is.",
     )
     async def cancel(request: Request, job_id: str = named) -> Response:
-        return JsonResponse(_folder(request, kind, job_id).cancel())
-
-
-def _folder(request: Request, kind: type[Job], job_id: str) -> JobFolder[Any]:
-    server = server_state(request)
-    return (server.uploads if kind is Upload else server.judged).folder(job_id)
+        return JsonResponse(folder(request, job_id).cancel())
 
 
 def follow(request: Request, folder: JobFolder[Any]) -> Response:
@@ -147,7 +145,7 @@ KINDS = {
 # The report is one page with inline styles and no script, so this policy differs from that of the pages.
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox"
 Kind = Annotated[Literal["jsonl", "json", "csv", "tsv", "parquet"], Query(description="Type of the file.")]
-UploadId = Annotated[str, Path(description="Id of the upload.", examples=["wYx3b0m1xkJt8dM2T0n9Vg"])]
+UploadId = Annotated[str, Path(description="Id of the upload.", examples=[AN_ID])]
 
 
 @router.post("/uploads", **new_job("It is waiting.", Upload))
@@ -193,14 +191,13 @@ def _columns(text: str) -> dict[str, str]:
             return checked_columns(msgspec.json.decode(text, type=dict[str, str]))
         return parse_case_map(text)
     except OptionError as error:
-        raise ApiError(
-            422, "invalid_map", error.message.replace("--map", "The map"), "Name each column once."
-        ) from None
+        message, hint = error.message.replace("--map", "The map"), without_options(error.hint or "")
+        raise ApiError(422, "invalid_map", message, hint) from None
     except msgspec.DecodeError as error:
         raise ApiError(422, "invalid_map", f"The map is not a JSON object of strings: {error}") from None
 
 
-add_job_routes(router, "/uploads", Upload, "upload_id")
+add_job_routes(router, "/uploads", Upload, "upload_id", lambda server: server.uploads)
 
 
 @router.delete(
@@ -364,12 +361,12 @@ async def start(
 def start_bundled(server: ServerState, name: BundledSet, task: JudgeTask) -> Job:
     """Judge one of the bundled sets."""
     server.jobs.slots.require_free()
-    folder = server.judged.new()
-    size = (folder.path / task.file).write_bytes((TEST_SETS / f"{name}.json").read_bytes())
-    return server.jobs.add(folder, task, size)
+    with server.judged.new() as folder:
+        size = (folder.path / task.file).write_bytes((TEST_SETS / f"{name}.json").read_bytes())
+        return server.jobs.add(folder, task, size)
 
 
-add_job_routes(judging_router, "/judge/runs", JudgeJob, "job_id")
+add_job_routes(judging_router, "/judge/runs", JudgeJob, "job_id", lambda server: server.judged)
 
 
 @judging_router.get("/judge/runs/{job_id}/results", **described(JudgedRun, words="The results."))
