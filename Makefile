@@ -52,7 +52,7 @@ quick: dev ## ruff and the quickest tests, in less than a minute
 # Once more without the compiled reader, for a part that reads texts in every way: a machine without cargo has none.
 test: lint ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not browser"
-	SYNTHESIS_NATIVE=0 $(BIN)/python -m pytest -q -m "not slow" tests/rules/test_reading.py tests/runner/test_evaluator.py
+	SYNTHESIS_NATIVE=0 $(BIN)/python -m pytest -q -m "not slow" tests/rules/test_reading.py tests/run/test_evaluator.py
 
 # The browser apart: its driver keeps an event loop running, beside which other tests could not start theirs.
 test-all: lint test-native test-adapters test-engines test-browser ## the same, slow groups, browser, adapters, engines

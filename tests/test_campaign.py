@@ -17,7 +17,7 @@ from campaign.spelling import spelled
 from campaign.tally import Attempt, Broken, Budget, Kind, Setting, expect, run_kind
 from synthesis.rules.syntax import parse
 
-QUICK = ("journal-damage", "random-rules")  # the others take longer than a test should
+QUICK = ("random-rules",)  # the others take longer than a test should
 SOME = Budget(3, 60)
 
 

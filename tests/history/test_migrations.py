@@ -145,6 +145,7 @@ History.open(sys.argv[1])
 """
 
 
+@pytest.mark.slow  # the quick group has processes that save at once
 def test_processes_that_begin_a_history_at_once_do_not_disturb_each_other(place: str) -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [sys.executable, "-c", BEGIN_TOGETHER, place]
