@@ -17,6 +17,7 @@ T = TypeVar("T")
 Steps = list[str | int]  # keys and indexes that lead from the root to a value
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_MOST_DEPTH = 50  # of lists and mappings in each other
 _OF_A_PACK = "A pack file holds `rules`, `lists` or `guards`."
 
 
@@ -33,10 +34,8 @@ class Field:
         return int(self._node.start_mark.line) + 1
 
     def fail(self, message: str, *, hint: str | None = None, column: int | None = None) -> NoReturn:
-        mark = self._node.start_mark
-        excerpt = self._lines[mark.line] if mark.line < len(self._lines) else None
-        shown = mark.column + 1 if column is None else mark.column + column
-        raise RuleError(message, place=Place(self._file, mark.line + 1, shown, excerpt), hint=hint)
+        place = _place_at(self._node.start_mark, self._file, self._lines, 1 if column is None else column)
+        raise RuleError(message, place=place, hint=hint)
 
     def _wrap(self, node: yaml.Node) -> "Field":
         return Field(node, self._file, self._lines)
@@ -78,7 +77,7 @@ class Field:
 
     def whole_number(self) -> int:
         value = self.text()
-        if not value.isdigit():
+        if not value.isdecimal():
             self.fail(f"'{value}' is not a whole number")
         return int(value)
 
@@ -90,7 +89,11 @@ class Field:
 
     def scalar(self) -> Any:
         """A number, a text, true, false or null, as YAML reads it."""
-        return yaml.SafeLoader("").construct_object(self._node)
+        try:
+            return yaml.SafeLoader("").construct_object(self._node)
+        except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:  # as its constructors stumble
+            tag = self._node.tag.replace("tag:yaml.org,2002:", "!!")
+            self.fail(f"cannot be read as {tag}: {getattr(error, 'problem', None) or error}")
 
     @property
     def quote_width(self) -> int:
@@ -130,9 +133,8 @@ def read_document(path: Path, into: type[T], hint: str) -> T:
 def complaint(path: Path, steps: Steps, message: str, hint: str) -> TestSetError:
     """An error at the value that `steps` lead to, or at the nearest one above it that exists."""
     root, lines = _composed(path, TestSetError, hint)
-    mark = _nearest(root, steps).start_mark
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
-    place = Place(str(path), mark.line + 1, mark.column + 1, lines[mark.line])
+    place = _place_at(_nearest(root, steps).start_mark, str(path), lines)
     return TestSetError(f"{where}: {message}" if where else message, place=place, hint=hint)
 
 
@@ -140,6 +142,7 @@ def _composed(path: Path, error_type: type[InputError], hint: str) -> tuple[yaml
     """The root of the document and the lines of the file."""
     try:
         content = path.read_text(encoding="utf-8")
+        _require_shallow(content)
         node = yaml.compose(content, Loader=_LOADER)
     except OSError as error:
         raise error_type(f"cannot be read: {error.strerror}", place=Place(str(path)), hint=hint) from None
@@ -147,7 +150,8 @@ def _composed(path: Path, error_type: type[InputError], hint: str) -> tuple[yaml
         reason = f"is not UTF-8 (byte {error.start})"
         raise error_type(reason, place=Place(str(path)), hint="Save the file as UTF-8.") from None
     except yaml.YAMLError as error:
-        place = _place_of(error, path, content.splitlines())
+        mark = getattr(error, "problem_mark", None)
+        place = _place_at(mark, str(path), content.splitlines()) if mark else Place(str(path))
         problem = getattr(error, "problem", None) or error
         raise error_type(f"is not valid YAML: {problem}", place=place, hint=hint) from None
     if node is None:
@@ -155,19 +159,28 @@ def _composed(path: Path, error_type: type[InputError], hint: str) -> tuple[yaml
     return node, content.splitlines()
 
 
-def _place_of(error: yaml.YAMLError, path: Path, lines: list[str]) -> Place:
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
-        return Place(str(path))
-    return Place(str(path), mark.line + 1, mark.column + 1, lines[mark.line] if mark.line < len(lines) else None)
+def _require_shallow(content: str) -> None:
+    """The parser goes down level by level: a file of brackets would end the process, not only the reading."""
+    depth = 0
+    for event in yaml.parse(content, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MOST_DEPTH:
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
 
 
-def _plain(field: Field) -> Any:
-    """Plain values; unlike PyYAML's own constructor it refuses a key that appears twice."""
+def _place_at(mark: Any, file: str, lines: list[str], column: int = 1) -> Place:
+    """The place that a mark of the parser points to, which may be behind the last line."""
+    return Place(file, mark.line + 1, mark.column + column, lines[mark.line] if mark.line < len(lines) else None)
+
+
+def _plain(field: Field, depth: int = 0) -> Any:
+    """Plain values; unlike PyYAML's own constructor it refuses a key that appears twice, and a list in itself."""
+    if depth > _MOST_DEPTH:
+        field.fail("holds itself, or is nested too deeply")
     if field.is_list():
-        return [_plain(item) for item in field.items()]
+        return [_plain(item, depth + 1) for item in field.items()]
     if field.is_mapping():
-        return {key: _plain(value) for key, value in field.mapping().items()}
+        return {key: _plain(value, depth + 1) for key, value in field.mapping().items()}
     return field.scalar()
 
 
