@@ -14,7 +14,7 @@ from report_samples import Record, realistic, records, report, result, write
 from synthesis.errors import InputError, MissingExtraError
 from synthesis.report.findings import Glossary
 from synthesis.report.formats import FORMATS, write_pieces
-from synthesis.report.stored import find_layout, open_report
+from synthesis.report.stored import PartWriter, find_layout, open_report
 
 
 def same(path: Path, content: Record) -> None:
@@ -159,3 +159,29 @@ def test_a_record_is_read_only_when_it_is_asked_for(tmp_path: Path) -> None:
     assert next(results).id == "A-1"
     with pytest.raises(InputError):
         next(results)
+
+
+def test_a_report_that_becomes_shorter_or_goes_away_is_named_and_not_the_output(tmp_path: Path) -> None:
+    path = write(realistic(), tmp_path / "report.json")
+    layout, stored = find_layout(path), open_report(path)
+    assert layout is not None
+    content = path.read_bytes()
+    second = content.index(b"\n", layout.ranges["results"].offset) + 1
+    path.write_bytes(content[:second])
+    with pytest.raises(InputError, match=r"report\.json.*it has become shorter"):
+        write_pieces(FORMATS["json"].render(stored, Glossary()), tmp_path / "one.json")
+    path.unlink()
+    with pytest.raises(InputError, match=r"report\.json.*no such file"):
+        write_pieces(FORMATS["json"].render(stored, Glossary()), tmp_path / "one.json")
+    assert not (tmp_path / "one.json").exists()
+
+
+def test_a_part_that_was_not_written_to_its_end_does_not_take_its_place(tmp_path: Path) -> None:
+    def failing() -> None:
+        with PartWriter(tmp_path / "0.results") as part:
+            part.write({"id": "A-1"})
+            raise ValueError("in the middle")
+
+    with pytest.raises(ValueError, match="in the middle"):
+        failing()
+    assert list(tmp_path.iterdir()) == []

@@ -157,11 +157,23 @@ def _from_list(path: Path, records: Iterable[Any]) -> Results:
 
 def _from_lines(path: Path, lines: LineRange) -> Results:
     def results() -> Iterator[CaseResult]:
-        with path.open("rb") as file:
-            file.seek(lines.offset)
-            yield from _decoded((next(file) for _ in range(lines.lines)), str(path), lines.line)
+        try:
+            with path.open("rb") as file:
+                file.seek(lines.offset)
+                yield from _decoded(_exactly(lines.lines, file), str(path), lines.line)
+        except OSError as error:
+            raise _unreadable(error, path) from None
 
     return results
+
+
+def _exactly(number: int, file: BinaryIO) -> Iterator[bytes]:
+    """So many lines; a report that lost some since it was opened must not pass for a whole one."""
+    for _ in range(number):
+        line = file.readline()
+        if not line:
+            raise OSError("it has become shorter")
+        yield line
 
 
 def _beside(path: Path, fields: Record) -> Results | None:
@@ -309,7 +321,10 @@ class PartWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
-        self._beside.replace(self._path)
+        if kind is None:
+            self._beside.replace(self._path)
+        else:
+            self._beside.unlink()
 
 
 def results_suffix(path: Path) -> str:
