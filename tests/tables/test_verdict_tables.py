@@ -209,7 +209,9 @@ def test_a_folder_that_cannot_be_written_is_told(cli: CommandLine) -> None:
     write_parquet(cli.folder / "log.parquet", rows(3))
     Path("taken").write_text("a file")
     assert "--out-table is not a folder" in evaluate(cli, "log.parquet", "taken").err
-    assert "cannot be written" in evaluate(cli, "log.parquet", "taken/below").err
+    refused = evaluate(cli, "log.parquet", "taken/below").err
+    assert "cannot be written" in refused
+    assert "with --out-table" in refused
 
 
 def test_a_long_row_group_is_read_at_constant_memory(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ import msgspec
 
 from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
-from synthesis.errors import SHOWN_PROBLEMS, CaseError, OptionError, OutputError, Place, Problem
-from synthesis.io import claimed, held, host
+from synthesis.errors import SHOWN_PROBLEMS, CaseError, OptionError, Problem
+from synthesis.io import CHOOSE_ANOTHER, claimed, held, host, refused_writes
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
 from synthesis.read.cases import no_cases
@@ -61,14 +61,10 @@ class WorkFolder:
         self._lock = ExitStack()
 
     def __enter__(self) -> Path:
-        try:
+        with refused_writes(self._parent, CHOOSE_ANOTHER):
             self._parent.mkdir(parents=True, exist_ok=True)
             while not self._made():
                 pass
-        except OSError as error:
-            hint = "Choose another path with --out."
-            message = f"cannot be written: {error.strerror or error}"
-            raise OutputError(message, place=Place(str(self._parent)), hint=hint) from None
         return self._path
 
     def _made(self) -> bool:

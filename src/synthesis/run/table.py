@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from synthesis.checks.registry import checks, named_checks, rules_in_force
 from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, InputError, OptionError, OutputError, Place
-from synthesis.io import held, part_path, replaced
+from synthesis.io import held, part_path, refused_writes, replaced
 from synthesis.model import CaseResult, CheckResult
 from synthesis.read.cases import CaseValidator
 from synthesis.read.mapping import TEXT, with_message_columns
@@ -45,6 +45,7 @@ OURS = "_synthesis"
 DONE = "_SUCCESS"
 _PARTITION = re.compile(r"[^=/]+=[^/]*")
 _PART = re.compile(r"part-[0-9a-f]{16}-[0-9]{6,}\.parquet")
+_ELSEWHERE = "Choose another folder with --out-table."
 _HINT = "Start over with --fresh, or choose another --out-table."
 
 
@@ -96,7 +97,7 @@ def file_hash(path: Path) -> str:
 
 def write_record(table: Path, record: PartRecord) -> None:
     """The last step of a part's work; until then it is not finished."""
-    with replaced(record_path(table, Path(record.part).name)) as file:
+    with replaced(record_path(table, Path(record.part).name), hint=_ELSEWHERE) as file:
         file.write(msgspec.json.format(msgspec.json.encode(record), indent=1))
 
 
@@ -129,7 +130,7 @@ class Manifest:
                 raise self._refusal(
                     f"holds verdicts on {self._record(name).file}, which is not among the inputs", _HINT
                 )
-        with replaced(self._table / OURS / "run.json") as file:
+        with replaced(self._table / OURS / "run.json", hint=_ELSEWHERE) as file:
             file.write(msgspec.json.format(msgspec.json.encode(self._conditions, order="sorted"), indent=2))
         with self._changing():
             (self._table / DONE).unlink(missing_ok=True)
@@ -330,21 +331,25 @@ class _PartFile:
 
     def put_in_place(self) -> None:
         self._flush()
-        self._writer.close()
-        self._beside.replace(self._path)
+        with refused_writes(self._path, _ELSEWHERE):
+            self._writer.close()
+            self._beside.replace(self._path)
 
     def _flush(self) -> None:
         if not self._held:
             return
-        pa = arrow()
-        if self._writer is None:
-            import pyarrow.parquet
-
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.enter_context(held(self._beside))
-            self._writer = pyarrow.parquet.ParquetWriter(self._beside, self._held[0].schema, compression="zstd")
-        self._writer.write_table(pa.Table.from_batches(self._held))
+        with refused_writes(self._path, _ELSEWHERE):
+            if self._writer is None:
+                self._open()
+            self._writer.write_table(arrow().Table.from_batches(self._held))
         self._held = []
+
+    def _open(self) -> None:
+        import pyarrow.parquet
+
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock.enter_context(held(self._beside))
+        self._writer = pyarrow.parquet.ParquetWriter(self._beside, self._held[0].schema, compression="zstd")
 
     def __enter__(self) -> "_PartFile":
         return self
@@ -356,12 +361,6 @@ class _PartFile:
             if self._writer is not None:
                 self._writer.close()
             self._beside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OutputError(
-                f"cannot be written: {error.strerror or error}",
-                place=Place(str(self._path)),
-                hint="Choose another folder with --out-table.",
-            ) from None
 
 
 # Arrow record batches of conversations become record batches of verdicts.
