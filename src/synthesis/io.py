@@ -144,8 +144,7 @@ def replaced(
     pipe) cannot be replaced without destroying it: it is written to as it is.
     """
     with refused_writes(path, hint):
-        if path.is_dir():
-            raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
+        require_writable(path, overwrite=overwrite)
         if (descriptor := _written_through(path)) is not None:
             with os.fdopen(descriptor, "wb") as file:
                 yield file
@@ -237,6 +236,14 @@ def write_all(descriptor: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def require_writable(path: Path, *, overwrite: bool) -> None:
+    """Refuse a folder, and a file that must not be replaced: before any work for it is done."""
+    if path.is_dir():
+        raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
+    if not overwrite and os.path.lexists(path):
+        raise already_exists(path)
 
 
 # --- Locks: the system frees them when their holder ends, so they tell work in progress from what a dead process left.

@@ -8,7 +8,8 @@ import pytest
 from log_samples import CASE_OF, flat, nested, write_csv, write_jsonl, write_parquet, write_sqlite
 
 from synthesis.errors import MissingExtraError, OptionError, TestSetError
-from synthesis.judge.querylog import Selection, build_test_set, parse_mapping, read_log
+from synthesis.judge.querylog import NAMES, Selection, build_test_set, read_log
+from synthesis.read.mapping import parse_map
 
 
 def every_row(source, **options):
@@ -75,7 +76,7 @@ def test_details_come_from_the_step_that_wrote_the_answer(tmp_path):
 
 def test_mapped_columns_and_paths(tmp_path):
     row = {"key": 7, "prompt": "q", "result": json.dumps({"parts": [{"text": "a"}]}), "chunks": ["p1", "p2"]}
-    mapping = parse_mapping("id=key, question=prompt,answer=result.parts.0.text,context=chunks")
+    mapping = parse_map("id=key, question=prompt,answer=result.parts.0.text,context=chunks", NAMES)
     (case,) = build_test_set(write_jsonl(tmp_path / "l.jsonl", [row]), Selection(), mapping=mapping).cases
     assert (case.query_log_id, case.question, case.answer, case.context) == ("7", "q", "a", ("p1", "p2"))
 
@@ -86,7 +87,7 @@ def test_mapped_columns_and_paths(tmp_path):
 )
 def test_a_mapping_that_makes_no_sense_is_refused(text, told):
     with pytest.raises(OptionError) as caught:
-        parse_mapping(text)
+        parse_map(text, NAMES)
     assert told in str(caught.value)
 
 

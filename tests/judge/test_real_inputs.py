@@ -10,6 +10,7 @@ from server import JudgeServer
 from synthesis.cli.main import call
 from synthesis.judge import testset
 from synthesis.judge.model import Course, Skill, TestCase
+from synthesis.read.mapping import parse_map
 
 CASE = {"queryLogId": "q-1", "question": "When does it open?", "answer": "At nine.", "context": ["It opens at nine."]}
 
@@ -128,7 +129,7 @@ def test_a_repeated_id_costs_no_sample(tmp_path):
 
 def test_the_rest_is_mapped(tmp_path):
     row = {"key": 5, "prompt": {"text": "When?"}, "reply": "Nine.", "found": {"chunks": ["At nine."]}}
-    mapping = testset.parse_mapping("id=key,question=prompt.text,answer=reply,context=found.chunks")
+    mapping = parse_map("id=key,question=prompt.text,answer=reply,context=found.chunks", testset.NAMES)
     (case,) = loaded(tmp_path, [row], mapping=mapping).cases
     assert (case.query_log_id, case.question, case.answer, case.context) == ("5", "When?", "Nine.", ("At nine.",))
 

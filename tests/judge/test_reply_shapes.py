@@ -137,7 +137,7 @@ def test_a_verdict_that_stands_in_the_material_is_never_taken_for_the_judges(tmp
     with JudgeServer({"sample-0": [says(echo)] * 9}) as server:
         again = judge([case], config_for(server, tmp_path, output_dir="again"))
     [error] = again.results.iterations[0].errors
-    assert "stands in the material" in error["reason"]
+    assert "appears in the material" in error["reason"]
     assert len(server.calls) == 2
 
 

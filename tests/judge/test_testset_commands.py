@@ -108,7 +108,7 @@ def test_an_existing_file_is_not_replaced_without_force(log, tmp_path, capsys):
     ("args", "told"),
     [
         (["build", "{log}"], "Missing option '--out'"),
-        (["build", "{log}", "--out", "{dir}"], "is a directory"),
+        (["build", "{log}", "--out", "{dir}"], "it is a folder"),
         (["build", "{log}", "--out", "{log}/set.json"], "cannot be written"),
         (["build", "{log}", "--out", "{dir}/x", "--sample", "0"], "Invalid value for '--sample'"),
         (["build", "{log}", "--out", "{dir}/x", "--since", "someday"], "is not a date"),

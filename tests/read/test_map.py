@@ -72,7 +72,7 @@ def test_a_path_may_name_the_conversation(tmp_path: Path) -> None:
 def test_a_test_set_takes_the_same_paths(tmp_path: Path) -> None:
     row = {"id": 1, **ROW, "context": ["c"]}
     path = write_jsonl(tmp_path / "set.jsonl", [row])
-    mapping = testset.parse_mapping(["question=prompt", "answer=choices[1].text"])
+    mapping = parse_map(["question=prompt", "answer=choices[1].text"], testset.NAMES)
     (case,) = testset.load_test_set(path, mapping=mapping)
     assert (case.question, case.answer) == ("I feel stuck.", "You decide.")
 
@@ -112,3 +112,42 @@ def test_compressed_files_of_every_text_format_are_read(tmp_path: Path, ending: 
     (case,) = cases(path, "user=user")
     assert isinstance(case, Case)
     assert (case.user, case.assistant) == ("u", "a")
+
+
+TIMED = [
+    {"role": "user", "content": "I feel stuck.", "ts": "2026-01-31T10:00:00Z"},
+    {"role": "assistant", "content": "You decide.", "ts": "2026-01-31T10:01:00Z"},
+]
+TIMES = (1769853600.0, 1769853660.0)
+
+
+def times(path: Path, text: str) -> tuple[float | None, ...]:
+    (case,) = cases(path, text)
+    assert isinstance(case, Case), case
+    return case.times
+
+
+def test_times_are_those_of_the_messages_and_of_no_other_list(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "log.jsonl", [{"tags": ["a"], "messages": TIMED}])
+    assert times(tmp_path / "log.jsonl", "time=ts") == TIMES
+    write_jsonl(tmp_path / "other.jsonl", [{"tags": ["a"], "conversations": TIMED}])
+    assert times(tmp_path / "other.jsonl", "time=ts") == TIMES
+
+
+def test_messages_in_a_cell_keep_their_times(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    for name, text in (("messages", "time=ts"), ("chat", "messages=chat,time=ts")):
+        cell = json.dumps(TIMED)
+        (tmp_path / "log.csv").write_text(f'{name}\n"{cell.replace(chr(34), chr(34) * 2)}"\n')
+        assert times(tmp_path / "log.csv", text) == TIMES
+        for content in (cell, TIMED):
+            parquet.write_table(pyarrow.Table.from_pylist([{name: content}]), tmp_path / "log.parquet")
+            assert times(tmp_path / "log.parquet", text) == TIMES
+
+
+def test_a_time_that_neither_the_table_nor_a_message_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("user,assistant\nHi,Hello\n")
+    with pytest.raises(OptionError, match="has no column 'ts'"):
+        cases(tmp_path / "log.csv", "time=ts")

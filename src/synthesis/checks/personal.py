@@ -77,9 +77,9 @@ class Personal(msgspec.Struct, frozen=True):
 
 @cache
 def weights() -> Weights:
-    import yaml
+    from synthesis.documents import load_yaml
 
-    return msgspec.convert(yaml.safe_load(FILE.read_text(encoding="utf-8")), Weights)
+    return msgspec.convert(load_yaml(FILE), Weights)
 
 
 def personal(exchange: Exchange) -> Personal:

@@ -185,11 +185,9 @@ class Counts(msgspec.Struct, frozen=True):
 @cache
 def measured() -> dict[str, dict[str, list[Counts]]]:
     """Counts by check and language."""
-    import yaml
+    from synthesis.documents import load_yaml
 
-    return msgspec.convert(
-        yaml.safe_load(MEASURED_FILE.read_text(encoding="utf-8")), dict[str, dict[str, list[Counts]]]
-    )
+    return msgspec.convert(load_yaml(MEASURED_FILE), dict[str, dict[str, list[Counts]]])
 
 
 def measured_languages() -> dict[str, list[str]]:

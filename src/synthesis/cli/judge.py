@@ -135,9 +135,10 @@ def read_inputs(
     from synthesis.judge.clients import parse_body, parse_header
     from synthesis.judge.rubric import load_rubric
     from synthesis.judge.run import EvaluationConfig
-    from synthesis.judge.testset import parse_mapping
+    from synthesis.judge.testset import NAMES
+    from synthesis.read.mapping import parse_map
 
-    cases, name, notes = _read_cases(test_set, answers, contexts, parse_mapping(columns), max_line)
+    cases, name, notes = _read_cases(test_set, answers, contexts, parse_map(columns, NAMES), max_line)
     cases = _chosen(cases, ids, limit, notes)
     config = EvaluationConfig(
         output_dir=name if output_dir is None else output_dir,

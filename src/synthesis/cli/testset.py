@@ -1,15 +1,18 @@
 """`synthesis testset`: list query logs, build test sets from them, join answers with contexts."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from synthesis.cli import ExitCode
 from synthesis.errors import shorten
+from synthesis.io import require_writable
 from synthesis.judge import querylog
 from synthesis.judge import testset as library
 from synthesis.printable import safe
+from synthesis.read.mapping import parse_map
 
 EXCERPT_WIDTH = 60
 LISTED = 20
@@ -63,7 +66,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line: int, **chosen: Any) -> int:
     """List recent query logs, newest first, with a short excerpt of each question."""
     selection = _selection(**chosen)
-    mapping = querylog.parse_mapping(columns)
+    mapping = parse_map(columns, querylog.NAMES)
     unusable = library.Problems(source, hint="")
     found = querylog.read_log(
         source, selection.wants, table=table, mapping=mapping, most_line=max_line, unusable=unusable
@@ -87,8 +90,8 @@ def build(
     source: str, table: str | None, columns: tuple[str, ...], max_line: int, out: str, force: bool, **chosen: Any
 ) -> int:
     """Write the chosen query logs as a test set."""
-    library.check_target(out, force=force)
-    mapping = querylog.parse_mapping(columns)
+    require_writable(Path(out), overwrite=force)
+    mapping = parse_map(columns, querylog.NAMES)
     built = querylog.build_test_set(source, _selection(**chosen), table=table, mapping=mapping, most_line=max_line)
     return _write(built.objects, built.notes, out, force)
 
@@ -102,8 +105,8 @@ def build(
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def join(answers: str, contexts: str, columns: tuple[str, ...], max_line: int, out: str, force: bool) -> int:
     """Put an answer set and a context set together into one test set."""
-    library.check_target(out, force=force)
-    joined = library.join(answers, contexts, mapping=library.parse_mapping(columns), most_line=max_line)
+    require_writable(Path(out), overwrite=force)
+    joined = library.join(answers, contexts, mapping=parse_map(columns, library.NAMES), most_line=max_line)
     return _write(joined.objects, joined.notes, out, force)
 
 

@@ -26,7 +26,7 @@ from synthesis.judge.testset import (
     plain,
 )
 from synthesis.read.lines import MOST_LINE, kind_of
-from synthesis.read.mapping import decoded, fold, looks_like_json, parse_map, value_at
+from synthesis.read.mapping import decoded, fold, looks_like_json, value_at
 from synthesis.read.rows import moment
 from synthesis.read.tables import database_rows, shown_url
 
@@ -170,11 +170,6 @@ class LogRow(LogHead, frozen=True):
     answer: str | None
     context: object
     details: dict[str, Any]
-
-
-def parse_mapping(given: str | Iterable[str]) -> dict[str, str]:
-    """`question=prompt,answer=steps.write.output.text` as field -> column or path."""
-    return parse_map(given, NAMES)
 
 
 def _parse_head(raw: Raw, index: int, position: str, mapping: Mapping[str, str]) -> LogHead:

@@ -1,7 +1,7 @@
 """What a judge's reply means: every shape whose meaning is certain is read, and nothing else.
 
 A reply may think aloud, wrap its verdict in prose, or write JSON carelessly. It is not read where it holds two
-verdicts that differ, pieces of a second one, or a verdict that also stands in the material: an answer under test
+verdicts that differ, pieces of a second one, or a verdict that also appears in the material: an answer under test
 must not plant its own.
 """
 
@@ -215,7 +215,7 @@ def read_reply(text: str, rubric: Rubric, material: Sequence[str] = ()) -> dict[
         raise UnusableReplyError("there are pieces of another verdict beside the JSON object")
     planted = _Planted(material, rubric)
     if any(planted.holds(text, one) for one in found):
-        raise UnusableReplyError("it repeats a verdict that stands in the material; give your own, and only that")
+        raise UnusableReplyError("it repeats a verdict that appears in the material; give your own, and only that")
     return _agreed([claim for one in found for claim in one.claims], rubric)
 
 

@@ -18,13 +18,13 @@ from uuid import UUID
 
 import msgspec
 
-from synthesis.errors import SHOWN_PROBLEMS, InputError, OptionError, OutputError, Place, Problem, TestSetError, shorten
+from synthesis.errors import SHOWN_PROBLEMS, InputError, OptionError, Place, Problem, TestSetError, shorten
 from synthesis.io import replaced
 from synthesis.judge.context import as_text, further_fields, parse_context
 from synthesis.judge.model import TestCase
 from synthesis.read.inputs import JSON, PARQUET, Input, read_rows
 from synthesis.read.lines import MOST_LINE, kind_of
-from synthesis.read.mapping import MISSING, fold, parse_map, value_at
+from synthesis.read.mapping import MISSING, fold, value_at
 
 CASE_HINT = "A case has queryLogId, question, answer and context; cases are counted from 1."
 JOIN_HINT = "Answers and contexts in two files are put together with `synthesis testset join`."
@@ -122,11 +122,6 @@ def find(raw: Raw, field: str, mapping: Mapping[str, str]) -> Found | None:
     present = [keys[name] for name in _FOLDED_NAMES[field] if name in keys]
     key = next((key for key in present if raw[key] is not None), present[0] if present else None)
     return None if key is None else Found(key, raw[key])
-
-
-def parse_mapping(given: str | Iterable[str]) -> dict[str, str]:
-    """`question=prompt,answer=steps.write.output.text` as field -> column or path."""
-    return parse_map(given, NAMES)
 
 
 # Rows become cases.
@@ -488,16 +483,6 @@ def _notes(answers: Mapping[str, Raw], contexts: Mapping[str, Raw], mapping: Map
 def write_test_set(objects: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write the cases as a JSON array; an existing file stays unless `force` is given."""
     target = Path(path)
-    check_target(target, force=force)
     data = msgspec.json.format(msgspec.json.encode(objects), indent=2) + b"\n"
     with replaced(target, private=True, overwrite=force) as file:
         file.write(data)
-
-
-def check_target(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Refuse what would be refused anyway, before any work is done."""
-    target = Path(path)
-    if target.is_dir():
-        raise OutputError("is a directory", place=Place(str(target)), hint="Give the name of a file.")
-    if not force and os.path.lexists(target):
-        raise OutputError("already exists", place=Place(str(target)), hint="Give another name, or --force.")

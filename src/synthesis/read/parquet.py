@@ -222,7 +222,7 @@ def _batch_size(file: Any, group: int, columns: list[str], most_line: int, path:
         raise InputError(
             f"the rows of row group {group + 1} have {average:,} bytes on average, more than {most_line:,}",
             place=Place(str(path)),
-            hint="Raise --max-line to read them all the same.",
+            hint="Raise --max-line to read them anyway.",
         )
     return max(1, min(BATCH, MOST_BYTES // max(1, average)))
 

@@ -47,7 +47,9 @@ def require_columns(header: Collection[str], options: LogOptions, path: Path | s
     """A table without the columns that were named could only give errors, so it is refused as a whole."""
     columns = options.columns
     require_whole_messages(columns, path)
-    wanted = [name for field, name in columns.items() if field != TIME or "messages" not in header]
+    # Each message of a list may have a time of its own.
+    in_messages = "messages" in columns or not {*_message_columns(columns)}.isdisjoint(header)
+    wanted = [name for field, name in columns.items() if field != TIME or not in_messages]
     absent = [name for name in (*wanted, *options.facts) if column_of(name, header) is None]
     if TEXT not in columns and not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
         absent += [side for side in ("user", "assistant") if side not in columns and side not in header]
@@ -80,22 +82,37 @@ def with_facts(case: Case, fields: Mapping[str, Any], options: LogOptions) -> Ca
     if name is None and not options.facts:
         return case
     facts = {path: _value(value_at(fields, path)) for path in options.facts}
-    times = _times(case, fields, name, options.columns.get("messages")) if name else ()
+    times = _times(case, fields, name, options.columns) if name else ()
     return msgspec.structs.replace(case, times=times, facts=facts)
 
 
-def _times(case: Case, fields: Mapping[str, Any], name: str, path: str | None) -> tuple[float | None, ...]:
+def _times(case: Case, fields: Mapping[str, Any], name: str, columns: Mapping[str, str]) -> tuple[float | None, ...]:
     """The row's own time for all its messages, else the time that each message has."""
     number = len(case.messages) or 2  # a row without messages is what the user said, and the reply
     own = value_at(fields, name, MISSING)
     if own is not MISSING:
         return (moment(own),) * number
-    lists = (value for value in fields.values() if isinstance(value, list))
-    messages = value_at(fields, path) if path else next(lists, [])
-    found = tuple(moment(value_at(message, name)) for message in _spoken(messages or ()))
+    listed = _listed(fields, columns)[1]
+    found = tuple(moment(value_at(message, name)) for message in _spoken(listed if isinstance(listed, list) else ()))
     if case.messages and not case.messages[-1].content:
         found = (*found, None)  # of the tool call that the conversation ends with
     return found if len(found) == number else (None,) * number
+
+
+def _message_columns(columns: Mapping[str, str]) -> tuple[str, ...]:
+    """Where a row may hold its list of messages: where the map says so, else under the usual names."""
+    if "messages" in columns:
+        return (columns["messages"],)
+    return () if {"user", "assistant", TEXT} & columns.keys() else ("messages", "conversations")
+
+
+def _listed(fields: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, Any]:
+    """The row's messages, also from a cell that holds them as JSON text, and what they are called; None without."""
+    for name in _message_columns(columns):
+        value = value_at(fields, name) if "messages" in columns else fields.get(name)
+        if value is not None:
+            return name, decoded(value)
+    return "", None
 
 
 def _spoken(messages: Iterable[Any]) -> Iterable[Mapping[str, Any]]:
@@ -223,11 +240,9 @@ class Converter:
         columns = self._options.columns
         if TEXT in columns:
             return {"messages": [{"role": self._side(row), "content": self._text(row, TEXT)}]}
-        if "messages" in columns or not ("user" in columns or "assistant" in columns):
-            for name in (columns["messages"],) if "messages" in columns else ("messages", "conversations"):
-                value = value_at(row.fields, name) if "messages" in columns else row.fields.get(name)
-                if value is not None:
-                    return {"messages": _messages(value, name)}
+        name, value = _listed(row.fields, columns)
+        if value is not None:
+            return {"messages": _messages(value, name)}
         user = self._text(row, "user")
         if self._present(row, "assistant") is None:
             return {"messages": [{"role": "user", "content": user}, _TOOL_CALL]}
@@ -286,7 +301,6 @@ _TOOL_CALL: dict[str, str | None] = {"role": "assistant", "content": None}
 
 def _messages(value: Any, name: str) -> list[dict[str, str | None]]:
     """Messages in the shape of a case; those without text (a tool call, an image) are left out, except at the end."""
-    value = decoded(value)  # the cell of a table
     if not isinstance(value, list):
         raise _UnusableError(f"'{name}' is not a list of messages")
     found = [_message(message, number) for number, message in enumerate(value, start=1)]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import yaml
 
+from synthesis.documents import load_yaml
 from synthesis.errors import shorten
 from synthesis.judge.offline.courses import FRAME_STEMS, CourseEvidence
 from synthesis.judge.offline.support import Claim, ContextIndex, Support
@@ -54,8 +54,7 @@ class Weights(msgspec.Struct, frozen=True):
 @cache
 def weights() -> Weights:
     """The weights that travel with the package."""
-    text = Path(__file__).with_name("weights.yaml").read_text(encoding="utf-8")
-    return msgspec.convert(yaml.safe_load(text), Weights)
+    return msgspec.convert(load_yaml(Path(__file__).with_name("weights.yaml")), Weights)
 
 
 class Features(NamedTuple):
