@@ -35,7 +35,7 @@ _packs = msgspec.msgpack.Decoder(Pack)
 _patterns = msgspec.msgpack.Decoder(dict[str, PreparedPattern])
 _programs = msgspec.msgpack.Decoder(Program)
 _bytes = msgspec.msgpack.Decoder(bytes)
-_encode = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode  # sets in one order, whatever the hash seed
 _loaded: WeakValueDictionary[tuple[str, Path], Pack] = WeakValueDictionary()  # packs that are in use in this process
 T = TypeVar("T")
 
