@@ -15,8 +15,9 @@ from synthesis.errors import InputError, OptionError
 from synthesis.labels import StratifiedSample
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
+from synthesis.rules.reading import without_collection
 from synthesis.rules.ruleset import RuleSet
-from synthesis.run.blocks import BlockResult, BlockTask, Reader, RunPlan, without_collection
+from synthesis.run.blocks import BlockResult, BlockTask, Reader, RunPlan
 from synthesis.run.engines import LOCAL, start_engine
 from synthesis.run.files import Progress, WorkFolder, run_blocks, settled, useful_workers
 from synthesis.run.spec import RunSpec

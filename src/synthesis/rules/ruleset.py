@@ -19,7 +19,7 @@ from synthesis.rules.matcher import Matcher, PythonReader
 from synthesis.rules.native.program import Program, program
 from synthesis.rules.native.reader import NativeReader, library
 from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
-from synthesis.rules.reading import Message, Reader, Reading
+from synthesis.rules.reading import Message, Reader, Reading, without_collection
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import UNDETERMINED, Language, language_of
@@ -94,7 +94,8 @@ class RuleSet:
 
     def read(self, messages: Sequence[Message]) -> list[Reading]:
         """The reading of each message; one whose language has no rules has no hits."""
-        return self.reader.read(messages)
+        with without_collection():
+            return self.reader.read(messages)
 
     @cached_property
     def reader(self) -> Reader:

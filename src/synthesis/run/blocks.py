@@ -1,12 +1,10 @@
 """The work on one block: a worker reads cases, evaluates them, writes results to its own files, and counts."""
 
-import gc
 import hashlib
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
@@ -27,6 +25,7 @@ from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, Converter, LogOptions
 from synthesis.report.stored import PartWriter, results_suffix
+from synthesis.rules.reading import without_collection
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.spec import RunSpec
@@ -445,18 +444,6 @@ class ReportWorker:
 
     def _path(self, block: BlockResult, kind: str) -> Path:
         return self._folder / f"{block.number}.{kind}"
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """No search for cycles during a block: results have none, and looking through them takes an eighth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def is_alike(one: CaseResult, other: CaseResult) -> bool:

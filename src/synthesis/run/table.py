@@ -25,6 +25,7 @@ from synthesis.read.mapping import TEXT, with_message_columns
 from synthesis.read.parquet import BATCH, require_kept
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions, needed_columns, require_columns
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
+from synthesis.rules.reading import without_collection
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (
     BlockResult,
@@ -34,7 +35,6 @@ from synthesis.run.blocks import (
     ReportWorker,
     RunPlan,
     Worker,
-    without_collection,
 )
 from synthesis.run.engines import Engine
 from synthesis.run.evaluator import Evaluator
