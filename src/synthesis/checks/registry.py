@@ -169,7 +169,6 @@ def _also_deciding(languages: Mapping[str, Language]) -> dict[str, object]:
 # Held-out accuracy: counts on labelled texts that nobody had read, by check, language and source.
 # `benchmarks/quality.py --measured` writes them; a source with fewer positives than the protocol asks for is left out.
 MEASURED_FILE = Path(__file__).with_name("measured.yaml")
-MEASURED, EXAMPLES = "measured", "examples"
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -193,7 +192,3 @@ def measured() -> dict[str, dict[str, list[Counts]]]:
 def measured_languages() -> dict[str, list[str]]:
     """The languages in which each check was measured."""
     return {check: sorted(languages) for check, languages in sorted(measured().items())}
-
-
-def evidence_level(check: str, language: str) -> str:
-    return MEASURED if language in measured().get(check, {}) else EXAMPLES
