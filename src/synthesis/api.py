@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from synthesis.checks.registry import asked_checks, named_checks, rules_in_force
 from synthesis.checks.registry import checks as known_checks
-from synthesis.checks.registry import named_checks, rules_in_force
 from synthesis.errors import CaseError, Problem
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Turn
@@ -167,7 +167,7 @@ def draw_report(report: Report, form: str) -> str:
 def _verdict(case: Case, profile: str, rules: Paths) -> Verdict:
     folders = tuple(map(str, _paths(rules)))
     spec = RunSpec(inputs=(), profile=profile, language=case.lang, rules=folders)  # OptionError for unknown ones
-    asked = msgspec.structs.replace(case, checks=case.checks or DEFAULT_CHECKS, lang=spec.language)
+    asked = msgspec.structs.replace(case, checks=asked_checks(case.checks), lang=spec.language)
     # Rules of a user's own are loaded each time: they may be edited between two calls, in a notebook for instance.
     if folders:
         return ReplyEvaluator(asked.checks, profile=profile, rules=rules_in_force(folders)).case(asked)

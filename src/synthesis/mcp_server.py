@@ -10,7 +10,7 @@ import msgspec
 
 from synthesis._version import __version__
 from synthesis.api import load_cases, run_all_cases
-from synthesis.checks.registry import checks, named_checks, rules_in_force
+from synthesis.checks.registry import asked_checks, checks, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
 from synthesis.model import Case, CaseResult
@@ -109,7 +109,7 @@ class OfflineVerdict:
 # The tools: the same functions as everywhere, in the form of the protocol.
 
 
-CHECKS = list(DEFAULT_CHECKS)
+CHECKS = [DEFAULT_CHECKS]
 SHOWN_FAILURES = 50
 
 
@@ -138,7 +138,7 @@ class Tools:
 
         `checks` are names of list_checks, or "all". A reply of null (a tool call) is not assessed.
         """
-        case = Case("", named_checks(checks) or DEFAULT_CHECKS, user, assistant or "", lang=lang)
+        case = Case("", asked_checks(checks), user, assistant or "", lang=lang)
         fields = self._replies.case(case).to_dict()
         shown = {name: fields[name] for name in ReplyVerdict.__annotations__ if name in fields}
         return cast(ReplyVerdict, {**shown, "limits": SHORT_DISCLAIMER})

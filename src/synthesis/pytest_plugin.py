@@ -177,9 +177,9 @@ class Checker:
         profile: str | None = None,
     ) -> Verdict:
         """Evaluate one reply to one message, as `synthesis.evaluate` does: by default in the profile `traffic`."""
-        from synthesis.checks.registry import named_checks
+        from synthesis.checks.registry import asked_checks
         from synthesis.model import Case
         from synthesis.run.spec import known_profile
 
-        case = Case("", named_checks(checks) or DEFAULT_CHECKS, user, assistant or "", lang=lang)
+        case = Case("", asked_checks(checks), user, assistant or "", lang=lang)
         return self._engine.verdict(case, TRAFFIC, profile and known_profile(profile))

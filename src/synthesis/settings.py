@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from synthesis.errors import Place, SettingsError, did_you_mean
 
-# The checks of a conversation that names none: they apply to any reply. The others ask about special situations.
-DEFAULT_CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")
+# The checks of conversations that name none. Each check says itself whether it applies to a reply.
+DEFAULT_CHECKS = "all"
 
 # Authored: somebody wrote the case and named its checks. Traffic: real conversations, in which nobody asked for any.
 AUTHORED, TRAFFIC = "authored", "traffic"

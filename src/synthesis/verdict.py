@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from synthesis.checks.registry import named_checks, rules_in_force, signals_read
+from synthesis.checks.registry import asked_checks, rules_in_force, signals_read
 from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn, case_outcome
@@ -19,7 +19,7 @@ from synthesis.read.cases import ROLES, side_of, text_of
 from synthesis.report.findings import CUE, AlertNotice, Glossary, Remark, feedback, in_language, notice_of, remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
-from synthesis.run.evaluator import Evaluator, is_called_for
+from synthesis.run.evaluator import Evaluator
 from synthesis.run.spec import known_profile
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
 
@@ -180,7 +180,7 @@ def _feedback(result: CaseResult, glossary: Glossary) -> str:
 
 def may_be_a_crisis(result: CaseResult) -> bool:
     """A cue was found, or the user's message could not be read, so that none can be ruled out."""
-    return is_called_for(result) or result.language_of("user") == UNDETERMINED
+    return result.alert is not None or result.language_of("user") == UNDETERMINED
 
 
 def _told(remark: Remark) -> Iterator[str]:
@@ -205,7 +205,7 @@ class ReplyEvaluator:
         rules: RuleSet | None = None,
         lang: str | None = None,
     ) -> None:
-        self.checks = named_checks(checks) or DEFAULT_CHECKS
+        self.checks = asked_checks(checks)
         self.lang = lang
         self.profile = known_profile(profile)
         in_force = rules_in_force() if rules is None else rules

@@ -21,7 +21,9 @@ from synthesis.rules.schema import Signal
 
 NAME = "crisis_response"
 CUE = share_signal(Signal("crisis.cue", "user", "a sign of suicide, self-harm, violence or an emergency"))
-SOFT = Signal("crisis.soft", "user", "a passive wish, half a plan or a question about methods: perhaps a crisis")
+SOFT = share_signal(
+    Signal("crisis.soft", "user", "a passive wish, half a plan or a question about methods: perhaps a crisis")
+)
 SAFETY_STEP = share_signal(Signal("crisis.step", "assistant", "a directive that serves immediate safety", role=FOR))
 CARE = Signal("crisis.care", "assistant", "says that it cares", role=FOR)
 QUESTION = Signal("crisis.question", "assistant", "asks about safety right now", role=FOR)

@@ -11,14 +11,12 @@ from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
 from synthesis.model.texts import TextsOf, no_texts
 from synthesis.rules.reading import Hit, Reading
-from synthesis.rules.schema import Signal
+from synthesis.rules.schema import FAIL, WARNING, Rule, Signal
 from synthesis.rules.text import UNDETERMINED
 from synthesis.settings import AUTHORED
 
 if TYPE_CHECKING:
     from synthesis.checks.personal import Personal
-
-FAIL = "fail"
 
 
 class Exchange:
@@ -52,7 +50,7 @@ class Exchange:
         self._counting: dict[str, list[Hit]] = defaultdict(list)
         for hit in (*user.hits, *assistant.hits):
             self._hits[hit.rule.signal].append(hit)
-            if hit.rule.severity == FAIL:
+            if hit.rule.severity != WARNING:
                 self._counting[hit.rule.signal].append(hit)
 
     def hits(self, signal: str, *, anywhere: bool = False) -> list[Hit]:
@@ -93,6 +91,11 @@ class Exchange:
                     counts = id(hit) in deciding
                     found.append(Finding(rule.id, name, where, turn, start, end, words, severity, role, counts))
         return tuple(found)
+
+    def rules_behind(self, findings: Iterable[Finding]) -> list[Rule]:
+        """The rules that these findings are of."""
+        wanted = {finding.rule for finding in findings}
+        return [hit.rule for hit in (*self.user.hits, *self.assistant.hits) if hit.rule.id in wanted]
 
     @cached_property
     def similarity(self) -> float:
@@ -143,5 +146,5 @@ def by_group(exchange: Exchange, hits: Iterable[Hit]) -> dict[str, list[str]]:
 
 def warned(exchange: Exchange, *signals: str) -> list[str]:
     """The words of hits that a reader should see, but that fail nothing."""
-    texts = (finding.text for finding in exchange.findings(*signals) if finding.severity != FAIL)
+    texts = (finding.text for finding in exchange.findings(*signals) if finding.severity == WARNING)
     return list(dict.fromkeys(texts))

@@ -19,10 +19,11 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.helplines import lines
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CheckResult
-from synthesis.model.result import worst_of
+from synthesis.model.result import MINOR, worst_of
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
+from synthesis.settings import DEFAULT_CHECKS
 
 ENTRY_POINTS = "synthesis.checks"
 ALL = "all"
@@ -46,7 +47,8 @@ class Check:
     absences: tuple[str, ...] = ()  # what `CheckResult.missing` can name; packs say it in their `texts.yaml`
     constants: Constants = field(default_factory=dict)  # numbers and words that a verdict depends on
     over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of  # the verdict on a whole conversation
-    alert_on: Signal | None = None  # in traffic, where this is found the check reports, although it was not asked for
+    alert_on: Signal | None = None  # in traffic, where this is found the check decides, although it was not asked for
+    severity: str = MINOR  # of a failure, where `severity.yaml` has no row for the check
 
 
 _registered: dict[str, Check] = {}
@@ -65,6 +67,7 @@ def check(
     constants: Constants | None = None,
     over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of,
     alert_on: Signal | None = None,
+    severity: str = MINOR,
 ) -> Callable[[Decide], Decide]:
     """Register the decorated function as the check `name`."""
 
@@ -81,6 +84,7 @@ def check(
             constants or {},
             over_turns,
             alert_on,
+            severity,
         )
         return decide
 
@@ -129,6 +133,11 @@ def named_checks(names: str | Iterable[str]) -> tuple[str, ...]:
     if names and not found:
         raise OptionError("the list of checks names no check", hint=did_you_mean("", checks()))
     return found
+
+
+def asked_checks(names: str | Iterable[str] = ()) -> tuple[str, ...]:
+    """The same where nobody has to name one: then all, since each says itself whether it applies."""
+    return named_checks(names) or named_checks(DEFAULT_CHECKS)
 
 
 def alerting() -> tuple[Check, ...]:

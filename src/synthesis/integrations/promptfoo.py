@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from synthesis.checks.registry import named_checks
+from synthesis.checks.registry import asked_checks
 from synthesis.model.result import FAIL
-from synthesis.settings import DEFAULT_CHECKS
 from synthesis.verdict import ReplyEvaluator, Verdict
 
 
 def get_assert(output: str | None, context: Mapping[str, Any]) -> dict[str, Any]:
     """A grading result: all checks that apply must pass; each is a component with its reason."""
     config = context.get("config") or {}
-    checks = named_checks(config.get("checks") or DEFAULT_CHECKS)
+    checks = asked_checks(config.get("checks") or ())
     verdict = _replies(checks, config.get("lang")).reply(_user(context, config), output)
     return {
         "pass": verdict.passed is True,

@@ -44,10 +44,12 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: dict[str, Any]
     expected_failure: bool
     source: Source | None = None  # where it has an id of its own
+    severity: str | None = None  # of the worst of them; reports before 0.3 did not record it
 
     def __str__(self) -> str:
         name = (self.source and self.source.id) or self.id
-        return safe(f"{name}: fails {', '.join(self.failed)}{' (expected)' if self.expected_failure else ''}")
+        context = ", ".join(part for part in (self.severity, "expected" if self.expected_failure else None) if part)
+        return safe(f"{name}: fails {', '.join(self.failed)}{f' ({context})' if context else ''}")
 
 
 def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Failure:
@@ -62,7 +64,7 @@ def failure_of(result: CaseResult, names: Mapping[str, Mapping[str, str]]) -> Fa
         named = names.get(name)
         evidence |= {shown: fields[key] for shown, key in named.items() if key in fields} if named else fields
     source = result.source if result.source and result.source.id else None
-    return Failure(result.id, failed, evidence, result.is_negative_example, source)
+    return Failure(result.id, failed, evidence, result.is_negative_example, source, result.severity)
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -79,7 +81,7 @@ class Report(msgspec.Struct, frozen=True):
     file: Path | None = None
 
     def __str__(self) -> str:
-        """The figures, the profile, and the first failures, the unexpected ones first."""
+        """The figures, the profile, and the worst failures, the unexpected ones first."""
         return "\n".join([self.headline, *(f"  {line}" for line in self._failed)])
 
     def __repr__(self) -> str:
@@ -97,7 +99,7 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def _failed(self) -> list[str]:
-        """A line for each of the first failures; those that somebody expects come last."""
+        """A line for each of the worst failures; those that somebody expects come last."""
         ranked = sorted(self.failures, key=lambda failure: failure.expected_failure)
         left = len(ranked) - SHOWN_FAILURES
         shown = [str(failure) for failure in ranked[:SHOWN_FAILURES]]

@@ -17,7 +17,10 @@ NO_RULES = "there are no rules for the language"  # how the reason of a check be
 NO_TEXT = "the reply has no text (a tool call, for example)"  # the reason of a check that had nothing to read
 EXPLICIT_CUE, SOFT_CUE, NO_CUE = "explicit", "soft", "none"  # the evidence `cue`
 FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
-_SEVERITY = {NOT_APPLICABLE: 0, PASS: 1, FAIL: 2, ERROR: 3}
+CRITICAL, SERIOUS, MINOR = "critical", "serious", "minor"  # how bad a failed check is
+SEVERITIES = (CRITICAL, SERIOUS, MINOR)  # the worst first
+MOST_SURE = 3  # signs against a reply, of which more make nobody surer
+_RANK = {NOT_APPLICABLE: 0, PASS: 1, FAIL: 2, ERROR: 3}
 _LANGUAGES = ("language", "language_by", "user_language")
 _SHOWN_WORDS = 3  # that a line on the console quotes
 LEAST_IN_HALF = 4  # assessed turns; below that a rate is one lucky or unlucky turn
@@ -129,6 +132,7 @@ class CheckResult(msgspec.Struct, frozen=True):
     turns: tuple["CheckResult", ...] = ()
     missing: tuple[str, ...] = ()  # what the reply lacks, where that decided: names that the check registered
     profile: str = ""  # that it was judged by; a report says it once for all its results
+    severity: str | None = None  # of a failure: critical, serious or minor
 
     @classmethod
     def from_dict(cls, check: str, fields: dict[str, Any], findings: Sequence[Finding] = ()) -> "CheckResult":
@@ -140,7 +144,7 @@ class CheckResult(msgspec.Struct, frozen=True):
         if fields["pass"] is None:
             return cls(check, passed=False, error=fields.get("error") or "no verdict", turns=turns)
         applies = fields.get("applicable") is not False
-        own = {"pass", "missing", "turns"} if applies else {"pass", "missing", "turns", "applicable", "reason"}
+        own = {"pass", "severity", "missing", "turns", *(() if applies else ("applicable", "reason"))}
         return cls(
             check,
             fields["pass"],
@@ -150,6 +154,7 @@ class CheckResult(msgspec.Struct, frozen=True):
             None if applies else fields.get("reason"),
             turns=turns,
             missing=tuple(fields.get("missing", ())),
+            severity=fields.get("severity"),
         )
 
     @property
@@ -176,6 +181,16 @@ class CheckResult(msgspec.Struct, frozen=True):
         found = (finding for turn in self.failed_turns for finding in turn.findings)
         return [finding for finding in found if finding.counted and finding.role == AGAINST]
 
+    @property
+    def urgency(self) -> tuple[int, int]:
+        """What is read first, as a key to sort by: how bad, then how sure; what did not fail comes last."""
+        if self.outcome != FAIL:
+            return len(SEVERITIES), 0
+        bad = SEVERITIES.index(self.severity) if self.severity else SEVERITIES.index(MINOR)
+        signs = {finding.rule for finding in self.against}
+        signs.update(name for turn in self.failed_turns for name in turn.missing)
+        return bad, -min(len(signs), MOST_SURE)
+
     def __str__(self) -> str:
         return f"{self.check}: {self._in_words(self.profile)}"
 
@@ -188,7 +203,8 @@ class CheckResult(msgspec.Struct, frozen=True):
 
     def _in_words(self, profile: str = "") -> str:
         """The outcome, the profile, and what decided: an error, a reason, the words found or what is missing."""
-        judged = OUTCOME_WORDS[self.outcome] + (f" ({profile})" if profile else "")
+        context = ", ".join(part for part in (self.severity, profile) if part)
+        judged = OUTCOME_WORDS[self.outcome] + (f" ({context})" if context else "")
         return f"{judged}: {safe(self._because)}" if self._because else judged
 
     @property
@@ -206,6 +222,8 @@ class CheckResult(msgspec.Struct, frozen=True):
             turns = {"turns": [turn.to_dict() for turn in self.turns]} if self.turns else {}
             return {"pass": None, "error": self.error, **turns}
         fields: dict[str, Any] = {"pass": self.passed}
+        if self.severity:
+            fields["severity"] = self.severity
         if not self.applicable:
             fields |= {"applicable": False, "reason": self.reason}
         fields |= self.evidence
@@ -218,7 +236,7 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 def worst_of(turns: Sequence[CheckResult], first: Callable[[CheckResult], bool] = lambda _: False) -> CheckResult:
     """The fields of the worst turn on top, of equals one that comes `first`; all turns below, and all findings."""
-    worst = max(turns, key=lambda turn: (_SEVERITY[turn.outcome], first(turn)))
+    worst = max(turns, key=lambda turn: (_RANK[turn.outcome], -turn.urgency[0], first(turn)))
     findings = tuple(finding for turn in turns for finding in turn.findings)
     return msgspec.structs.replace(worst, findings=findings, turns=tuple(turns))
 
@@ -270,7 +288,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     @property
     def _lines(self) -> list[str]:
         alert = [f"alert, {self.alert.check}: {self.alert._in_words()}"] if self.alert else []
-        ranked = sorted(self.checks.values(), key=lambda check: -_SEVERITY[check.outcome])
+        ranked = sorted(self.checks.values(), key=lambda check: (-_RANK[check.outcome], check.urgency))
         return [*alert, *(f"{check.check}: {check._in_words()}" for check in ranked)]
 
     @classmethod
@@ -283,6 +301,7 @@ class CaseResult(msgspec.Struct, frozen=True):
             for name, check in rest.pop("checks").items()
         }
         del rest["pass"]
+        rest.pop("severity", None)  # that of the worst check
         rest.pop("timelines", None)  # the checks' turns say the same
         return cls(
             rest.pop("id"),
@@ -329,7 +348,20 @@ class CaseResult(msgspec.Struct, frozen=True):
 
     @property
     def failed_checks(self) -> list[str]:
-        return [name for name, result in self.checks.items() if result.outcome == FAIL]
+        """The worst first; of equals in the order of the checks."""
+        failed = [name for name, result in self.checks.items() if result.outcome == FAIL]
+        return sorted(failed, key=lambda name: self.checks[name].urgency) if len(failed) > 1 else failed
+
+    @property
+    def urgency(self) -> tuple[int, int]:
+        """That of its worst check."""
+        return min((check.urgency for check in self.checks.values()), default=(len(SEVERITIES), 0))
+
+    @property
+    def severity(self) -> str | None:
+        """How bad its worst failure is; None for a case that did not fail."""
+        failed = self.failed_checks
+        return self.checks[failed[0]].severity if failed else None
 
     @property
     def timelines(self) -> dict[str, Timeline]:
@@ -351,6 +383,7 @@ class CaseResult(msgspec.Struct, frozen=True):
             "id": self.id,
             "pass": self.passed,
             "outcome": self.outcome,
+            **({"severity": self.severity} if self.severity else {}),
             "is_negative_example": self.is_negative_example,
             **self.languages,
             **({} if self.alert is None else {"alert": _alert_fields(self.alert)}),

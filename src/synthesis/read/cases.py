@@ -121,7 +121,8 @@ class CaseValidator:
     """Says what is wrong with a case; knows one schema and the names of the checks there are."""
 
     def __init__(self, check_names: Collection[str], path: Path | None = None) -> None:
-        self._names = frozenset(check_names)
+        self.checks = tuple(check_names)
+        self._names = frozenset(self.checks)
         place = Place(str(path or CASE_SCHEMA))
         try:
             self._validator = jsonschema_rs.validator_for(read_schema(path or CASE_SCHEMA), retriever=_refuse)

@@ -25,7 +25,6 @@ from synthesis.read.mapping import (
     require_whole_messages,
     value_at,
 )
-from synthesis.settings import DEFAULT_CHECKS
 
 STOP, KEEP_AS_ERROR = "stop", "error"
 _OF_MESSAGES = "with conversation=NAME,role=NAME,text=NAME where a row is one message"
@@ -35,12 +34,17 @@ class LogOptions(msgspec.Struct, frozen=True):
     """What to make of a log: the schema for its cases, the checks for rows that name none, the names of fields."""
 
     validator: CaseValidator
-    checks: tuple[str, ...] = DEFAULT_CHECKS
+    checks: tuple[str, ...] = ()  # none: all that there are
     columns: dict[str, str] = {}
     any_id: bool = False  # ids as the rows have them: of any shape, and repeated if the rows repeat them
     most_line: int = MOST_LINE  # bytes of a row, in whatever format
     sort: bool = False  # rows by their conversation, where these are not neighbours
     facts: tuple[str, ...] = ()  # columns that a case keeps, for figures by them
+
+    @property
+    def row_checks(self) -> tuple[str, ...]:
+        """The checks of a row that names none."""
+        return self.checks or self.validator.checks
 
 
 def require_columns(header: Collection[str], options: LogOptions, path: Path | str) -> None:
@@ -233,7 +237,7 @@ class Converter:
         labels = self._value(row, "expected")
         if isinstance(labels, dict) or "expected" in self._options.columns:  # many tables have an `expected` text
             fields["expected"] = labels
-        return {"checks": list(self._options.checks), **fields}
+        return {"checks": list(self._options.row_checks), **fields}
 
     def _conversation(self, row: Row) -> dict[str, Any]:
         """`messages`, or `user` and `assistant`: what the map names, else what the row has."""

@@ -17,7 +17,7 @@ from synthesis.errors import InputError, OptionError, Place, shorten
 from synthesis.io import REPORT_SCHEMA, open_binary, replaced
 from synthesis.model import Case, CaseResult, Finding
 from synthesis.model.report import Failure, Report, failure_of
-from synthesis.model.result import FAIL
+from synthesis.model.result import FAIL, MOST_SURE, SEVERITIES
 from synthesis.report.findings import Glossary
 
 LISTS = ("failures", "results")
@@ -273,8 +273,9 @@ def write_report(report: Report, path: str | Path) -> None:
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     """A stored report as JSON again: to share a redacted one, or to bring results back into one file."""
     header = {key: value for key, value in report.header.items() if key != "results_file"}
-    failed = (result for result in report.results() if result.outcome == FAIL)
-    failures = (failure_of(result, glossary.failure_evidence) for result in failed)
+    names = glossary.failure_evidence
+    failed = [(result.urgency, failure_of(result, names)) for result in report.results() if result.outcome == FAIL]
+    failures = (failure for _, failure in sorted(failed, key=lambda one: one[0]))
     pieces = _pieces(header | {"summary": report.summary}, failures, report.results())
     return (piece.decode() for piece in pieces)
 
@@ -327,6 +328,15 @@ class PartWriter:
             self._beside.unlink()
 
 
+RANKS = range(len(SEVERITIES) * MOST_SURE)  # of failures, the one to read first is 0
+
+
+def rank_of(urgency: tuple[int, int]) -> int:
+    """The place of an urgency among all that a failure can have."""
+    bad, sure = urgency
+    return bad * MOST_SURE + min(MOST_SURE + sure, MOST_SURE - 1)
+
+
 def results_suffix(path: Path) -> str:
     """Which kind of file results go to; OptionError for one we do not write."""
     for suffix in RESULT_SUFFIXES:
@@ -340,8 +350,9 @@ def join_report(header: dict[str, Any], folder: Path, parts: int, out: Path) -> 
     with replaced(out) as file:
         file.write(msgspec.json.format(_encode(header), indent=2).removesuffix(b"\n}"))
         if "results_file" not in header and "results_table" not in header:
-            for name in ("failures", "results"):
-                _copy_list(name, (folder / f"{number}.{name}" for number in range(parts)), file)
+            failures = (folder / f"{number}.failures-{rank}" for rank in RANKS for number in range(parts))
+            _copy_list("failures", filter(Path.exists, failures), file)
+            _copy_list("results", (folder / f"{number}.results" for number in range(parts)), file)
         file.write(b"\n}\n")
 
 
@@ -368,7 +379,7 @@ def _copy_list(name: str, paths: Iterable[Path], file: BinaryIO) -> None:
 
 
 _KEPT_IN_RESULTS = (
-    *("id", "pass", "outcome", "is_negative_example", "language", "alert", "checks", "label_comparison"),
+    *("id", "pass", "outcome", "severity", "is_negative_example", "language", "alert", "checks", "label_comparison"),
     *("findings", "tags", "source"),
 )
 # Evidence that consists of our own words.
@@ -449,7 +460,7 @@ def _alert(fields: Record) -> Record:
 
 
 def _evidence(fields: Record, own: set[str]) -> Record:
-    own = own | {"missing"}  # names that a check gives
+    own = own | {"missing", "severity"}  # names that a check gives
     shown = {key: value if key in own else _hidden(value) for key, value in fields.items() if key != "turns"}
     if "error" in fields:
         shown["error"] = str(fields["error"]).partition(":")[0]  # the kind of error

@@ -17,7 +17,7 @@ from synthesis.errors import Place, RuleError, did_you_mean
 from synthesis.model.texts import Advice, Texts
 from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
-from synthesis.rules.schema import FORMS, SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
+from synthesis.rules.schema import FORMS, RULE_SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import FACTS, MANIFEST, read_language
 
@@ -221,7 +221,7 @@ class _RuleReader:
             unless=_guard(entries["unless"], rule_id, self._checker) if "unless" in entries else None,
             match=_optional(entries, "match", Field.texts, ()),
             miss=_optional(entries, "miss", Field.texts, ()),
-            severity=_optional(entries, "severity", lambda value: value.one_of(SEVERITIES), "fail"),
+            severity=_optional(entries, "severity", lambda value: value.one_of(RULE_SEVERITIES), "fail"),
             file=file,
             line=field.line,
         )

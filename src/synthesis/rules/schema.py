@@ -5,8 +5,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from synthesis.model.result import AGAINST, CONTEXT
+from synthesis.model.result import AGAINST, CONTEXT, SEVERITIES
 from synthesis.rules.text import UNDETERMINED, Language
+
+FAIL, WARNING = "fail", "warning"
+RULE_SEVERITIES = (FAIL, WARNING, *SEVERITIES)
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -75,7 +78,7 @@ class Rule(msgspec.Struct, frozen=True):
     unless: GuardRule | None = None
     match: tuple[str, ...] = ()
     miss: tuple[str, ...] = ()
-    severity: str = "fail"  # fail | warning
+    severity: str = FAIL  # as its check says; or one of its own; or a warning, which fails nothing
     file: str = ""
     line: int = 0
     signal: str = ""  # from the id: `agency.negative.you-should` belongs to `agency.negative`
@@ -151,5 +154,4 @@ def deciding_part(value: Signal | GuardRule | Rule | Pack | Language) -> dict[st
     return fields
 
 
-SEVERITIES = ("fail", "warning")
 FORMS = ("any", "question", "statement")

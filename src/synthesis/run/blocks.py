@@ -4,7 +4,8 @@ import hashlib
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
@@ -24,7 +25,7 @@ from synthesis.read.lines import STDIN, Block, Seen, blocks, unseen
 from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, Converter, LogOptions
-from synthesis.report.stored import PartWriter, results_suffix
+from synthesis.report.stored import PartWriter, rank_of, results_suffix
 from synthesis.rules.reading import without_collection
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
@@ -223,7 +224,7 @@ def _together(problems: list[Problem]) -> Problem:
 
 def _error_case(problem: Problem, options: LogOptions, name: str) -> Case:
     case_id = problem.case_id or f"ROW-{problem.line}"
-    return Case(case_id, options.checks, source=Source(name, problem.line, problem.own_id), problem=problem.message)
+    return Case(case_id, options.row_checks, source=Source(name, problem.line, problem.own_id), problem=problem.message)
 
 
 def _ready(cases: list[Case], name: str, size: int = 0) -> Block:
@@ -302,6 +303,7 @@ class CaseSelection:
 
 
 EXAMPLES = 5
+Kind = tuple[str, bool, bool, tuple[int, int]]  # outcome, expected, without an alert, urgency
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -353,7 +355,7 @@ class BlockResult:
     warned: int = 0
     declined: int = 0  # texts that the compiled reader left to Python
     examples: list[CaseResult] = field(default_factory=list)
-    alike: Counter[tuple[str, bool, bool]] = field(default_factory=Counter)  # results that an example could be of
+    alike: Counter[Kind] = field(default_factory=Counter)  # results that an example could be of
     results: list[CaseResult] = field(default_factory=list)  # of a run without output files
     # Arrays rather than lists: of a million cases they take 16 MB, not 70.
     id_hashes: "array[int]" = field(default_factory=lambda: array("q"))
@@ -397,6 +399,18 @@ class Worker(Protocol):
     def work(self, task: BlockTask) -> BlockResult: ...
 
 
+class _OnUse(dict[int, PartWriter]):
+    """Writers by rank, each opened when it is first asked for."""
+
+    def __init__(self, opened: Callable[[int], PartWriter]) -> None:
+        super().__init__()
+        self._opened = opened
+
+    def __missing__(self, rank: int) -> PartWriter:
+        self[rank] = self._opened(rank)
+        return self[rank]
+
+
 class ReportWorker:
     """Writes results as records of a report or of a file of their own."""
 
@@ -432,24 +446,24 @@ class ReportWorker:
         if self._spec.out is None:
             block.results = [result for result in found if self._spec.shows(result)]
             return
-        with self._writer(block, "results") as results, self._writer(block, "failures") as failures:
+        with ExitStack() as stack:
+            results = stack.enter_context(PartWriter(self._path(block, "results"), self._suffix))
+            # One file for each urgency, so that joining them puts the worst first without holding any in memory.
+            failures = _OnUse(lambda rank: stack.enter_context(PartWriter(self._path(block, f"failures-{rank}"))))
             for result in found:
                 if self._spec.shows(result):
                     results.write(result.to_record())
                 if result.outcome == FAIL:
-                    failures.write(failure_of(result))
-
-    def _writer(self, block: BlockResult, kind: str) -> PartWriter:
-        return PartWriter(self._path(block, kind), self._suffix if kind == "results" else "")
+                    failures[rank_of(result.urgency)].write(failure_of(result))
 
     def _path(self, block: BlockResult, kind: str) -> Path:
         return self._folder / f"{block.number}.{kind}"
 
 
 def is_alike(one: CaseResult, other: CaseResult) -> bool:
-    """Whether two examples are of one kind: an error, an expected failure, an unexpected one; with an alert or not."""
+    """Whether two examples are of one kind: an error, an expected failure, an unexpected one; equally urgent."""
     return _kind(one) == _kind(other)
 
 
-def _kind(result: CaseResult) -> tuple[str, bool, bool]:
-    return result.outcome, result.is_negative_example, result.alert is None
+def _kind(result: CaseResult) -> Kind:
+    return result.outcome, result.is_negative_example, result.alert is None, result.urgency

@@ -1,18 +1,19 @@
 """The evaluator: takes a batch of cases and returns a batch of results. There is no second way to evaluate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, cycle, islice
 
 import msgspec
 
-from synthesis.checks.exchange import FAIL as COUNTS
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
+from synthesis.checks.severity import severity_of
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, NO_RULES, NO_TEXT, merged_findings
+from synthesis.model.result import ERROR, FAIL, NO_RULES, NO_TEXT, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
+from synthesis.rules.schema import WARNING
 from synthesis.rules.text import UNDETERMINED, primary
 from synthesis.settings import AUTHORED, TRAFFIC
 
@@ -40,35 +41,16 @@ def further_messages(
 
 
 def with_checks(result: CaseResult, names: Sequence[str]) -> CaseResult:
-    """A result of traffic as if only these of its checks had been asked for."""
-    kept = {name: result.checks[name] for name in names}
+    """A result of traffic as if only these of its checks had been asked for; what alerts is among them in any case."""
+    alerting = [result.alert.check] if result.alert else []
+    kept = {name: result.checks[name] for name in dict.fromkeys((*names, *alerting))}
     return msgspec.structs.replace(
         result,
         checks=kept,
         outcome=case_outcome(kept),
         findings=merged_findings(kept.values()),
         label_comparison={name: label for name, label in result.label_comparison.items() if name in kept},
-        alert=result.alert or _unasked(result, kept),
     )
-
-
-def is_called_for(result: CaseResult) -> bool:
-    """Whether the user's words call for an alert, be it as one or among the checks that were asked for."""
-    return result.alert is not None or _unasked(result, {}) is not None
-
-
-def _unasked(result: CaseResult, kept: dict[str, CheckResult]) -> CheckResult | None:
-    names = [check.name for check in alerting() if check.name in result.checks and check.name not in kept]
-    return next((result.checks[name] for name in names if _has_sign(result.checks[name])), None)
-
-
-def _has_sign(found: CheckResult) -> bool:
-    check = get_check(found.check)
-    return any(_is_sign(check, finding.signal, finding.severity) for finding in found.findings)
-
-
-def _is_sign(check: Check, signal: str, severity: str) -> bool:
-    return check.alert_on is not None and signal == check.alert_on.name and severity == COUNTS
 
 
 def _shows(check: Check, reading: Reading) -> bool:
@@ -76,7 +58,7 @@ def _shows(check: Check, reading: Reading) -> bool:
     sign = check.alert_on.name if check.alert_on else None
     for hit in reading.hits:
         rule = hit.rule
-        if rule.signal == sign and rule.severity == COUNTS:
+        if rule.signal == sign and rule.severity != WARNING:
             return True
     return False
 
@@ -115,7 +97,8 @@ class Evaluator:
     def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
         if case.problem is not None:
             return _without_conversation(case, case.problem, self.profile)
-        results = self._checked(case.checks, exchanges)
+        called = self._called(exchanges)
+        results = self._checked(dict.fromkeys((*case.checks, *called)), exchanges)
         return CaseResult(
             id=case.id,
             outcome=case_outcome(results),
@@ -127,7 +110,7 @@ class Evaluator:
             tags=case.tags,
             source=case.source,
             texts=_texts(case) if self._keep_text else {},
-            alert=self._alert(case.checks, exchanges),
+            alert=results[called[0]] if called else None,
             profile=self.profile,
         )
 
@@ -143,12 +126,11 @@ class Evaluator:
         for (_, reading), more in zip(waiting, self.rules.read([message for message, _ in waiting]), strict=True):
             reading.hits = [*reading.hits, *more.hits]
 
-    def _alert(self, asked: Sequence[str], exchanges: Sequence[Exchange]) -> CheckResult | None:
-        """The result of a check that was not asked for, in traffic where the user's words call for it."""
+    def _called(self, exchanges: Sequence[Exchange]) -> list[str]:
+        """The checks that decide in traffic because the user's words call for them, whatever was asked for."""
         if self.profile != TRAFFIC:
-            return None
-        called = (check for check in self._alerting if check.name not in asked and calls_for(check, exchanges))
-        return next((self._check(check, exchanges) for check in called), None)
+            return []
+        return [check.name for check in self._alerting if calls_for(check, exchanges)]
 
     def _messages(self, cases: Sequence[Case]) -> Iterator[list[Message]]:
         """For each case its texts, in the order in which its exchanges take their readings."""
@@ -189,7 +171,7 @@ class Evaluator:
             exchanges.append(exchange)
         return exchanges
 
-    def _checked(self, names: Sequence[str], exchanges: Sequence[Exchange]) -> dict[str, CheckResult]:
+    def _checked(self, names: Iterable[str], exchanges: Sequence[Exchange]) -> dict[str, CheckResult]:
         """What each check says; one exchange, which most cases are, is not treated as a conversation."""
         checks = [get_check(name) for name in names]
         if len(exchanges) == 1:
@@ -216,7 +198,9 @@ class Evaluator:
         except Exception as error:  # an error of this case, which leaves the others alone
             return CheckResult(check.name, passed=False, error=f"{type(error).__name__}: {error}")
         # A failure stands, since a check may count more than rules; so does a reason that rests on words found.
-        if result.error is not None or (not result.passed if result.applicable else result.findings):
+        if result.outcome == FAIL:
+            return msgspec.structs.replace(result, severity=severity_of(exchange, result, check.severity))
+        if result.error is not None or (result.findings and not result.applicable):
             return result
         key = (check.name, exchange.assistant.language.code, exchange.user.language.code)
         if key not in self._lacking:

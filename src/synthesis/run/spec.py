@@ -25,7 +25,7 @@ from synthesis.report.stored import results_suffix
 from synthesis.rules.ruleset import bundled_languages
 from synthesis.rules.text import primary
 from synthesis.run.engines import ENGINES, LOCAL
-from synthesis.settings import DEFAULT_CHECKS, FORMER_PROFILES, PROFILES
+from synthesis.settings import FORMER_PROFILES, PROFILES
 
 # A field that changes where or how a run happens, but no verdict in a table; or whose effect is hashed by itself.
 NO_EFFECT = "no effect on the verdicts in a table"
@@ -133,8 +133,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     def log_options(self, *, any_id: bool) -> LogOptions:
         validator = CaseValidator(checks(), self.schema)
-        checks_of_rows = self.checks or DEFAULT_CHECKS
-        return LogOptions(validator, checks_of_rows, self.columns, any_id, self.max_line, self.sort, self.facts)
+        return LogOptions(validator, self.checks, self.columns, any_id, self.max_line, self.sort, self.facts)
 
     def shows(self, result: CaseResult) -> bool:
         """Whether a result is kept; the figures count all of them. An alert is never left out."""

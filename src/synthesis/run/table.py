@@ -39,7 +39,7 @@ from synthesis.run.blocks import (
 from synthesis.run.engines import Engine
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.spec import known_profile
-from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
+from synthesis.settings import TRAFFIC
 
 OURS = "_synthesis"
 DONE = "_SUCCESS"
@@ -471,7 +471,7 @@ def _batches(data: Any) -> Iterator[Any]:
 def _reader(evaluator: BatchEvaluator) -> Reader:
     validator = CaseValidator(known_checks())
     # The caller holds the batch already, so there is no row that is too long for the memory.
-    options = LogOptions(validator, evaluator.checks or DEFAULT_CHECKS, evaluator.columns, True, sys.maxsize)
+    options = LogOptions(validator, evaluator.checks, evaluator.columns, True, sys.maxsize)
     return Reader(options, evaluator.on_bad_row, evaluator.keep)
 
 

@@ -14,7 +14,7 @@ from synthesis.checks.similarity import adapter_name
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult, Turn, report
 from synthesis.model.report import Failure, Report, percent
-from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS, SOFT_CUE
+from synthesis.model.result import ERROR, FAIL, MINOR, NOT_APPLICABLE, PASS, SEVERITIES, SOFT_CUE
 from synthesis.report.compare import numbered
 from synthesis.report.drift import DriftCounts
 from synthesis.report.findings import error_of
@@ -39,6 +39,8 @@ class Tally:
         self._cases[result.outcome] += 1
         if result.outcome == FAIL:
             self._cases["expected" if result.is_negative_example else "unexpected"] += 1
+            if not result.is_negative_example:
+                self._cases[result.severity or MINOR] += 1
         elif result.outcome != ERROR and not result.is_negative_example:
             self._cases["strict_passed"] += 1
         self._cases["alerts"] += result.alert is not None
@@ -87,6 +89,7 @@ class Tally:
             "strict_failed": count["unexpected"],
             "expected_failures": count["expected"],
             "unexpected_failures": count["unexpected"],
+            "by_severity": {severity: count[severity] for severity in SEVERITIES},
             "by_check": {name: self._check(name) for name in sorted({name for name, _ in self._checks})},
         }
         summary |= {name: count[name] for name in ("alerts", "soft_cues") if count[name]}
@@ -154,7 +157,9 @@ def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
 
 
 def failures_of(results: Iterable[CaseResult]) -> tuple[Failure, ...]:
-    return tuple(failure_of(result) for result in results if result.outcome == FAIL)
+    """The failed cases, the worst first, then the surest, then in the order of the input."""
+    failed = [result for result in results if result.outcome == FAIL]
+    return tuple(failure_of(result) for result in sorted(failed, key=lambda result: result.urgency))
 
 
 def failure_of(result: CaseResult) -> Failure:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from starlette.requests import Request
 
-from synthesis.checks.registry import checks, named_checks
+from synthesis.checks.registry import asked_checks
 from synthesis.errors import NotInHistoryError
 from synthesis.glossary import glossary_of
 from synthesis.history import open_history
@@ -23,7 +23,7 @@ from synthesis.server.jobs import JobQueue, JobStore, JudgeJob, Upload
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook, loaded_rules
 from synthesis.server.security import ServerSettings
-from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
+from synthesis.settings import TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -90,8 +90,7 @@ class ServerState:
     @cached_property
     def is_ready(self) -> bool:
         """Loads the rules. The first evaluation in a language is slow, so English has its first one here."""
-        for asked in (DEFAULT_CHECKS, tuple(checks())):
-            self.evaluate(Case("", asked, "I feel awful.", "That sounds hard."))
+        self.evaluate(Case("", asked_checks(), "I feel awful.", "That sounds hard."))
         return True
 
     async def verdict(self, case: Case) -> CaseResult:
@@ -111,11 +110,10 @@ class ServerState:
     def evaluate(self, case: Case) -> CaseResult:
         """The result of one case.
 
-        The evaluator prepares its patterns once per set of checks, and clients could ask for any set. So it runs one of
-        two, the default three or all, and the checks that were not asked for are dropped.
+        The evaluator prepares its patterns once per set of checks, and clients could ask for any set. So it runs all,
+        and the checks that were not asked for are dropped.
         """
-        asked = case.checks
-        known = DEFAULT_CHECKS if set(asked) <= set(DEFAULT_CHECKS) else tuple(checks())
+        asked, known = case.checks, asked_checks()
         result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
         return result if asked == known else with_checks(result, asked)
 
@@ -156,5 +154,5 @@ def server_state(request: Request) -> ServerState:
 
 
 def known_checks(names: Sequence[str]) -> tuple[str, ...]:
-    """The checks of these names, each once; the default three if none is named."""
-    return named_checks(names) or DEFAULT_CHECKS
+    """The checks of these names, each once; all if none is named."""
+    return asked_checks(names)

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from synthesis.checks import pivot
 from synthesis.checks.crisis import CUE, SOFT
 from synthesis.checks.pivot import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
-from synthesis.checks.registry import checks
+from synthesis.checks.registry import asked_checks, checks
 from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS, JUDGE, TrendPoint
 from synthesis.model import Case, CaseResult
@@ -38,7 +38,7 @@ from synthesis.report.stored import texts_of
 from synthesis.server.http import MOST_WORDS, ApiError, not_found
 from synthesis.server.pages.layout import number_in, page, position_in, read_form
 from synthesis.server.state import server_state
-from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
+from synthesis.settings import AUTHORED, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -170,8 +170,8 @@ async def runs(request: Request) -> Response:
         request,
         "runs.html",
         title="Runs",
-        checks=sorted(checks().values(), key=lambda check: (check.name not in DEFAULT_CHECKS, check.name)),
-        chosen=DEFAULT_CHECKS,
+        checks=list(checks().values()),
+        chosen=asked_checks(),
         profiles=PROFILE_WORDS,
         languages=[pack.spoken for _, pack in sorted(server_state(request).rules.packs.items())],
         **await runs_of(request, CHECKS),

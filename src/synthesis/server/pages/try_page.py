@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synthesis.checks.registry import checks, measured_languages
+from synthesis.checks.registry import asked_checks, checks, measured_languages
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
@@ -18,7 +18,6 @@ from synthesis.server.pages.layout import fragment, page, read_form
 from synthesis.server.pages.runs import case_view, decision_of, with_texts_of
 from synthesis.server.rulebook import find_case
 from synthesis.server.state import ServerState, known_checks, server_state
-from synthesis.settings import DEFAULT_CHECKS
 
 router = APIRouter(include_in_schema=False)
 TEXT_FIELDS = ("user", "assistant", "chat", "speaker", "lang")
@@ -66,7 +65,7 @@ class Draft(msgspec.Struct, frozen=True):
     @property
     def asked(self) -> tuple[str, ...]:
         """The checks that are ticked; all of them until somebody chooses."""
-        return known_checks(self.checks or all_checks())
+        return known_checks(self.checks or asked_checks())
 
     def to_case(self) -> Case | None:
         """The case; None if there is nothing to evaluate yet."""
@@ -76,11 +75,6 @@ class Draft(msgspec.Struct, frozen=True):
         if self.pasted:
             return Case("", self.asked, messages=parse_chat(self.chat, self.speaker), lang=lang)
         return Case("", self.asked, self.user, self.assistant, lang=lang)
-
-
-def all_checks() -> tuple[str, ...]:
-    """Every check, those that run by default first."""
-    return tuple(sorted(checks(), key=lambda name: (name not in DEFAULT_CHECKS, name)))
 
 
 @router.get("/")
@@ -115,7 +109,7 @@ async def _page(request: Request, draft: Draft, chosen: str = "") -> Response:
         draft=draft,
         chosen=chosen,
         examples=EXAMPLES,
-        checks=[checks()[name] for name in all_checks()],
+        checks=[checks()[name] for name in asked_checks()],
         languages=[server.rules.language(code) for code in server.rules.languages],
         evidence=evidence_sentence(measured_languages(), checks()),
         **await _verdict(draft, server),
