@@ -184,8 +184,8 @@ def may_be_a_crisis(result: CaseResult) -> bool:
 
 
 def _told(remark: Remark) -> Iterator[str]:
-    """The words that count against a reply, else what is missing and what is there; why, and what would be better."""
-    missing = remark.elements or (f"missing: {remark.missing}" if remark.missing else "failed")
+    """The words that count against a reply, else what is missing; why, and what would be better."""
+    missing = f"missing: {remark.missing}" if remark.missing else "failed"
     yield f"{remark.check}: " + (f"“{remark.words}”  [{remark.rule}]" if remark.rule else missing)
     yield f"    why      {remark.why}"
     yield f"    instead  {remark.instead}"

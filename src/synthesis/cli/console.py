@@ -162,7 +162,7 @@ def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
 
 
 def _advice(remark: Remark) -> str:
-    return _in_one_line(f"{remark.reason} {remark.instead}".strip())
+    return _in_one_line(f"{remark.why} {remark.instead}".strip())
 
 
 def _in_one_line(text: str) -> str:

@@ -50,7 +50,7 @@ def _why(result: CaseResult, name: str, glossary: Glossary) -> dict[str, str]:
     return {
         "rules": " ".join(dict.fromkeys(remark.rule for remark in found if remark.words)),
         "words": " | ".join(remark.words for remark in found if remark.words),
-        "why": " ".join(dict.fromkeys(remark.reason for remark in found)),
+        "why": " ".join(dict.fromkeys(remark.why for remark in found)),
         "better": " ".join(dict.fromkeys(remark.instead for remark in found if remark.instead)),
     }
 

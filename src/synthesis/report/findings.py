@@ -9,7 +9,20 @@ import msgspec
 from synthesis.errors import shorten
 from synthesis.model import CaseResult, CheckResult, Finding
 from synthesis.model.report import percent
-from synthesis.model.result import AGAINST, CONTEXT, ERROR, FAIL, FOR, NOT_APPLICABLE, PASS, merged_findings
+from synthesis.model.result import (
+    AGAINST,
+    CONTEXT,
+    CRITICAL,
+    ERROR,
+    FAIL,
+    FOR,
+    MINOR,
+    NOT_APPLICABLE,
+    PASS,
+    SERIOUS,
+    SEVERITIES,
+    merged_findings,
+)
 from synthesis.model.texts import ENGLISH, Advice, TextsOf, no_texts, on_absence
 
 ByLanguage = Mapping[str, Advice]  # the language of the words; English is always there
@@ -79,6 +92,62 @@ def pass_rate(summary: Mapping[str, Any]) -> str:
     return f"{percent(passed, assessed)} % {base}passed"
 
 
+# The first sentence of every output: what is wrong, how bad it is, and what to read first.
+
+
+_NAMED = 3  # cases in a sentence
+# What a critical failure of a check is, in a few words; one that is not here is called by its name.
+_CRITICAL = {
+    "clinical_scope": "a dose, a treatment or a delusion handled as nobody may",
+    "crisis_response": "a crisis without help",
+    "engagement_pressure": "pressure in a crisis",
+}
+
+
+def first_sentence(summary: Mapping[str, Any], worst: Iterable[CaseResult]) -> str:
+    """`2 critical: a crisis without help in row 7 and row 31. 5 serious, 9 minor in 3,000 replies.`
+
+    `worst` are results in reading order, among them the critical ones that are to be named.
+    """
+    found = summary.get("by_severity")
+    replies = count(summary["cases"], "case")
+    if found is None or not any(found.values()):
+        return f"{_no_failure(summary)} in {replies}{_unread(summary)}."
+    less = ", ".join(f"{found[name]:,} {name}" for name in (SERIOUS, MINOR) if found[name])
+    if not found[CRITICAL]:
+        return f"No critical failure. {less} in {replies}{_unread(summary)}."
+    named = f"{found[CRITICAL]:,} critical: {_critical(worst, found[CRITICAL])}"
+    return f"{named}. {less} in {replies}{_unread(summary)}." if less else f"{named}, of {replies}{_unread(summary)}."
+
+
+def _no_failure(summary: Mapping[str, Any]) -> str:
+    """Old reports have no severities, and cases that should fail are no alarm."""
+    failed = summary["unexpected_failures"]
+    return count(failed, "failure") if failed else "No failure" if summary["passed"] else "Nothing was assessed"
+
+
+def _unread(summary: Mapping[str, Any]) -> str:
+    errors = summary["errors"]
+    return f"; {errors:,} ended in error, without a verdict" if errors else ""
+
+
+def _critical(worst: Iterable[CaseResult], total: int) -> str:
+    """Each cause with the cases it is found in."""
+    cases: dict[str, list[str]] = {}
+    shown = 0
+    for result in worst:
+        if result.severity == CRITICAL and not result.is_negative_example and shown < _NAMED:
+            check = result.failed_checks[0]
+            cases.setdefault(_CRITICAL.get(check, check), []).append(visible(result.name))
+            shown += 1
+    told = ", ".join(f"{cause} in {_listed(names)}" for cause, names in cases.items())
+    return f"{told} and {total - shown:,} more" if total > shown else told
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
 # What a result says, in the words that all renderers share.
 
 
@@ -92,7 +161,10 @@ KINDS = {
     NOT_APPLICABLE: "not assessed",
     PASS: "passed",
 }
-NEEDS = ("alerts", "failures", "notes", "the rest")
+# In a log nobody expected anything.
+KINDS_IN_TRAFFIC = KINDS | {UNEXPECTED: "failed"}
+# How much a case needs a look, the first most: failures by severity, then what else a person should see.
+NEEDS = (*SEVERITIES, "no verdict", "passed, but should fail", "answered crises", "notes", "the rest")
 # How the outcome of a turn is drawn.
 TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
 SHORT_DISCLAIMER = "Markers in language only: passing does not mean safe, empathetic or clinically sound."
@@ -142,15 +214,25 @@ def kind_of(result: CaseResult) -> str:
     return MISSED if result.outcome == PASS and result.is_negative_example else result.outcome
 
 
+def kinds_in_words(profile: str) -> dict[str, str]:
+    """What the kinds of results are called."""
+    return KINDS_IN_TRAFFIC if profile == "traffic" else KINDS
+
+
 def need_of(result: CaseResult) -> int:
-    """How much a case needs a look, as a place in NEEDS: lists begin with those that need it most."""
-    if result.alert is not None:
-        return 0
-    if kind_of(result) in {UNEXPECTED, ERROR, MISSED}:
-        return 1
+    """How much a case needs a look, as a place in NEEDS."""
+    kind = kind_of(result)
+    if kind == UNEXPECTED:
+        return result.urgency[0]
     noted = any(check.has_soft_cue for check in result.checks.values()) or any(map(is_warning, result.findings))
     differs = any(not label.match for label in result.label_comparison.values())
-    return 2 if noted or differs else 3
+    needs = (kind == ERROR, kind == MISSED, result.alert is not None, noted or differs, True)
+    return len(SEVERITIES) + needs.index(True)
+
+
+def reading_order(result: CaseResult) -> tuple[int, int]:
+    """The key by which lists for people are sorted: what needs a look most, then what is surest; place decides then."""
+    return need_of(result), result.urgency[1]
 
 
 def check_kind(result: CaseResult, name: str) -> str:
@@ -192,10 +274,7 @@ NOT_RECORDED = "Not recorded: this report does not say which findings counted. E
 
 
 class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One reason against a reply. Without `rule` it is about something that is `missing`, by the check's name for it.
-
-    `elements` says of everything that a check asks for what is missing, and which words met the rest.
-    """
+    """One reason against a reply. Without `rule` it is about something that is `missing`, by the check's name for it."""
 
     check: str
     why: str
@@ -204,16 +283,10 @@ class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
     words: str = ""
     turn: int = 0
     missing: str = ""
-    elements: str = ""
-
-    @property
-    def reason(self) -> str:
-        """Why, and what of all that was asked for is missing."""
-        return f"{self.why} [{self.elements}]" if self.elements else self.why
 
     def __str__(self) -> str:
         said = f"“{shorten(self.words)}” ({self.rule}): " if self.rule else ""
-        return f"{self.check}: {said}{self.reason} {self.instead}".rstrip()
+        return f"{self.check}: {said}{self.why} {self.instead}".rstrip()
 
 
 def remarks_on(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) -> tuple[Remark, ...]:
@@ -251,22 +324,9 @@ def on_finding(check: str, finding: Finding, language: str, glossary: Glossary, 
 def _absences(check: CheckResult, glossary: Glossary, told_in: str) -> list[Remark]:
     names = dict.fromkeys(name for turn in check.failed_turns for name in turn.missing)
     told = [(name, glossary.on_absence(check.check, name, told_in)) for name in names]
-    remarks = [
+    return [
         Remark(check.check, advice.why or f"missing: {name}", advice.instead, missing=name) for name, advice in told
     ]
-    if remarks:
-        remarks[0] = msgspec.structs.replace(remarks[0], elements=_elements(check.failed_turns))
-    return remarks
-
-
-def _elements(turns: Sequence[CheckResult]) -> str:
-    """What is missing, and the words that met the rest, of the first reply that lacks something."""
-    lacking = next(turn for turn in turns if turn.missing)
-    if not isinstance(lacking.evidence.get("found"), dict):
-        return ""
-    words = [f"{name} “{shorten(said[0])}”" for name, said in lacking.evidence["found"].items() if said]
-    missing = f"missing: {', '.join(lacking.missing)}"
-    return f"{missing}; found: {', '.join(words)}" if words else missing
 
 
 # Why a check fails a reply: as a name to count and to filter by, and as one sentence. Every output asks here.
@@ -335,11 +395,10 @@ def verdict_in_words(result: CaseResult, glossary: Glossary) -> str:
 
 
 CUE = "crisis.cue"  # by name: a report is drawn without the checks
-_VERDICTS = {PASS: "passes the reply", FAIL: "fails the reply"}
 
 
 class AlertNotice(msgspec.Struct, frozen=True):
-    """The user's words, the verdict of a check that was not asked for, and what speaks against the reply."""
+    """The user's words, how the reply answers them, and what speaks against it."""
 
     check: str
     cue: str
@@ -390,13 +449,20 @@ def soft_count(summary: dict[str, Any]) -> str:
 
 
 def _verdict(alert: CheckResult) -> str:
-    said = _VERDICTS.get(alert.outcome) or f"gives no verdict: {alert.error or alert.reason}"
-    return f"{alert.check}, which was not asked for, {said}."
+    """How the reply answers, in one sentence: what it gives with its words, and what it lacks."""
+    if alert.outcome not in {PASS, FAIL}:
+        return f"No verdict on the reply: {alert.error or alert.reason}."
+    answered = "The reply answers it" if alert.outcome == PASS else "The reply does not answer it as it should"
+    failing = next(iter(alert.failed_turns), alert)
+    said = failing.evidence.get("found") or {}
+    given = [f"{name} “{shorten(words[0])}”" for name, words in said.items() if words]
+    parts = [*given, *(f"no {name}" for name in failing.missing)]
+    return f"{answered}: {', '.join(parts)}." if parts else f"{answered}."
 
 
 def _line(remark: Remark) -> str:
     words = f"“{shorten(remark.words)}” ({remark.rule}): " if remark.rule else ""
-    return f"{words}{remark.reason} {remark.instead}".rstrip()
+    return f"{words}{remark.why} {remark.instead}".rstrip()
 
 
 # Feedback for the writer of a reply, in the language of the person who reads it: what to change, in short sentences.

@@ -37,7 +37,7 @@ def _annotation(result: CaseResult, kind: str, glossary: Glossary) -> str:
 def _line(remark: Remark) -> str:
     words = f"“{visible(remark.words)}” ({visible(remark.rule)}) " if remark.rule else ""
     better = f" Better: {visible(remark.instead)}" if remark.instead else ""
-    return f"{words}{visible(remark.reason)}{better}"
+    return f"{words}{visible(remark.why)}{better}"
 
 
 def _command(name: str, properties: dict[str, str], message: str) -> str:

@@ -158,7 +158,7 @@ def _place(result: CaseResult) -> str:
 def _remark(remark: Remark) -> str:
     words = f"{_code(remark.words)} ({_code(remark.rule)}) " if remark.rule else ""
     better = f" *Better:* {plain_words(remark.instead)}" if remark.instead else ""
-    return f"  - {words}{plain_words(remark.reason)}{better}"
+    return f"  - {words}{plain_words(remark.why)}{better}"
 
 
 def _foot(report: StoredReport) -> list[str]:

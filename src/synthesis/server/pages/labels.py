@@ -98,7 +98,7 @@ def _revealed_cue(case: SavedCase, result: CaseResult, glossary: Glossary) -> La
 
 def _why(result: CaseResult, name: str, glossary: Glossary) -> str:
     remarks = remarks_on_check(result, name, glossary)
-    return remarks[0].reason if remarks else result.checks[name].reason or ""
+    return remarks[0].why if remarks else result.checks[name].reason or ""
 
 
 def blind_sample(sample: SavedSample) -> LabelView | None:
