@@ -274,7 +274,7 @@ NOT_RECORDED = "Not recorded: this report does not say which findings counted. E
 
 
 class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One reason against a reply. Without `rule` it is about something that is `missing`, by the check's name for it."""
+    """One reason against a reply. Without `rule` it is about something `missing`, by the check's name for it."""
 
     check: str
     why: str

@@ -83,7 +83,7 @@ def _skipped(kind: str, reason: str) -> str:
 
 def _short(found: list[Remark]) -> str:
     words = [f"“{remark.words}”" for remark in found if remark.rule]
-    return ", ".join(words) or found[0].reason
+    return ", ".join(words) or found[0].why
 
 
 def _long(remark: Remark) -> str:
