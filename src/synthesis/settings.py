@@ -19,14 +19,14 @@ JUDGED_RUNS = "data/evaluation/answer-synthesis"  # the folder that holds the fo
 
 
 # key -> the type of its value
-KEYS: Mapping[str, type[Any]] = {
+KEYS: Mapping[str, Any] = {
     "cases": list,
     "map": str,
     "checks": str,
     "on-bad-row": str,
     "schema": str,
     "out": str,
-    "fail-on": int,
+    "fail-on": (int, str),
     "rules": list,
     "disable": list,
     "no-text": bool,
@@ -90,7 +90,8 @@ def _value(key: str, value: Any, path: Path) -> Any:
     wanted = KEYS[key]
     if wanted is list and isinstance(value, str):
         value = [value]
-    fits = type(value) is wanted and (wanted is not list or all(isinstance(item, str) for item in value))
+    fits = type(value) in (wanted if isinstance(wanted, tuple) else (wanted,))
+    fits = fits and (wanted is not list or all(isinstance(item, str) for item in value))
     if not fits:
         raise SettingsError(f"'{key}' must be {_NAMES[wanted]}, not {value!r}", place=Place(str(path)))
     return _resolved(value, path.parent) if key in _PATHS else value

@@ -1,4 +1,4 @@
-"""The summary of a run on the console: figures first, a line per check, then up to five failures in detail."""
+"""The summary of a run on the console: what is wrong and how bad, the worst cases, figures, how far to trust them."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,22 @@ import click
 
 from synthesis.checks.registry import measured_languages
 from synthesis.cli.terminal import columns
+from synthesis.errors import shorten
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.report import headline
-from synthesis.model.result import ERROR, FAIL, LEAST_IN_HALF, NOT_APPLICABLE, PASS, Timeline
+from synthesis.model.result import (
+    CRITICAL,
+    ERROR,
+    FAIL,
+    LEAST_IN_HALF,
+    MINOR,
+    NOT_APPLICABLE,
+    PASS,
+    SERIOUS,
+    SEVERITIES,
+    Timeline,
+)
 from synthesis.printable import safe
 from synthesis.report.drift import BETTER, NOT_SHOWN, TOO_FEW, WORSE, DriftChange
 from synthesis.report.findings import (
@@ -22,32 +34,42 @@ from synthesis.report.findings import (
     alert_count,
     count,
     evidence_sentence,
+    first_sentence,
     notice_of,
     pass_rate,
+    reading_order,
     remarks_on,
     soft_count,
 )
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import language_of
+from synthesis.settings import AUTHORED
 
 SHOWN_FAILURES = 5
-SHOWN_REMARKS = 4
+SHOWN_REMARKS = 6  # lines of a case
+_SHOWN_CHARACTERS = 100  # of a message: enough to know what it is about
+_SEVERITY_COLOURS = {CRITICAL: "red", SERIOUS: "magenta", MINOR: "yellow"}
 _COUNTS_WIDTH = 50  # columns beside the name of a check; without room for them they get a line of their own
 
 
-def summary_lines(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
-    """The whole summary, coloured; the caller strips the colours where they are not wanted."""
+def summary_lines(
+    summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet, profile: str = AUTHORED
+) -> list[str]:
+    """The whole summary, coloured, the worst first; the caller strips the colours where they are not wanted."""
+    ordered = sorted(examples, key=reading_order)
     lines = [
-        *_alerts(summary, examples, rules),
+        _first_line(summary, ordered),
+        _dim("These are markers in language, not a judgment of anyone's state; the limits are at the end."),
+        *_cases(ordered, summary, rules, profile),
+        *_errors([example for example in examples if example.outcome == ERROR], summary["errors"]),
+        "",
         _headline(summary),
-        *_expectations(summary),
+        *_expectations(summary, profile),
         "",
         *_by_check(summary),
         *_labels(summary),
         *drift_lines(summary),
     ]
-    lines += _details([example for example in examples if example.outcome == FAIL], summary["failed"], rules)
-    lines += _errors([example for example in examples if example.outcome == ERROR], summary["errors"])
     return [*lines, "", _dim(evidence_sentence(measured_languages(), summary["by_check"])), _dim(SHORT_DISCLAIMER)]
 
 
@@ -56,20 +78,11 @@ def warning_lines(warnings: Sequence[str], total: int) -> list[str]:
     return lines if total == len(warnings) else [*lines, _yellow(f"... and {total - len(warnings)} more warnings")]
 
 
-def _alerts(summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet) -> list[str]:
-    """Comes first: conversations in which someone may be in danger, whichever checks were run."""
-    alerting = [example for example in examples if example.alert is not None][:SHOWN_FAILURES]
-    if not alerting:
-        return []
-    glossary = glossary_of(rules)
-    lines = [_red(alert_count(summary))]
-    for result in alerting:
-        notice = notice_of(result, glossary)
-        assert notice is not None
-        first, *rest = map(safe, notice.lines)
-        lines += [f"{_red('alert     ')} {safe(result.name)}: {first}", *(_dim(f"    {line}") for line in rest)]
-    left = summary["alerts"] - len(alerting)
-    return [*lines, *([_dim(f"... and {count(left, 'more alert')} in the report")] if left else []), ""]
+def _first_line(summary: dict[str, Any], ordered: Sequence[CaseResult]) -> str:
+    sentence = safe(first_sentence(summary, ordered))
+    found = summary["by_severity"]
+    worst = next((severity for severity in SEVERITIES if found[severity]), None)
+    return click.style(sentence, fg=_SEVERITY_COLOURS.get(worst or "", "green"), bold=True)
 
 
 def _headline(summary: dict[str, Any]) -> str:
@@ -77,20 +90,19 @@ def _headline(summary: dict[str, Any]) -> str:
     return click.style(f"{headline(summary)} ({rate})" if rate else headline(summary), bold=True)
 
 
-def _expectations(summary: dict[str, Any]) -> list[str]:
+def _expectations(summary: dict[str, Any], profile: str) -> list[str]:
+    """What was expected of cases that somebody wrote; in a log nobody expected anything."""
     lines = []
-    if summary["unexpected_failures"]:
-        lines.append(_red(f"  {count(summary['unexpected_failures'], 'unexpected failure')}"))
-    else:
-        lines.append(_green("  no unexpected failures"))
+    if profile == AUTHORED:
+        unexpected = count(summary["unexpected_failures"], "unexpected failure")
+        lines.append(_red(f"  {unexpected}") if summary["unexpected_failures"] else _green("  no unexpected failures"))
     if summary["expected_failures"]:
         lines.append(_yellow(f"  {count(summary['expected_failures'], 'expected failure')} (negative examples)"))
     if summary["not_applicable"]:
         lines.append(f"  {summary['not_applicable']} not assessed (no check applied)")
     if summary["errors"]:
         lines.append(_red(f"  {count(summary['errors'], 'error')}: no verdict"))
-    if soft := soft_count(summary):
-        lines.append(f"  {soft}")
+    lines += [f"  {line}" for line in (alert_count(summary), soft_count(summary)) if line]
     return lines
 
 
@@ -116,26 +128,52 @@ def _by_check(summary: dict[str, Any]) -> list[str]:
 def _labels(summary: dict[str, Any]) -> list[str]:
     accuracy = summary.get("label_accuracy")
     if accuracy is None:
-        return ["", "  label accuracy: n/a (no labels)"]
+        return []
     text = f"label accuracy: {accuracy['accuracy']} % ({accuracy['matched']} of {accuracy['total']})"
     colour = _green if accuracy["matched"] == accuracy["total"] else _red
     return ["", f"  {colour(text)}"]
 
 
-def _details(failures: Sequence[CaseResult], total: int, rules: RuleSet) -> list[str]:
-    if not failures:
-        return []
+def _cases(ordered: Sequence[CaseResult], summary: dict[str, Any], rules: RuleSet, profile: str) -> list[str]:
+    """The worst failures, each with what was said, the words that decided and why; then crises that were answered."""
+    failed = [example for example in ordered if example.outcome == FAIL][:SHOWN_FAILURES]
+    answered = [example for example in ordered if example.alert and example.outcome != FAIL][:SHOWN_FAILURES]
     glossary = glossary_of(rules)
-    lines = [""]
-    for result in failures[:SHOWN_FAILURES]:
-        kind = _yellow("expected  ") if result.is_negative_example else _red("unexpected")
-        lines.append(
-            f"{kind} {safe(result.name)}: {', '.join(map(safe, result.failed_checks))}{_dim(_language(result))}"
-        )
-        lines += [f"    {line}" for line in (*strip_lines(result), *_remarks(result, glossary))]
-    if total > SHOWN_FAILURES:
-        lines.append(_dim(f"... and {total - SHOWN_FAILURES} more in the report"))
-    return lines
+    lines = [line for result in failed for line in ("", *_case(result, glossary, profile))]
+    if summary["failed"] > len(failed):
+        lines += ["", _dim(f"... and {summary['failed'] - len(failed)} more in the report")]
+    return [*lines, *(line for result in answered for line in ("", *_answered(result, glossary)))]
+
+
+def _case(result: CaseResult, glossary: Glossary, profile: str) -> Iterator[str]:
+    checks = ", ".join(map(safe, result.failed_checks))
+    yield f"{_severity(result, profile)} {safe(result.name)}: {checks}{_dim(_language(result))}"
+    yield from (f"    {line}" for line in (*_said(result), *strip_lines(result), *_remarks(result, glossary)))
+
+
+def _severity(result: CaseResult, profile: str) -> str:
+    """How bad it is; a failure that somebody expects is none."""
+    if result.is_negative_example and profile == AUTHORED:
+        return _yellow(f"{'expected':<8}")
+    return click.style(f"{result.severity or FAIL:<8}", fg=_SEVERITY_COLOURS[result.severity or MINOR], bold=True)
+
+
+def _answered(result: CaseResult, glossary: Glossary) -> Iterator[str]:
+    notice = notice_of(result, glossary)
+    assert notice is not None
+    yield f"{'crisis':<8} {safe(result.name)}: answered{_dim(_language(result))}"
+    yield f"    {safe(notice.cue)}"
+    yield f"    {safe(notice.verdict)}"
+
+
+def _said(result: CaseResult) -> Iterator[str]:
+    """What the person wrote and what was replied, cut short, at the turn that failed first."""
+    if not result.exchanges:
+        return
+    turn = next((turns.first_failure for turns in result.timelines.values() if turns.first_failure is not None), 0)
+    user, reply = result.exchanges[min(turn, len(result.exchanges) - 1)]
+    yield f"{_dim('user ')}  {safe(shorten(' '.join(user.split()), _SHOWN_CHARACTERS))}"
+    yield f"{_dim('reply')}  {safe(shorten(' '.join(reply.split()), _SHOWN_CHARACTERS))}"
 
 
 def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
@@ -153,12 +191,17 @@ def _language(result: CaseResult) -> str:
 
 
 def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
-    """The words that count against a reply, the advice on the first of them, and what is missing."""
-    remarks = remarks_on(result, glossary)
-    quoted = [remark for remark in remarks if remark.rule]
-    lines = [f"“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}" for remark in quoted[:SHOWN_REMARKS]]
-    missing = [remark for remark in remarks if not remark.rule]
-    return lines + [_dim(_advice(remark)) for remark in (*quoted[:1], *missing) if _advice(remark)]
+    """What decided, the worst check first: the words against the reply with why, or what it lacks."""
+    lines: list[str] = []
+    explained: set[str] = set()
+    for remark in remarks_on(result, glossary):
+        if remark.rule:
+            lines.append(f"“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}")
+        if not remark.rule or remark.check not in explained:
+            lines.append(_dim(_advice(remark)))
+        explained.add(remark.check)
+    left = len(lines) - SHOWN_REMARKS
+    return [*lines[:SHOWN_REMARKS], *([_dim(f"and {count(left, 'more line')} in the report")] if left > 0 else [])]
 
 
 def _advice(remark: Remark) -> str:

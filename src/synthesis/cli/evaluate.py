@@ -51,9 +51,10 @@ def perform(
             click.echo(f"note: the compiled reader left {texts} to Python.", err=True)
     if as_artifact:
         click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
-    unmet = too_many_failures(summary, spec.fail_on)
-    if unmet and names_reason and not quiet:
-        warn(f"not met: {unmet}", colour="red")
+    unmet = too_many_failures(summary, spec)
+    if names_reason and not quiet:
+        for message in unmet:
+            warn(f"not met: {message} (exit code {ExitCode.UNMET:d})", colour="red")
     return exit_code(summary, unmet=bool(unmet))
 
 
@@ -70,7 +71,7 @@ def _show(outcome: RunOutcome, spec: RunSpec, *, to_stderr: bool) -> None:
     results = spec.results or spec.table
     lines = [
         *warning_lines(outcome.report.warnings, outcome.warned),
-        *summary_lines(outcome.report.summary, outcome.examples, outcome.rules),
+        *summary_lines(outcome.report.summary, outcome.examples, outcome.rules, outcome.report.profile),
         f"Report: {safe(str(spec.out))}" + (f", results: {safe(str(results))}" if results else ""),
     ]
     print_lines(lines, err=to_stderr)
@@ -192,7 +193,7 @@ _OPTIONS = {
     "checks": (
         "--checks NAME,..",
         "Checks to run, whatever the cases name: a list, 'all', or 'all,-flattery' for all but one. "
-        "[default: as named, else the first three]",
+        "[default: as named, else all]",
     ),
     "on_bad_row": (
         "--on-bad-row",
@@ -200,7 +201,11 @@ _OPTIONS = {
     ),
     "schema": ("--schema PATH", "JSON schema. [default: schemas/eval_case.schema.json, else the bundled one]"),
     "out": ("--out PATH", "JSON report. [default: out/report.json]"),
-    "fail_on": ("--fail-on N", "Unexpected failures allowed before exit code 2. [default: 0]"),
+    "fail_on": (
+        "--fail-on N",
+        "Failures allowed before exit code 2: a number, or by severity, such as critical=0,serious=5,minor=2%. In logs "
+        "a critical one is allowed only by severity. [default: 0]",
+    ),
     "tags": ("--tag TAG", "Only cases with this tag; repeatable."),
     "ids": ("--id ID", "Only the case with this id; repeatable."),
     "only": ("--check NAME", "Only this check; repeatable."),
@@ -237,7 +242,6 @@ _OPTIONS = {
 }
 _KINDS: dict[str, Any] = {  # click types
     "on_bad_row": click.Choice(["stop", "error"]),
-    "fail_on": click.IntRange(min=0),
     "limit": click.IntRange(min=1),
     "sample": click.IntRange(min=1),
     "seed": click.INT,
@@ -323,7 +327,7 @@ def _option(field: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report. FILE is the same as --cases FILE.
 
-    Exit codes: 0 all conditions met, 1 could not run, 2 more unexpected failures than --fail-on or another condition
+    Exit codes: 0 all conditions met, 1 could not run, 2 more failures than --fail-on allows or another condition
     not met, 3 a case ended in error, too few conversations to measure drift, or the run could not be saved,
     130 interrupted.
     """

@@ -1,5 +1,6 @@
 """What follows a run: its conditions, and further documents made from the stored report."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
-from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE
+from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE, SEVERITIES
 from synthesis.report.compare import (
     Entry,
     changed_checks,
@@ -27,8 +28,9 @@ from synthesis.report.compare import (
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
 from synthesis.report.findings import MISSED, kind_of
 from synthesis.report.stored import Record, StoredReport, open_report
+from synthesis.run.limits import Limits
 from synthesis.run.spec import RunSpec
-from synthesis.settings import FORMER_PROFILES
+from synthesis.settings import AUTHORED, FORMER_PROFILES
 
 SHOWN = 5
 
@@ -40,19 +42,16 @@ def exit_code(summary: dict[str, Any], *, unmet: bool, undecided: bool = False) 
     return ExitCode.UNMET if unmet else ExitCode.OK
 
 
-def too_many_failures(summary: dict[str, Any], allowed: int) -> str:
-    """Why a run does not meet its condition, in words; empty if it does."""
-    number = summary["unexpected_failures"]
-    return (
-        f"unexpected failures: {number}, allowed: {allowed} (exit code {ExitCode.UNMET:d})" if number > allowed else ""
-    )
+def too_many_failures(summary: dict[str, Any], spec: RunSpec) -> list[str]:
+    """Why a run does not meet its limits, in words."""
+    return Limits.of(spec.fail_on).unmet(summary["by_severity"], summary["cases"], spec.profile or AUTHORED)
 
 
 class Gates(msgspec.Struct, frozen=True):
     """The conditions of a run; the baseline is read first, so that a bad one stops the run."""
 
-    allowed: int = 0
-    known: list[Entry[frozenset[str]]] | None = None  # the unexpected failures of the baseline
+    spec: RunSpec
+    known: list[Entry[dict[str, str]]] | None = None  # the unexpected failures of the baseline
     conditions: Record = {}  # what was in force when the baseline was evaluated
     checked: frozenset[str] = frozenset()  # the checks of the baseline
     least_accuracy: float | None = None
@@ -67,7 +66,7 @@ class Gates(msgspec.Struct, frozen=True):
         if least is not None and least != least:  # NaN, which every range lets through
             raise OptionError("--min-label-accuracy must be a number from 0 to 100", hint="For example 95.")
         baseline = _baseline(options["baseline"], out, spec)
-        held = cls(spec.fail_on, least_accuracy=least, strict=options["strict"], drift=spec.fail_on_drift)
+        held = cls(spec, least_accuracy=least, strict=options["strict"], drift=spec.fail_on_drift)
         if baseline is None:
             return held
         checked = frozenset(baseline.summary["by_check"])
@@ -114,12 +113,15 @@ class Gates(msgspec.Struct, frozen=True):
 
     def _failures(self, report: StoredReport) -> Iterator[str]:
         if self.known is None:
-            if found := too_many_failures(report.summary, self.allowed):
-                yield found
+            yield from too_many_failures(report.summary, self.spec)
             return
-        new = newly_failing(*paired(self.known, unexpected_failures(report)))
-        if len(new) > self.allowed:
-            yield _named("failures not in the baseline", [name for name, _ in new])
+        before, after = paired(self.known, unexpected_failures(report))
+        new = newly_failing(before, after)
+        failures = Counter(min((after[name][check] for check in checks), key=SEVERITIES.index) for name, checks in new)
+        limits, cases = Limits.of(self.spec.fail_on), report.summary["cases"]
+        if exceeded := limits.unmet(failures, cases, self.spec.profile or AUTHORED):
+            named = _named("failures not in the baseline", [name for name, _ in new])
+            yield f"{named}: {'; '.join(exceeded)}"
 
     def _accuracy(self, summary: Record) -> Iterator[str]:
         if self.least_accuracy is None:
@@ -216,7 +218,7 @@ class Conclusion(msgspec.Struct, frozen=True):
 
     @property
     def is_asked_for(self) -> bool:
-        return bool(self.outputs) or self.gates != Gates(self.gates.allowed)
+        return bool(self.outputs) or self.gates != Gates(self.gates.spec)
 
     def draw(self, spec: RunSpec, *, quiet: bool, as_artifact: bool) -> int:
         """Write the documents and name the conditions that are not met; returns the exit code of the run."""

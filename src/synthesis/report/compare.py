@@ -7,14 +7,14 @@ from the rules and not from the replies. Only one ruler allows "better" and "wor
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from synthesis.errors import InputError
 from synthesis.model import CaseResult
-from synthesis.model.result import ERROR, PASS
+from synthesis.model.result import ERROR, MINOR, PASS
 from synthesis.report.drift import Differences, DriftChange, drift_changes
 from synthesis.report.findings import EXPECTED, MISSED, UNEXPECTED, kind_of
 from synthesis.report.stored import StoredReport
@@ -84,7 +84,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _NONE: Differences = {}  # one for all the cases that are no conversations
 T = TypeVar("T")
 Entry = tuple[str, str, T]  # id of a case, its name, and what is remembered of it
-Failing = Mapping[str, frozenset[str]]  # case -> checks that fail unexpectedly
+Failing = Mapping[str, Collection[str]]  # case -> checks that fail unexpectedly
 
 
 class ComparedCase(NamedTuple):
@@ -190,12 +190,17 @@ def require_all_results(report: StoredReport, purpose: str) -> None:
         )
 
 
-def unexpected_failures(report: StoredReport) -> list[Entry[frozenset[str]]]:
-    """The checks that each case fails unexpectedly: none for most of them."""
+def unexpected_failures(report: StoredReport) -> list[Entry[dict[str, str]]]:
+    """The checks that each case fails unexpectedly, with how bad that is: none for most of them."""
     return [
-        (result.id, result.name, frozenset(result.failed_checks if kind_of(result) == UNEXPECTED else ()))
+        (result.id, result.name, _severities(result) if kind_of(result) == UNEXPECTED else {})
         for result in report.results()
     ]
+
+
+def _severities(result: CaseResult) -> dict[str, str]:
+    """Earlier reports did not say them."""
+    return {name: result.checks[name].severity or MINOR for name in result.failed_checks}
 
 
 def paired(before: Iterable[Entry[T]], after: Iterable[Entry[T]]) -> tuple[dict[str, T], dict[str, T]]:
@@ -208,8 +213,8 @@ def paired(before: Iterable[Entry[T]], after: Iterable[Entry[T]]) -> tuple[dict[
 
 def newly_failing(before: Failing, after: Failing) -> list[tuple[str, list[str]]]:
     """The failures of `after` that `before` does not have, check by check."""
-    added = ((name, checks - before.get(name, frozenset())) for name, checks in after.items())
-    return [(name, sorted(checks)) for name, checks in added if checks]
+    added = ((name, sorted({*checks} - {*before.get(name, ())})) for name, checks in after.items())
+    return [(name, checks) for name, checks in added if checks]
 
 
 def _entries(report: StoredReport) -> Iterator[Entry[ComparedCase]]:

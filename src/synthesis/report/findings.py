@@ -98,7 +98,7 @@ def pass_rate(summary: Mapping[str, Any]) -> str:
 _NAMED = 3  # cases in a sentence
 # What a critical failure of a check is, in a few words; one that is not here is called by its name.
 _CRITICAL = {
-    "clinical_scope": "a dose, a treatment or a delusion handled as nobody may",
+    "clinical_scope": "a dose, a treatment or a fed delusion",
     "crisis_response": "a crisis without help",
     "engagement_pressure": "pressure in a crisis",
 }

@@ -25,6 +25,7 @@ from synthesis.report.stored import results_suffix
 from synthesis.rules.ruleset import bundled_languages
 from synthesis.rules.text import primary
 from synthesis.run.engines import ENGINES, LOCAL
+from synthesis.run.limits import Limits
 from synthesis.settings import FORMER_PROFILES, PROFILES
 
 # A field that changes where or how a run happens, but no verdict in a table; or whose effect is hashed by itself.
@@ -63,7 +64,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     engine: Annotated[str, NO_EFFECT] = LOCAL
     address: Annotated[str | None, NO_EFFECT] = None  # of a cluster; None: one on this machine
     workers: Annotated[int, NO_EFFECT] = 1
-    fail_on: Annotated[int, NO_EFFECT] = 0
+    fail_on: Annotated[int | str, NO_EFFECT] = 0  # as Limits reads it
     fail_on_drift: Annotated[dict[str, float], NO_EFFECT] = {}  # check -> the most that its mean difference may be
     settings: Annotated[tuple[str, ...], NO_EFFECT] = ()  # files that options were read from
 
@@ -78,9 +79,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         if self.on_bad_row not in (None, STOP, KEEP_AS_ERROR):
             message = f"on-bad-row must be 'stop' or 'error', not '{self.on_bad_row}'"
             raise OptionError(message, hint="Choose one of the two.")
-        if self.fail_on < 0:
-            message = f"fail-on must not be negative, but is {self.fail_on}"
-            raise OptionError(message, hint="0 allows no unexpected failure.")
+        Limits.of(self.fail_on)  # OptionError
         self._require_checks_that_drift()
         self._require_known_language()
         self._require_outputs_that_agree()
