@@ -167,11 +167,11 @@ def _answered(result: CaseResult, glossary: Glossary) -> Iterator[str]:
 
 
 def _said(result: CaseResult) -> Iterator[str]:
-    """What the person wrote and what was replied, cut short, at the turn that failed first."""
+    """What the person wrote and what was replied, cut short, where the worst check failed first."""
     if not result.exchanges:
         return
-    turn = next((turns.first_failure for turns in result.timelines.values() if turns.first_failure is not None), 0)
-    user, reply = result.exchanges[min(turn, len(result.exchanges) - 1)]
+    turns = result.timelines.get(result.failed_checks[0])
+    user, reply = result.exchanges[(turns and turns.first_failure) or 0]
     yield f"{_dim('user ')}  {safe(shorten(' '.join(user.split()), _SHOWN_CHARACTERS))}"
     yield f"{_dim('reply')}  {safe(shorten(' '.join(reply.split()), _SHOWN_CHARACTERS))}"
 
