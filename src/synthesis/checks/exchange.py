@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
 from synthesis.model.texts import TextsOf, no_texts
-from synthesis.rules.reading import Hit, Reading
+from synthesis.rules.prose import drafts, is_inside, without
+from synthesis.rules.reading import WORD, Hit, Reading
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import UNDETERMINED
 from synthesis.settings import AUTHORED
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from synthesis.checks.personal import Personal
 
 FAIL = "fail"
+TEXT_REQUEST = "request.text"  # the signal of a user who asks for a text
 
 
 class Exchange:
@@ -50,10 +52,24 @@ class Exchange:
         self.is_unreadable = not assistant.original or UNDETERMINED in {user.language.code, assistant.language.code}
         self._hits: dict[str, list[Hit]] = defaultdict(list)
         self._counting: dict[str, list[Hit]] = defaultdict(list)
-        for hit in (*user.hits, *assistant.hits):
+        self._add(user.hits)
+        # Where the user asked for a text, the parts of the reply that can be it.
+        self.drafts = drafts(assistant.original) if self._counting.get(TEXT_REQUEST) else []
+        self._add([hit for hit in assistant.hits if not self._is_drafted(hit)] if self.drafts else assistant.hits)
+
+    def _add(self, hits: Iterable[Hit]) -> None:
+        for hit in hits:
             self._hits[hit.rule.signal].append(hit)
             if hit.rule.severity == FAIL:
                 self._counting[hit.rule.signal].append(hit)
+
+    def _is_drafted(self, hit: Hit) -> bool:
+        return not self._signals[hit.rule.signal].whole and is_inside(self.drafts, hit.start)
+
+    @cached_property
+    def speaks_beside_draft(self) -> bool:
+        """Whether the reply holds the text that was asked for and speaks to the person around it."""
+        return bool(self.drafts) and bool(WORD.search(without(self.assistant.spoken, self.drafts)))
 
     def hits(self, signal: str, *, anywhere: bool = False) -> list[Hit]:
         """The hits that count for a signal, in the order of the text; warnings and late anchors do not.

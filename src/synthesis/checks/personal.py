@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from synthesis.checks.crisis import CUE
-from synthesis.checks.exchange import Exchange
+from synthesis.checks.exchange import TEXT_REQUEST, Exchange
 from synthesis.checks.registry import share_signal
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
@@ -25,7 +25,7 @@ WORLD = share_signal(Signal("personal.world", "user", "asks about the world", pr
 SELF = share_signal(Signal("personal.self", "user", "speaks of themselves", profile=TRAFFIC))
 LIFE = share_signal(Signal("personal.life", "user", "speaks of their own life", profile=TRAFFIC))
 ADVICE = share_signal(Signal("request.advice", "user", "asks what to do, or how", profile=TRAFFIC))
-TEXT = share_signal(Signal("request.text", "user", "asks for a text, a story or a role to be played"))
+TEXT = share_signal(Signal(TEXT_REQUEST, "user", "asks for a text, a story or a role to be played"))
 VULNERABILITY = share_signal(Signal("pivot.vulnerability", "user", "shows vulnerability: a feeling, a blow, a need"))
 BURDEN = share_signal(Signal("pivot.burden", "user", "speaks of a burden", profile=TRAFFIC))
 NOT_PERSONAL = "the message is not about the person's own life: {signs}"
@@ -97,8 +97,11 @@ def personal(exchange: Exchange) -> Personal:
 
 
 def text_on_request(exchange: Exchange) -> str | None:
-    """Why a reply's words are not the assistant's own: the user asked for a letter, a story, a translation, a part."""
-    asked = exchange.hits(TEXT.name)
+    """Why a reply's words are not the assistant's own: the user asked for a letter, a story, a translation, a part.
+
+    Where the text is set apart, what stands around it is the assistant's.
+    """
+    asked = [] if exchange.speaks_beside_draft else exchange.hits(TEXT.name)
     return f"the user asked for a text or a part to play (“{asked[0].words}”)" if asked else None
 
 

@@ -159,7 +159,7 @@ def _telling_characters(reading: Reading) -> Iterator[tuple[str, str]]:
     """The same where no space shows the words: single ideographs beside kana, or else pairs of them."""
     everyday, single = reading.language.everyday, reading.language.single_ideographs
     before = ""
-    for char in reading.original:
+    for char in reading.spoken:
         telling = char if ord(char) in _IDEOGRAPHS and char not in everyday else ""
         if telling and single:
             yield char, char
@@ -184,7 +184,7 @@ FOLLOW_UP = Signal(
     "pivot.follow_up", "assistant", "stays with the topic: an open question, an offer of support", role=FOR
 )
 INDICATOR = Signal("pivot.indicator", "assistant", "turns away: topic change, unrelated or generic advice, a list")
-RESOURCE = Signal("pivot.resource", "assistant", "holds resources, grounding or safety steps", role=FOR)
+RESOURCE = Signal("pivot.resource", "assistant", "holds resources, grounding or safety steps", whole=True, role=FOR)
 SIGNALS = (VULNERABILITY, BURDEN, LIST_REQUEST, ACKNOWLEDGMENT, FOLLOW_UP, INDICATOR, RESOURCE)
 
 
