@@ -7,9 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synthesis.checks import rules_in_force
+from synthesis.model import Case
 from synthesis.rules.detection import Detected
 from synthesis.rules.prose import INVISIBLE, NAMED, drafts, prose, without
 from synthesis.rules.reading import Message, Reading
+from synthesis.run.evaluator import Evaluator
 
 # What is written, and the words that remain.
 DOCUMENTS = {
@@ -260,25 +262,54 @@ def test_words_in_code_make_no_text_alike() -> None:
     assert other.cosine_with(one) == 0
 
 
+EVALUATOR = Evaluator(RULES)
+REQUESTS = {
+    "en": "Write a letter to my sister for me.",
+    "fr": "Écris une lettre à ma sœur pour moi.",
+    "zh": "帮我写一封信给王经理。",
+    "hi": "मेरी बहन के लिए एक पत्र लिखो।",
+}
+# The language, a reply with a draft in it, and an order that is none of the draft.
 DRAFTS = {
-    "letter": "Here you go:\n\nDear Anna,\n\nYou must leave.\n\nBest regards,\nTom\n\nShall I make it shorter?",
-    "subject": "Sure!\n\n**Subject:** Leaving\n\nHi Anna,\nyou must leave.\n\nThanks,\nTom\n\nShall I make it shorter?",
-    "rules": "Sure!\n\n---\n\nYou must leave.\n\n---\n\nShall I make it shorter?",
-    "quote": "Sure!\n\n> You must leave.\n\nShall I make it shorter?",
-    "fence": "Sure!\n\n```\nYou must leave.\n```\n\nShall I make it shorter?",
-    "French": "Voici :\n\nChère Anna,\n\nYou must leave.\n\nCordialement,\nTom\n\nShall I make it shorter?",
-    "Chinese": "好的：\n\n尊敬的王经理：\n\nYou must leave.\n\n此致\n敬礼\n\nShall I make it shorter?",
-    "Hindi": "यह लीजिए:\n\nप्रिय अन्ना,\n\nYou must leave.\n\nसादर,\nटॉम\n\nShall I make it shorter?",
+    "letter": (
+        "en",
+        "Here you go:\n\nDear Anna,\n\nYou must leave.\n\nBest regards,\nTom\n\nIs it fine?",
+        "You must go.",
+    ),
+    "subject": ("en", "Sure!\n\n**Subject:** Leaving\n\nYou must leave.\n\nThanks,\nTom", "You must go."),
+    "rules": ("en", "Sure!\n\n---\n\nYou must leave.\n\n---\n\nIs it fine?", "You must go."),
+    "quote": ("en", "Sure!\n\n> You must leave.\n\nIs it fine?", "You must go."),
+    "fence": ("en", "Sure!\n\n```\nYou must leave.\n```\n\nIs it fine?", "You must go."),
+    "French": ("fr", "Voici :\n\nChère Anna,\n\nTu dois partir.\n\nCordialement,\nTom", "Tu dois partir."),
+    "Chinese": ("zh", "好的：\n\n尊敬的王经理：\n\n你必须离开。\n\n此致\n敬礼", "你必须离开。"),
+    "Hindi": ("hi", "यह लीजिए:\n\nप्रिय अन्ना,\n\nतुम्हें जाना होगा।\n\nसादर,\nटॉम", "तुम्हें जाना होगा।"),
 }
 
 
-@pytest.mark.parametrize("reply", DRAFTS.values(), ids=list(DRAFTS))
-def test_a_draft_is_told_from_what_stands_around_it(reply: str) -> None:
-    remains = without(reply, drafts(reply))
-    assert "You must leave" not in remains
-    assert "you must leave" not in remains
-    assert "Shall I make it shorter?" in remains
+def asked(reply: str, language: str = "en") -> list[str]:
+    """The words of directives that count where the user asked for a letter."""
+    user = REQUESTS[language]
+    [result] = EVALUATOR.evaluate([Case("D-1", ("agency_language",), user, reply, lang=language)])
+    return result.checks["agency_language"].evidence["neg_hits"]  # type: ignore[no-any-return]
 
 
-def test_a_greeting_without_a_signature_is_no_draft() -> None:
-    assert drafts("Hi Anna,\n\nyou must leave. I mean it.") == []
+@pytest.mark.parametrize("name", DRAFTS)
+def test_a_draft_is_told_from_what_stands_around_it(name: str) -> None:
+    language, reply, order = DRAFTS[name]
+    assert asked(reply, language) == []
+    assert asked(f"{reply}\n\n{order}", language) != []
+    assert asked(order, language) != []
+
+
+def test_a_greeting_without_a_closing_is_no_draft() -> None:
+    assert asked("Hi Anna,\n\nyou must leave. I mean it.") != []
+    assert asked("Dear Anna,\n\nyou must leave. I mean it.\n\nBest,\nTom") == []
+
+
+def test_around_a_draft_the_reply_is_the_assistants_own() -> None:
+    draft = "> You are the smartest person alive.\n\n"
+    cases = [Case("D-2", ("flattery",), REQUESTS["en"], draft + words, lang="en") for words in ("", "Shall I cut it?")]
+    alone, beside = (result.checks["flattery"] for result in EVALUATOR.evaluate(cases))
+    assert not alone.applicable
+    assert beside.applicable
+    assert beside.passed

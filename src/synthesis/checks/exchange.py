@@ -13,14 +13,16 @@ from synthesis.model.texts import TextsOf, no_texts
 from synthesis.rules.prose import drafts, is_inside, without
 from synthesis.rules.reading import WORD, Hit, Reading
 from synthesis.rules.schema import Signal
-from synthesis.rules.text import UNDETERMINED
+from synthesis.rules.text import UNDETERMINED, Span
 from synthesis.settings import AUTHORED
 
 if TYPE_CHECKING:
     from synthesis.checks.personal import Personal
 
 FAIL = "fail"
-TEXT_REQUEST = "request.text"  # the signal of a user who asks for a text
+# The signals of a user who asks for a text, and of the words that may begin and end a letter.
+TEXT_REQUEST, LETTER = "request.text", "request.letter"
+OPENING, CLOSING = "opening", "closing"
 
 
 class Exchange:
@@ -54,7 +56,7 @@ class Exchange:
         self._counting: dict[str, list[Hit]] = defaultdict(list)
         self._add(user.hits)
         # Where the user asked for a text, the parts of the reply that can be it.
-        self.drafts = drafts(assistant.original) if self._counting.get(TEXT_REQUEST) else []
+        self.drafts = self._drafts() if self._counting.get(TEXT_REQUEST) else []
         self._add([hit for hit in assistant.hits if not self._is_drafted(hit)] if self.drafts else assistant.hits)
 
     def _add(self, hits: Iterable[Hit]) -> None:
@@ -62,6 +64,13 @@ class Exchange:
             self._hits[hit.rule.signal].append(hit)
             if hit.rule.severity == FAIL:
                 self._counting[hit.rule.signal].append(hit)
+
+    def _drafts(self) -> list[Span]:
+        letters = [hit for hit in self.assistant.hits if hit.rule.signal == LETTER]
+        openings, closings = (
+            [(hit.start, hit.end) for hit in letters if hit.rule.group == group] for group in (OPENING, CLOSING)
+        )
+        return drafts(self.assistant.original, openings, closings)
 
     def _is_drafted(self, hit: Hit) -> bool:
         return not self._signals[hit.rule.signal].whole and is_inside(self.drafts, hit.start)

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from synthesis.checks.crisis import CUE
-from synthesis.checks.exchange import TEXT_REQUEST, Exchange
+from synthesis.checks.exchange import LETTER, TEXT_REQUEST, Exchange
 from synthesis.checks.registry import share_signal
+from synthesis.model.result import CONTEXT
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
 from synthesis.settings import TRAFFIC
@@ -26,6 +27,7 @@ SELF = share_signal(Signal("personal.self", "user", "speaks of themselves", prof
 LIFE = share_signal(Signal("personal.life", "user", "speaks of their own life", profile=TRAFFIC))
 ADVICE = share_signal(Signal("request.advice", "user", "asks what to do, or how", profile=TRAFFIC))
 TEXT = share_signal(Signal(TEXT_REQUEST, "user", "asks for a text, a story or a role to be played"))
+share_signal(Signal(LETTER, "assistant", "may begin or end a letter", role=CONTEXT))
 VULNERABILITY = share_signal(Signal("pivot.vulnerability", "user", "shows vulnerability: a feeling, a blow, a need"))
 BURDEN = share_signal(Signal("pivot.burden", "user", "speaks of a burden", profile=TRAFFIC))
 NOT_PERSONAL = "the message is not about the person's own life: {signs}"

@@ -10,7 +10,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -304,29 +304,19 @@ def _runs(text: str, spaced: bool) -> Iterator[tuple[str, ...]]:
 
 # Where the user asked for a text, the part of the reply that is this text.
 
-SHORT_LINE = 40  # characters of a name below a letter
-_opens = re.compile(
-    r"[*_]*(?:(?:subject|asunto|objet|oggetto|assunto|विषय|件名|主题|主旨|主題)[*_ ]{0,3}[:：]"
-    r"|(?:dear|hi|hello|hey|estimad[oa]s?|querid[oa]s?|hola|cher|chère|chers|bonjour|salut|gentile|gentilissim[oa]"
-    r"|car[oaie]|ciao|buongiorno|prezad[oa]s?|car[oa]s|olá|oi|प्रिय|नमस्ते|आदरणीय)(?=[\s,:!，])[^\n]{0,40}[,:!，]"
-    r"|拝啓|尊敬的[^\n]{0,30}[:：]|亲爱的[^\n]{0,30}[:：,，]|[^\n]{1,20}(?:様|さん)[、,]?)[^\n]*$",
-    re.IGNORECASE,
-).match
-_signs = re.compile(
-    r"[*_]*(?:(?:with )?(?:best|kind|warm|many) (?:regards|wishes|thanks)|best|regards|sincerely|yours\b[^\n]{0,12}"
-    r"|warmly|love|cheers|thanks|thank you|take care|respectfully|atentamente|(?:un )?(?:cordial )?saludos?|un abrazo"
-    r"|con cariño"
-    r"|gracias|cordialement|bien à (?:vous|toi)|amicalement|(?:je t')?(?:embrasse|bises)|merci|cordiali saluti"
-    r"|distinti saluti|un abbraccio|(?:tanti )?saluti|con affetto|grazie|atenciosamente|(?:um )?abraços?|com carinho"
-    r"|obrigad[oa]|सादर|भवदीय|आपका|आपकी|धन्यवाद|敬具|よろしくお願いいたします|此致|敬上|祝好|谢谢)[,.!，。、*_ ]{0,3}$",
-    re.IGNORECASE,
-).match
+SHORT_LINE = 40  # characters of a greeting behind its first words, or of a name below a letter
+CLOSING = 12  # characters that may follow closing words on their line: "Yours, Tom"
+_MARKS = "*_# \t\r"
+_ENDS_GREETING = tuple(",:!，：！、")
 
 
-def drafts(text: str) -> list[Span]:
-    """The parts of a reply that can be a text to send: a block, what stands between rules, a letter."""
+def drafts(text: str, openings: Iterable[Span] = (), closings: Iterable[Span] = ()) -> list[Span]:
+    """The parts of a reply that can be a text to send: a block, what stands between rules, a letter.
+
+    Openings and closings are words that may begin and end a letter; which they are is a matter of the language.
+    """
     blocks = _Blocks(text)
-    found = [*blocks.left_out, *blocks.quoted, *_letters(text)]
+    found = [*blocks.left_out, *blocks.quoted, *_letters(text, dict(openings), dict(closings))]
     if len(blocks.rules) > 1:
         found.append((blocks.rules[0][0], blocks.rules[-1][1]))
     return _joined(sorted(found))
@@ -342,20 +332,28 @@ def _joined(spans: list[Span]) -> list[Span]:
     return joined
 
 
-def _letters(text: str) -> Iterator[Span]:
-    """From a subject or a greeting to the name below the signature."""
+def _letters(text: str, openings: Mapping[int, int], closings: Mapping[int, int]) -> Iterator[Span]:
+    """From a subject or a greeting, on a line of its own, to the name below the closing words."""
     start = end = -1
     for line in _lines(text):
-        content = line.text.strip()
-        if start < 0 and _opens(content):
+        content = line.text.strip(_MARKS)
+        first = line.start + line.text.find(content)
+        if start < 0 and first in openings and _is_greeting(text[first : openings[first]], content):
             start = line.start
-        elif start >= 0 and _signs(content):
+        elif start >= 0 and first in closings and first + len(content) - closings[first] <= CLOSING:
             end = line.end
         elif end >= 0 and content:
-            yield start, line.end if len(content) <= SHORT_LINE and content[-1] not in ".!?。！？।:" else end
+            yield start, line.end if len(content) <= SHORT_LINE and content[-1] not in ".!?。！？।:：" else end
             start = end = -1
-    if start >= 0 and end >= 0:
+    if end >= 0:
         yield start, end
+
+
+def _is_greeting(opening: str, line: str) -> bool:
+    """A subject, whatever follows; or words to somebody, and nothing else on the line."""
+    if opening.endswith((":", "：")) or line == opening:
+        return True
+    return len(line) - len(opening) <= SHORT_LINE and line.endswith(_ENDS_GREETING)
 
 
 def without(text: str, spans: list[Span]) -> str:
