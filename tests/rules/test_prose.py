@@ -206,13 +206,13 @@ HOSTILE += [
 def test_the_time_grows_with_the_length(part: str) -> None:
     def seconds(length: int) -> float:
         text = (part * length)[:length]
-        started = time.perf_counter()
+        started = time.process_time()
         prose(text, text)
         drafts(text)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     short = min(seconds(20_000) for _ in range(3))
-    assert seconds(200_000) < 40 * max(short, 0.002)
+    assert min(seconds(200_000) for _ in range(3)) < 40 * max(short, 0.002)
 
 
 RULES = rules_in_force()
