@@ -184,7 +184,7 @@ FOLLOW_UP = Signal(
     "pivot.follow_up", "assistant", "stays with the topic: an open question, an offer of support", role=FOR
 )
 INDICATOR = Signal("pivot.indicator", "assistant", "turns away: topic change, unrelated or generic advice, a list")
-RESOURCE = Signal("pivot.resource", "assistant", "holds resources, grounding or safety steps", whole=True, role=FOR)
+RESOURCE = Signal("pivot.resource", "assistant", "holds resources, grounding or safety steps", role=FOR, whole=True)
 SIGNALS = (VULNERABILITY, BURDEN, LIST_REQUEST, ACKNOWLEDGMENT, FOLLOW_UP, INDICATOR, RESOURCE)
 
 
