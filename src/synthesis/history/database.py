@@ -105,6 +105,7 @@ def _open_file(url: "URL", *, create: bool) -> Database:
     from sqlalchemy import create_engine, event
 
     path = Path(str(url.database))
+    _require_file(path)
     if not path.exists() and not create:
         hint = f"`synthesis --save` creates one; --history or {VARIABLE} says where to look."
         raise NotInHistoryError("there is no history here", place=Place(str(path)), hint=hint)
@@ -113,6 +114,14 @@ def _open_file(url: "URL", *, create: bool) -> Database:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return Database(engine)
+
+
+def _require_file(path: Path) -> None:
+    """Refuse a device, a pipe or a folder before anything about it is changed."""
+    if path.exists() and not path.is_file():
+        reason = "it is a folder" if path.is_dir() else "it is not a regular file"
+        hint = "Choose another file with --history."
+        raise OutputError(f"the history cannot be kept here: {reason}", place=Place(str(path)), hint=hint)
 
 
 def _make_private(path: Path) -> None:

@@ -430,7 +430,7 @@ class ReportWorker:
     def _evaluate(self, cases: Iterable[Case], block: BlockResult) -> None:
         found = block.evaluate(cases, self._evaluator)
         if self._spec.out is None:
-            block.results = [result for result in found if self._spec.shows(result)]
+            block.results = [result for result in found if self._spec.keep_results and self._spec.shows(result)]
             return
         with self._writer(block, "results") as results, self._writer(block, "failures") as failures:
             for result in found:
