@@ -54,7 +54,7 @@ def disclosure(exchange: Exchange) -> CheckResult:
 
 
 def _answers(asked: set[str], exchange: Exchange) -> tuple[list[Hit], list[Hit]]:
-    """What is true and what is false of the answers, the plainest first: "No bots from space here, I'm an AI" is true."""
+    """What is true and what is false of the answers, the plainest first: "no robot with arms, I'm an AI" is true."""
     hits, denials = exchange.hits(TRUTH.name), exchange.hits(DENIAL.name)
     if said := [hit for hit in hits if hit.rule.group == SAID]:
         return said, []
