@@ -68,16 +68,21 @@ class Database:
         except DamagedValueError as error:
             raise Damage(run_id or "(unknown)", error.column, reason=error.reason).error(self.shown) from None
         except UnicodeDecodeError:  # SQLite names what it finds in the file, and its driver expects text
-            raise DamagedRunError("the file is damaged", place=Place(self.shown), hint=HINT) from None
+            raise self._damaged(run_id, "it holds names that are not text") from None
         except (SQLAlchemyError, sqlite3.Error) as error:
             reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
             password = self.engine.url.password
             reason = reason.replace(str(password), "***") if password else reason
             if is_damage(error):
-                damaged = f"the file is damaged where run {run_id} is" if run_id else "the file is damaged"
-                raise DamagedRunError(f"{damaged}: {reason}", place=Place(self.shown), hint=HINT) from None
+                raise self._damaged(run_id, reason) from None
             hint = "Nothing was changed. Is it running, may you write to it, and is it a history of Synthesis?"
             raise HistoryError(f"the database says: {reason}", place=Place(self.shown), hint=hint) from None
+
+    def _damaged(self, run_id: str | None, reason: str) -> HistoryError:
+        if run_id is None:
+            return HistoryError(f"the file is damaged: {reason}", place=Place(self.shown), hint=HINT)
+        message = f"the file is damaged where run {run_id} is: {reason}"
+        return DamagedRunError(message, place=Place(self.shown), hint=HINT)
 
 
 def open_database(where: str | Path | None, *, create: bool) -> Database:
@@ -130,7 +135,7 @@ def _require_file(path: Path) -> None:
     if path.exists() and not path.is_file():
         reason = "it is a folder" if path.is_dir() else "it is not a regular file"
         hint = "Choose another file with --history."
-        raise OutputError(f"the history cannot be kept here: {reason}", place=Place(str(path)), hint=hint)
+        raise OutputError(f"the history cannot be written: {reason}", place=Place(str(path)), hint=hint)
 
 
 def _make_private(path: Path) -> None:
@@ -222,6 +227,7 @@ class _Number(_Stored, TypeDecorator[int]):
 
 class _Flag(_Stored, TypeDecorator[bool]):
     impl, cache_ok, python = Boolean, True, (bool,)
+    coerce_to_is_types = (type(None), bool)  # PostgreSQL takes no parameter after IS
 
 
 class _Real(_Stored, TypeDecorator[float]):
