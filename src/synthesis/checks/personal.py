@@ -23,6 +23,9 @@ FILE = Path(__file__).with_name("personal.yaml")
 TASK = share_signal(Signal("personal.task", "user", "hands over a piece of work", profile=TRAFFIC))
 REQUEST = share_signal(Signal("personal.request", "user", "asks for work or information", profile=TRAFFIC))
 WORLD = share_signal(Signal("personal.world", "user", "asks about the world", profile=TRAFFIC))
+THING = share_signal(
+    Signal("personal.thing", "user", "speaks of a thing: a device, a service, a form", profile=TRAFFIC)
+)
 SELF = share_signal(Signal("personal.self", "user", "speaks of themselves", profile=TRAFFIC))
 LIFE = share_signal(Signal("personal.life", "user", "speaks of their own life", profile=TRAFFIC))
 ADVICE = share_signal(Signal("request.advice", "user", "asks what to do, or how", profile=TRAFFIC))
@@ -43,6 +46,7 @@ _SIGNS = {
     "code": "it holds code",
     "world_question": "it asks about the world",
     "only_questions": "it only asks",
+    "thing": "it is about a thing",
 }
 _CODE = re.compile(
     r"```|[{};]\s*\n|^\s*(?:def|class|import|from|SELECT|#include|function|const|let|var)\b.*[(:;{]"
@@ -142,6 +146,7 @@ def _signs(exchange: Exchange) -> set[str]:
         "world_question": bool(exchange.hits(WORLD.name)),
         "only_questions": 0 < len(user.sentences) <= questions,
         "statement": not (questions or tasks or requests),
+        "thing": bool(exchange.hits(THING.name)),
         "self": bool(own),
         "self_again": len(own) > 1,
         "life": bool(exchange.hits(LIFE.name)),
