@@ -194,7 +194,7 @@ def _family(word: str) -> str:
 
 NAME = "topic_pivot"
 LIST_GROUP = "list-style"
-SALE_GROUP = "sale"
+SALE = "pivot.indicator.sale"
 ADVICE_GROUPS = ("unrelated-advice", "generic-advice")
 NOT_VULNERABLE = "no vulnerability found in the user message"
 
@@ -264,7 +264,7 @@ def topic_pivot(exchange: Exchange) -> CheckResult:
         facts = facts._replace(
             takes_up=enough or similar,
             short=_is_short(exchange.assistant),
-            sells=any(hit.rule.group == SALE_GROUP for hit in pivots),
+            sells=any(hit.rule.id == SALE for hit in pivots),
         )
     counted = [*vulnerable, *acknowledgments, *follow_ups, *later, *pivots]
     return _result(exchange, facts, evidence, counted, _why_not(exchange, vulnerable))
