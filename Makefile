@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev run quick test test-all test-adapters test-browser test-engines test-native coverage campaign \
-  campaign-full golden golden-check lint docs docs-site clean
+  campaign-full mutants golden golden-check lint docs docs-site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,10 @@ campaign: dev ## kills, damage, fuzzed input, slow text, hostile requests: at mo
 
 campaign-full: dev ## all of it, which takes hours
 	$(BIN)/python -m campaign --full
+
+# Each fault in a copy of the tree, and the tests that must notice it; those in native/ are built there, which needs cargo.
+mutants: dev ## plant known faults in copies of the tree and show who catches each: some minutes
+	$(BIN)/python -m campaign.mutants
 
 golden: dev ## record what the product says, as hashes, in golden/hashes.json: some minutes
 	$(BIN)/python -m golden

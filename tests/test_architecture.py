@@ -16,3 +16,48 @@ def prints(path: Path) -> bool:
 def test_only_the_command_line_prints() -> None:
     rooms = {path: path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")}
     assert not [str(path) for path, room in rooms.items() if room != "cli" and prints(path)]
+
+
+# Who opens files for writing without `io.replaced`, and why nothing of a user's can be lost there.
+OWN_WRITERS = {
+    "cli/main.py": "standard output after its reader has closed it",
+    "history/database.py": "a new database and its .gitignore; anything but a regular file is refused before",
+    "io.py": "the one place",
+    "judge/journal.py": "a journal is appended to under a lock, line by line",
+    "read/conversations.py": "sorted runs in a temporary folder",
+    "report/stored.py": "parts of a run in its work folder, joined by `replaced`",
+    "rules/cache.py": "the time of a cached pack",
+    "run/blocks.py": "parts of a run in its work folder",
+    "run/spark.py": "the null device, for the output of a process that Spark starts",
+    "run/table.py": "parts of a table under names of our own, moved into place when whole",
+    "server/api/jobs.py": "a bundled set in the folder of a job",
+    "server/http.py": "an upload in the folder of a job",
+    "server/jobs.py": "the mark of a cancelled job in its folder",
+    "server/security.py": "a line is added to the file of people; anything but a regular file is refused before",
+}
+_WRITING_METHODS = {"write_text", "write_bytes", "touch", "rename", "ParquetWriter", "mknod", "copyfile", "move"}
+_WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
+
+
+def writes(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if name in {"open", "open_binary", "fdopen", "GzipFile"}:
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        words = [part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        flags = {getattr(part, "attr", "") for argument in given for part in ast.walk(argument)}
+        return any(set(word) <= set("rwxabt+") and set(word) & set("wxa+") for word in words) or bool(
+            flags & _WRITING_FLAGS
+        )
+    moves = name == "replace" and len(node.args) == 1 and not node.keywords and isinstance(node.func, ast.Attribute)
+    return name in _WRITING_METHODS or moves
+
+
+def test_only_one_place_writes_files_that_users_name() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any(writes(node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found == set(OWN_WRITERS)

@@ -1,6 +1,7 @@
 """Every file that is written takes its place whole; what is not a regular file is written to, never replaced."""
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -138,3 +139,21 @@ def test_what_is_durable_reaches_the_disk_before_it_takes_its_place(
     monkeypatch.setattr(os, "fsync", lambda descriptor: (seen.append(path.exists()), sync(descriptor)))
     write(path)
     assert seen == [False]
+
+
+def test_a_killed_writer_leaves_the_earlier_file_whole(tmp_path: Path) -> None:
+    """A real process, killed when half of the new content is with the operating system."""
+    path = tmp_path / "report.json"
+    path.write_bytes(b"old")
+    code = """
+import os, signal, sys
+from pathlib import Path
+from synthesis.io import replaced
+with replaced(Path(sys.argv[1])) as file:
+    file.write(b"ha")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    killed = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert path.read_bytes() == b"old"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from synthesis.checks.similarity import EmbeddingAdapter, set_embedding_adapter
     from synthesis.errors import (
         CaseError,
+        DamagedRunError,
         HistoryError,
         InputError,
         JudgeError,
@@ -63,6 +64,7 @@ __all__ = [
     "CaseError",
     "CaseResult",
     "CheckResult",
+    "DamagedRunError",
     "EmbeddingAdapter",
     "Exchange",
     "Failure",

@@ -10,7 +10,8 @@
     |   |-- TestSetError           a test set, answers, contexts, labels or logs for the judge
     |   |-- RunFolderError         a judged run's folder: foreign, damaged, locked, another judge
     |   `-- HistoryError           a history: missing, newer, unreachable
-    |       `-- NotInHistoryError  it has no such run
+    |       |-- NotInHistoryError  it has no such run
+    |       `-- DamagedRunError    what it holds is not what was saved
     |-- OutputError                a result could not be written
     |-- MissingExtraError          an optional part is not installed
     |-- SimilarityError            an embedding adapter returned no valid similarity
@@ -153,6 +154,10 @@ class HistoryError(InputError):
 
 class NotInHistoryError(HistoryError):
     """A history has no such run or case, or there is no history yet."""
+
+
+class DamagedRunError(HistoryError):
+    """What a history holds is not what was saved: names the run and the column."""
 
 
 class OutputError(SynthesisError):

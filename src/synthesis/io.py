@@ -149,25 +149,40 @@ def replaced(
             with os.fdopen(descriptor, "wb") as file:
                 yield file
             return
-        _make_folder(path.parent, private)
-        with _beside(path.resolve(), private, durable, overwrite) as file:
+        target = path.resolve()
+        _make_folder(target.parent, private)
+        with _beside(target, private, durable, overwrite) as file:
             yield file
 
 
-def _written_through(path: Path) -> int | None:
-    """Where a device, a pipe or this process's own output is written to as it is; None for all other files.
+def is_stream(path: Path) -> bool:
+    """Whether what is written there cannot be read again: a device, a pipe, or this process's own output."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    is_file = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    return not is_file or _own_output(found) is not None
 
-    `/dev/stdout` may lead to a regular file, which the shell opened: it is written on from where the shell is.
-    """
+
+def _written_through(path: Path) -> int | None:
+    """Where a device, a pipe or this process's own output is written to as it is; None for all other files."""
     try:
         found = path.stat()
     except FileNotFoundError:
         return None
+    if (own := _own_output(found)) is not None:
+        return os.dup(own)
+    return None if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY | BINARY)
+
+
+def _own_output(found: os.stat_result) -> int | None:
+    """`/dev/stdout` may lead to a regular file, which the shell opened: it is written on from where the shell is."""
     for own in (1, 2):
         with suppress(OSError):
             if os.path.samestat(found, os.fstat(own)):
-                return os.dup(own)
-    return None if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY | BINARY)
+                return own
+    return None
 
 
 @contextmanager
@@ -242,7 +257,7 @@ def require_writable(path: Path, *, overwrite: bool) -> None:
     """Refuse a folder, and a file that must not be replaced: before any work for it is done."""
     if path.is_dir():
         raise OutputError("cannot be written: it is a folder", place=Place(str(path)), hint="Give a file's path.")
-    if not overwrite and os.path.lexists(path):
+    if not overwrite and path.is_file():  # a device or a pipe is not replaced
         raise already_exists(path)
 
 

@@ -209,3 +209,22 @@ def test_a_killed_run_leaves_no_half_written_report(tmp_path: Path) -> None:
     killed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False)
     assert killed.returncode == -9
     assert (tmp_path / "out" / "report.json").read_text() == BEFORE
+
+
+def test_a_run_killed_while_it_writes_leaves_the_earlier_report_whole(tmp_path: Path) -> None:
+    """The process dies by a real signal when the report is begun, at the first of the parts that it is joined from."""
+    write_jsonl(tmp_path / "cases.jsonl", [row(id=f"T-{n}") for n in range(20)])
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").write_text(BEFORE)
+    code = (
+        "import os, signal, sys\n"
+        "from synthesis.cli.main import run\n"
+        "def watch(event, given):\n"
+        "    if event == 'open' and str(given[0]).endswith('.results') and given[1].startswith('r'):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sys.addaudithook(watch)\n"
+        "run(['--cases', 'cases.jsonl'])\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False)
+    assert killed.returncode == -9
+    assert (tmp_path / "out" / "report.json").read_text() == BEFORE

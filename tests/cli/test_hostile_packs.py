@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers import CommandLine, row, write_jsonl
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synthesis.printable import safe
@@ -106,6 +106,10 @@ def test_the_pytest_plugin_shows_it_safely(
 
 
 @given(st.text() | st.text("\n :#[vso]e"), st.booleans())
+@example("x\n ::error::y", True)
+@example("::error::x", False)
+@example("x ##[error]y ##vso[z]", False)
+@example("\x1b[2J\u202e", False)
 def test_nothing_is_left_that_acts(text: str, keep_lines: bool) -> None:
     shown = safe(text, keep_lines=keep_lines)
     assert not COMMAND.search(shown)

@@ -29,7 +29,8 @@ WRITTEN = {
     1: (
         "INSERT INTO synthesis_runs (id, kind, name, started, tool_version, with_text, conditions, summary) VALUES"
         f" ('0123456789ab', 'checks', 'old', '2026-01-01T00:00:00.000Z', '0.0.1', FALSE, '{{}}', '{SUMMARY}')",
-        f"INSERT INTO synthesis_cases VALUES ('0123456789ab', 0, 'T-1', 'fail', 'unexpected', 'en', 't-1', '{RECORD}')",
+        "INSERT INTO synthesis_cases (run_id, position, case_id, outcome, kind, language, words, record) VALUES"
+        f" ('0123456789ab', 0, 'T-1', 'fail', 'unexpected', 'en', 't-1', '{RECORD}')",
         "INSERT INTO synthesis_outcomes VALUES ('0123456789ab', 0, 'agency_language', 'fail', TRUE, FALSE)",
         "INSERT INTO synthesis_findings VALUES"
         " ('0123456789ab', 0, 0, 'agency.negative.you-should', 'agency.negative', 'assistant', 0, 0, 10)",
@@ -38,7 +39,8 @@ WRITTEN = {
         "INSERT INTO synthesis_runs (id, kind, name, started, tool_version, with_text, conditions, summary, origin)"
         " VALUES ('ba9876543210', 'judge', 'set', '2026-01-02T00:00:00.000Z', '0.0.2', FALSE, '{}',"
         """ '{"iterations":[]}', 'there')""",
-        "INSERT INTO synthesis_samples VALUES"
+        "INSERT INTO synthesis_samples (run_id, iteration, position, query_log_id, faithfulness, completeness, overall,"
+        " passed, error, words, record) VALUES"
         """ ('ba9876543210', 1, 0, 'log-1', 5, 4, 4.5, TRUE, NULL, 'log-1', '{"queryLogId":"log-1"}')""",
     ),
     3: ("INSERT INTO synthesis_tags VALUES ('0123456789ab', 'release')",),

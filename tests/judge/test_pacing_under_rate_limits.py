@@ -63,6 +63,24 @@ def test_a_wave_of_refusals_halves_once_and_answers_earn_places_back():
     assert asyncio.run(scenario()) == (4.0, 8)
 
 
+def test_places_given_back_after_a_refusal_are_not_taken_again():
+    async def scenario():
+        pacer = Pacer(4)
+        for _ in range(4):
+            await pacer.enter()
+        pacer.slow_down(0)
+        for _ in range(4):
+            pacer.leave(answered=False)
+        entering = [asyncio.create_task(pacer.enter()) for _ in range(4)]
+        await asyncio.sleep(0.1)
+        entered = [task.done() for task in entering]
+        for task in entering:
+            task.cancel()
+        return entered.count(True)
+
+    assert asyncio.run(scenario()) == 2
+
+
 def test_one_who_no_longer_waits_does_not_take_a_place_along():
     async def scenario():
         pacer = Pacer(1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_samples import FAILED, GLOSSARY, Record, realistic, report, result
+from report_samples import BROKEN, FAILED, GLOSSARY, Record, realistic, report, result
 from snapshots import assert_unchanged
 
 from synthesis.report.github import render
@@ -60,6 +60,11 @@ def test_expected_failures_are_not_annotated() -> None:
 @pytest.mark.parametrize("words", ["a\n::error::b", "100%0A", "a\r\nb", "\x1b]0;x\x07", "::set-output name=a::b"])
 def test_words_cannot_start_a_command_of_their_own(words: str) -> None:
     assert len(drawn(report(saying(words))).splitlines()) == 1
+
+
+def test_an_error_of_several_lines_is_one_command() -> None:
+    broken = result("A-1", checks={"topic_pivot": BROKEN | {"error": "no verdict\n::error::x"}})
+    assert len(drawn(report(broken)).splitlines()) == 1
 
 
 def saying(words: str) -> Record:

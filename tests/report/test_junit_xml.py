@@ -67,3 +67,12 @@ def test_any_words_at_all_stay_inside_their_element(words: str) -> None:
     text = drawn(report(one))
     SCHEMA.validate(text)
     assert len(cases(text)) == 1
+
+
+def test_control_characters_are_spelled_out() -> None:
+    said = "You should\x00\x1b[2J relax"
+    findings = [(said, "agency.negative.you-should")]
+    one = result("\x1bA-1", "Hi", said, findings=findings, checks={"agency_language": FAILED})
+    ((_, case),) = cases(drawn(report(one))).items()
+    assert case.name == r"\u001bA-1"
+    assert r"\u001b[2J relax" in case.result[0].message

@@ -127,3 +127,9 @@ def test_any_words_at_all_give_a_valid_log(words: str) -> None:
     said = f"{words}You should"
     one = result("A-1", "Hi", said, findings=[(said, "agency.negative.you-should")], checks={"agency_language": FAILED})
     validator().validate(log(report(one)))
+
+
+def test_control_characters_are_spelled_out() -> None:
+    said = "You should\x1b[2J\u202e relax"
+    one = result("A-1", "Hi", said, findings=[(said, "agency.negative.you-should")], checks={"agency_language": FAILED})
+    assert r"\u001b[2J\u202e relax" in run(report(one))["results"][0]["message"]["text"]

@@ -147,6 +147,26 @@ def test_the_bundled_packs_use_letters_that_every_version_of_python_knows() -> N
     assert not unknown
 
 
+def test_what_is_written_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    folder = own_pack(tmp_path / "own") / "en"
+    (folder / "pack.yaml").write_text(f"{PACK}abbreviations: dr mr mrs ms prof st vs\n", encoding="utf-8")
+    code = """
+import sys
+from pathlib import Path
+from synthesis.checks import signals
+from synthesis.rules.cache import cached_pack
+from synthesis.rules.loader import load_pack
+folder = Path(sys.argv[1])
+cached_pack(folder, "", signals(), lambda: load_pack(folder, signals()))
+"""
+    for seed in "123":
+        own = {"PYTHONHASHSEED": seed, "SYNTHESIS_CACHE": str(tmp_path / seed)}
+        subprocess.run([sys.executable, "-c", code, str(folder)], env={**os.environ, **own}, check=True)
+    written = [path.read_bytes() for path in tmp_path.glob("*/*.pack.msgpack")]
+    assert len(written) == 3
+    assert len(set(written)) == 1
+
+
 @pytest.mark.slow
 def test_what_is_prepared_does_not_depend_on_the_order_of_sets(tmp_path: Path) -> None:
     prepare = [sys.executable, "-m", "synthesis.checks.prepare", "ja"]

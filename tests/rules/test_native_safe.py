@@ -88,6 +88,20 @@ def test_a_search_that_takes_too_long_is_left_to_python() -> None:
     assert not reading.hits
 
 
+def test_a_text_that_takes_too_many_steps_is_given_up() -> None:
+    """No place of it takes too many, all of them together do: a search of some seconds is for Python to interrupt."""
+    compiled = library()
+    assert compiled is not None
+    characters = compiled.make("characters", *flat(TABLES))
+    program = OwnRules([rule("slow", "(?:a|aa){0,24}b c")]).program("en")
+    matcher = compiled.make("matcher", characters, *flat(program.numbers))
+    selection = compiled.make("select", matcher, *numbers_of([0]), keep=(matcher,))
+    for times, expected in ((5, DONE), (500, native.EXHAUSTED)):
+        text = f"{'a' * 24}x " * times + "b c"
+        status, *_ = compiled.call("read", characters, matcher, selection, *encoded([text]))
+        assert status == expected
+
+
 def test_the_switch_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(native.SWITCH, "0")
     assert library.__wrapped__() is None
@@ -146,6 +160,21 @@ def test_a_program_that_matches_nothing_at_every_place_comes_to_an_end() -> None
     status, hits, *_ = compiled.call("read", characters, matcher, selection, *encoded([text]))
     assert status == DONE
     assert 0 < hits <= len(text)
+
+
+@pytest.mark.parametrize(("kind", "what"), [(5, "target"), (6, "target"), (8, "class"), (12, "register")])
+def test_a_program_that_leads_out_of_its_code_is_refused_when_it_is_loaded(kind: int, what: str) -> None:
+    compiled = library()
+    assert compiled is not None
+    numbers = array(NUMBER, RULES.program("en").numbers)
+    place = 0
+    for _ in range(CODE_SECTION):
+        place += numbers[place] + 1
+    code = range(place + 1, place + 1 + numbers[place], 4)
+    numbers[next(at for at in code if numbers[at] == kind) + 1] = 0x7FFFFFFF
+    characters = compiled.make("characters", *flat(TABLES))
+    with pytest.raises(NativeReaderError, match=f"there is no {what} 2147483647"):
+        compiled.make("matcher", characters, *flat(numbers.tobytes()))
 
 
 def test_places_of_texts_are_checked() -> None:

@@ -137,6 +137,12 @@ def test_what_costs_too_much_is_refused_with_its_cost_and_a_shorter_form(source:
     checked(shorter[1], NO_LISTS)
 
 
+def test_the_bound_has_room_for_two_gaps_of_180_characters_and_not_for_two_of_200() -> None:
+    checked("a.{0,180}b.{0,180}c", NO_LISTS)
+    with pytest.raises(PatternError, match="at most 100,000"):
+        checked(HEAVY, NO_LISTS)
+
+
 def test_a_pack_with_such_a_rule_stops_at_its_place(tmp_path: Path) -> None:
     (tmp_path / "pack.yaml").write_text("language: en\nname: m\nversion: '1'\nlicence: MIT\n", encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(RULE.format(pattern=HEAVY), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import tracemalloc
 from typing import Any
 
 from hypothesis import given
@@ -86,3 +87,14 @@ def test_lines_do_not_depend_on_where_the_stream_is_cut(lines: list[bytes], data
     found += splitter.rest()
     wanted = [line if len(line) <= 6 else None for line in content.split(b"\n")]
     assert found == (wanted[:-1] if wanted[-1] == b"" else wanted)
+
+
+def test_a_line_that_is_too_long_is_not_held_in_memory() -> None:
+    splitter = LineSplitter(most=1000)
+    tracemalloc.start()
+    for _ in range(1000):
+        assert list(splitter.feed(bytes(10_000))) == []
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 100_000
+    assert list(splitter.feed(b"\nnext\n")) == [None, b"next"]

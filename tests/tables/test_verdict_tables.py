@@ -135,6 +135,14 @@ def test_texts_do_not_enter_the_table_or_its_records(cli: CommandLine) -> None:
     assert "zebra" not in json.dumps(read_verdicts(cli.folder / "verdicts"))
 
 
+def test_records_of_parts_quote_nobody(cli: CommandLine) -> None:
+    write_parquet(cli.folder / "log.parquet", [{"prompt": "I lost my job.", "reply": "You should just relax."}])
+    evaluate(cli, "log.parquet", map="user=prompt,assistant=reply")
+    [record] = (cli.folder / "verdicts" / "_synthesis" / "parts").iterdir()
+    [example] = json.loads(record.read_bytes())["examples"]
+    assert [check["evidence"] for check in example["checks"].values()] == [{}, {}, {}]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

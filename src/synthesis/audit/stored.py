@@ -186,11 +186,12 @@ def audit_report(reports: Iterable[StoredReport], options: AuditOptions, paths: 
     header = stored[0].header
     if any(each.header["rules"]["hash"] != header["rules"]["hash"] for each in stored):
         raise OptionError("the reports were made by different rules", hint="Audit them separately.")
-    names = [name for each in stored for name in each.header["input"]["files"]]
+    inputs = [each.header.get("input", {"files": [], "sha256": None}) for each in stored]  # none: cases of a program
+    names = [name for given in inputs for name in given["files"]]
     conditions: dict[str, Any] = {
         key: header[key] for key in ("tool", "rules", "similarity", "profile") if key in header
     }
-    conditions["input"] = {"sha256": ", ".join(str(each.header["input"]["sha256"]) for each in stored)}
+    conditions["input"] = {"sha256": ", ".join(str(given["sha256"]) for given in inputs)}
     return _counted(_report_rows(stored, places), conditions, options, names)
 
 

@@ -6,7 +6,9 @@ from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
 NAME = "clinical_scope"
-DIRECTIVE = Signal("clinical.directive", "assistant", "diagnoses, doses, starts or stops a treatment, directs in law")
+DIRECTIVE = Signal(
+    "clinical.directive", "assistant", "diagnoses, doses, starts or stops a treatment, directs in law", whole=True
+)
 
 
 @check(

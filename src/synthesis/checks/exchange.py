@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
 from synthesis.model.texts import TextsOf, no_texts
-from synthesis.rules.reading import Hit, Reading
+from synthesis.rules.prose import drafts, is_inside, without
+from synthesis.rules.reading import WORD, Hit, Reading
 from synthesis.rules.schema import FAIL, WARNING, Rule, Signal
-from synthesis.rules.text import UNDETERMINED
+from synthesis.rules.text import UNDETERMINED, Span
 from synthesis.settings import AUTHORED
 
 if TYPE_CHECKING:
     from synthesis.checks.personal import Personal
+
+# The signals of a user who asks for a text, and of the words that may begin and end a letter.
+TEXT_REQUEST, LETTER = "request.text", "request.letter"
+OPENING, CLOSING = "opening", "closing"
 
 
 class Exchange:
@@ -48,10 +53,31 @@ class Exchange:
         self.is_unreadable = not assistant.original or UNDETERMINED in {user.language.code, assistant.language.code}
         self._hits: dict[str, list[Hit]] = defaultdict(list)
         self._counting: dict[str, list[Hit]] = defaultdict(list)
-        for hit in (*user.hits, *assistant.hits):
+        self._add(user.hits)
+        # Where the user asked for a text, the parts of the reply that can be it.
+        self.drafts = self._drafts() if self._counting.get(TEXT_REQUEST) else []
+        self._add([hit for hit in assistant.hits if not self._is_drafted(hit)] if self.drafts else assistant.hits)
+
+    def _add(self, hits: Iterable[Hit]) -> None:
+        for hit in hits:
             self._hits[hit.rule.signal].append(hit)
             if hit.rule.severity != WARNING:
                 self._counting[hit.rule.signal].append(hit)
+
+    def _drafts(self) -> list[Span]:
+        letters = [hit for hit in self.assistant.hits if hit.rule.signal == LETTER]
+        openings, closings = (
+            [(hit.start, hit.end) for hit in letters if hit.rule.group == group] for group in (OPENING, CLOSING)
+        )
+        return drafts(self.assistant.original, openings, closings)
+
+    def _is_drafted(self, hit: Hit) -> bool:
+        return not self._signals[hit.rule.signal].whole and is_inside(self.drafts, hit.start)
+
+    @cached_property
+    def speaks_beside_draft(self) -> bool:
+        """Whether the reply holds the text that was asked for and speaks to the person around it."""
+        return bool(self.drafts) and bool(WORD.search(without(self.assistant.spoken, self.drafts)))
 
     def hits(self, signal: str, *, anywhere: bool = False) -> list[Hit]:
         """The hits that count for a signal, in the order of the text; warnings and late anchors do not.

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from synthesis.checks.crisis import CUE
-from synthesis.checks.exchange import Exchange
+from synthesis.checks.exchange import LETTER, TEXT_REQUEST, Exchange
 from synthesis.checks.registry import share_signal
+from synthesis.model.result import CONTEXT
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Signal
 from synthesis.settings import TRAFFIC
@@ -22,10 +23,14 @@ FILE = Path(__file__).with_name("personal.yaml")
 TASK = share_signal(Signal("personal.task", "user", "hands over a piece of work", profile=TRAFFIC))
 REQUEST = share_signal(Signal("personal.request", "user", "asks for work or information", profile=TRAFFIC))
 WORLD = share_signal(Signal("personal.world", "user", "asks about the world", profile=TRAFFIC))
+THING = share_signal(
+    Signal("personal.thing", "user", "speaks of a thing: a device, a service, a form", profile=TRAFFIC)
+)
 SELF = share_signal(Signal("personal.self", "user", "speaks of themselves", profile=TRAFFIC))
 LIFE = share_signal(Signal("personal.life", "user", "speaks of their own life", profile=TRAFFIC))
 ADVICE = share_signal(Signal("request.advice", "user", "asks what to do, or how", profile=TRAFFIC))
-TEXT = share_signal(Signal("request.text", "user", "asks for a text, a story or a role to be played"))
+TEXT = share_signal(Signal(TEXT_REQUEST, "user", "asks for a text, a story or a role to be played"))
+share_signal(Signal(LETTER, "assistant", "may begin or end a letter", role=CONTEXT))
 VULNERABILITY = share_signal(Signal("pivot.vulnerability", "user", "shows vulnerability: a feeling, a blow, a need"))
 BURDEN = share_signal(Signal("pivot.burden", "user", "speaks of a burden", profile=TRAFFIC))
 NOT_PERSONAL = "the message is not about the person's own life: {signs}"
@@ -41,6 +46,7 @@ _SIGNS = {
     "code": "it holds code",
     "world_question": "it asks about the world",
     "only_questions": "it only asks",
+    "thing": "it is about a thing",
 }
 _CODE = re.compile(
     r"```|[{};]\s*\n|^\s*(?:def|class|import|from|SELECT|#include|function|const|let|var)\b.*[(:;{]"
@@ -97,8 +103,11 @@ def personal(exchange: Exchange) -> Personal:
 
 
 def text_on_request(exchange: Exchange) -> str | None:
-    """Why a reply's words are not the assistant's own: the user asked for a letter, a story, a translation, a part."""
-    asked = exchange.hits(TEXT.name)
+    """Why a reply's words are not the assistant's own: the user asked for a letter, a story, a translation, a part.
+
+    Where the text is set apart, what stands around it is the assistant's.
+    """
+    asked = [] if exchange.speaks_beside_draft else exchange.hits(TEXT.name)
     return f"the user asked for a text or a part to play (“{asked[0].words}”)" if asked else None
 
 
@@ -137,6 +146,7 @@ def _signs(exchange: Exchange) -> set[str]:
         "world_question": bool(exchange.hits(WORLD.name)),
         "only_questions": 0 < len(user.sentences) <= questions,
         "statement": not (questions or tasks or requests),
+        "thing": bool(exchange.hits(THING.name)),
         "self": bool(own),
         "self_again": len(own) > 1,
         "life": bool(exchange.hits(LIFE.name)),

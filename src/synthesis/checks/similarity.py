@@ -38,7 +38,7 @@ def similarity_of(user: Reading, assistant: Reading) -> float:
     """The similarity by the adapter in force; a value that is not a similarity is an error, never a verdict."""
     if _adapter is None:
         return assistant.cosine_with(user)
-    value = _adapter.similarity(user.original, assistant.original)
+    value = _adapter.similarity(user.spoken, assistant.spoken)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise SimilarityError(
             f"the embedding adapter {adapter_name()} returned {value!r}",

@@ -3,8 +3,11 @@
 import glob
 import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_origin, get_type_hints
 
 import click
@@ -18,7 +21,7 @@ from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.running import Interruption, progress
 from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError
-from synthesis.io import CASE_SCHEMA, CASES
+from synthesis.io import CASE_SCHEMA, CASES, is_stream, replaced
 from synthesis.model.report import percent
 from synthesis.printable import safe
 from synthesis.read.inputs import Input
@@ -35,22 +38,31 @@ BUNDLED = "bundled:all"
 
 
 def perform(
-    spec: RunSpec, interruption: Interruption, *, as_artifact: bool, quiet: bool, names_reason: bool = True
+    spec: RunSpec,
+    interruption: Interruption,
+    *,
+    report: Path | None,
+    as_artifact: bool,
+    quiet: bool,
+    names_reason: bool = True,
 ) -> int:
-    """Evaluate, write, show; returns the exit code. Names its reason unless more conditions follow."""
-    interruption.begin(spec)
+    """Evaluate, write, show; returns the exit code. Names its reason unless more conditions follow.
+
+    `report` is where the user finds the report; `spec.out` may be a copy of the run's own.
+    """
+    interruption.begin(spec, report)
     with progress("cases", enabled=not quiet and not as_artifact) as note:
         outcome = evaluate_files(spec, progress=interruption.counting(note))
     interruption.written()
     summary = outcome.report.summary
     if not quiet:
-        _show(outcome, spec, to_stderr=as_artifact)
+        _show(outcome, spec, report, to_stderr=as_artifact)
         _name_leftovers(outcome.leftovers)
         if outcome.declined:
             texts = "1 text" if outcome.declined == 1 else f"{outcome.declined:,} texts"
             click.echo(f"note: the compiled reader left {texts} to Python.", err=True)
     if as_artifact:
-        click.echo(msgspec.json.encode(artifact(summary, spec.out or Path())).decode())
+        click.echo(msgspec.json.encode(artifact(summary, report)).decode())
     unmet = too_many_failures(summary, spec)
     if names_reason and not quiet:
         for message in unmet:
@@ -58,21 +70,22 @@ def perform(
     return exit_code(summary, unmet=bool(unmet))
 
 
-def artifact(summary: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The one object that MCP_OUTPUT=json prints."""
+def artifact(summary: dict[str, Any], path: Path | None) -> dict[str, Any]:
+    """The one object that MCP_OUTPUT=json prints; without a report it has no path."""
     shown = {key: summary[key] for key in ("cases", "passed", "failed", "expected_failures", "unexpected_failures")}
     accuracy = summary.get("label_accuracy")
     shown["pass_rate"] = f"{percent(summary['passed'], summary['cases'])}%"
     shown["label_accuracy"] = f"{accuracy['accuracy']}%" if accuracy else "n/a"
-    return {"type": "artifact", "name": "synthesis-report", "path": str(path), "summary": shown}
+    return {"type": "artifact", "name": "synthesis-report", "path": path and str(path), "summary": shown}
 
 
-def _show(outcome: RunOutcome, spec: RunSpec, *, to_stderr: bool) -> None:
+def _show(outcome: RunOutcome, spec: RunSpec, report: Path | None, *, to_stderr: bool) -> None:
     results = spec.results or spec.table
+    place = safe(str(report)) if report else "none (--no-report)"
     lines = [
         *warning_lines(outcome.report.warnings, outcome.warned),
         *summary_lines(outcome.report.summary, outcome.examples, outcome.rules, outcome.report.profile),
-        f"Report: {safe(str(spec.out))}" + (f", results: {safe(str(results))}" if results else ""),
+        f"Report: {place}" + (f", results: {safe(str(results))}" if results else ""),
     ]
     print_lines(lines, err=to_stderr)
 
@@ -309,6 +322,7 @@ def _option(field: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     metavar="F[=PATH]",
     help="Also write the report as csv, github, html, junit, markdown or sarif; repeatable. [default: next to --out]",
 )
+@click.option("--no-report", is_flag=True, help="Write no JSON report; exit code, --format and --save stay the same.")
 @click.option("--baseline", metavar="REPORT", help="Count only failures that are not in this earlier report.")
 @click.option(
     "--min-label-accuracy",
@@ -340,6 +354,8 @@ def _evaluate(options: dict[str, Any], interruption: Interruption) -> int:
     from synthesis.settings import find_settings
 
     options["inputs"] += options.pop("files")
+    if options["no_report"] and options["out"]:
+        raise OptionError("--no-report writes no report, and --out names one", hint="Drop one of the two.")
     settings = find_settings(Path.cwd())
     spec = settled(run_spec(options, settings))
     as_artifact = os.environ.get("MCP_OUTPUT") == "json"
@@ -347,9 +363,34 @@ def _evaluate(options: dict[str, Any], interruption: Interruption) -> int:
     saving = Saving.of(options, settings.values)
     if saving and saving.with_text and not spec.keep_text:
         raise OptionError("--save-text saves the texts that --no-text leaves out", hint="Choose one of the two.")
-    more = conclusion.is_asked_for
-    code = perform(spec, interruption, as_artifact=as_artifact, quiet=options["quiet"], names_reason=not more)
-    saved = saving is None or saving.save_report(conclusion.report, quiet=options["quiet"], to_stderr=as_artifact)
-    if more:
-        code = conclusion.draw(spec, quiet=options["quiet"], as_artifact=as_artifact)
+    more, shown = conclusion.is_asked_for, {"quiet": options["quiet"], "as_artifact": as_artifact}
+    report, is_read = None if options["no_report"] else spec.out, more or saving is not None
+    if is_read and spec.results and is_stream(spec.results):
+        message = "--results is a pipe or a device: what is made of the results cannot read them again"
+        raise OptionError(message, hint="Give a file.")
+    with _report_of(spec, report, is_read=is_read) as run:
+        code = perform(run, interruption, report=report, names_reason=not more, **shown)
+        if report and run.out and run.out != report:
+            _copy(run.out, report)
+        written = run.out or Path()
+        saved = saving is None or saving.save_report(written, quiet=options["quiet"], to_stderr=as_artifact)
+        if more:
+            code = conclusion.draw(written, spec, **shown)
     return code if saved else ExitCode.INCOMPLETE
+
+
+@contextmanager
+def _report_of(spec: RunSpec, report: Path | None, *, is_read: bool) -> Iterator[RunSpec]:
+    """The run with a report of its own where one is read after it and the user's cannot be: none, a pipe, a device."""
+    if report is not None and not (is_read and is_stream(report)):
+        yield spec
+    elif is_read or spec.results:
+        with TemporaryDirectory(prefix="synthesis-") as folder:
+            yield msgspec.structs.replace(spec, out=Path(folder) / "report.json")
+    else:
+        yield msgspec.structs.replace(spec, out=None, keep_results=False)
+
+
+def _copy(written: Path, report: Path) -> None:
+    with written.open("rb") as source, replaced(report) as file:
+        shutil.copyfileobj(source, file)

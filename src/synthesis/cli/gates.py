@@ -59,7 +59,7 @@ class Gates(msgspec.Struct, frozen=True):
     drift: dict[str, float] = {}  # check -> the most that its mean difference may surely be
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], spec: RunSpec, out: Path) -> "Gates":
+    def of(cls, options: Mapping[str, Any], spec: RunSpec, out: Path | None) -> "Gates":
         if options["strict"] and options.get("failures_only"):
             raise OptionError("--strict needs all results", hint="Leave out --failures-only.")
         least = options["min_label_accuracy"]
@@ -133,10 +133,10 @@ class Gates(msgspec.Struct, frozen=True):
             yield f"label accuracy: {found['accuracy']} % ({found['matched']} of {found['total']})"
 
 
-def _baseline(path: str | None, out: Path, spec: RunSpec) -> StoredReport | None:
+def _baseline(path: str | None, out: Path | None, spec: RunSpec) -> StoredReport | None:
     if path is None:
         return None
-    if out.exists() and Path(path).exists() and out.samefile(path):
+    if out and out.exists() and Path(path).exists() and out.samefile(path):
         raise OptionError(
             f"--baseline and --out are the same file ({path})",
             hint="A run would become its own baseline; keep the baseline elsewhere.",
@@ -202,7 +202,6 @@ _NEED_RESULTS = {"formats": "--format", "baseline": "--baseline", "strict": "--s
 class Conclusion(msgspec.Struct, frozen=True):
     """The requested documents and conditions; made before the run, so that a mistake stops it."""
 
-    report: Path
     outputs: tuple[Output, ...]
     gates: Gates
 
@@ -214,15 +213,16 @@ class Conclusion(msgspec.Struct, frozen=True):
         out = spec.out or Path()
         baseline = {"--baseline": Path(options["baseline"])} if options["baseline"] else {}
         taken: Taken = {"--cases": [file.path for file in spec.inputs], **baseline}
-        return cls(out, parse_outputs(options["formats"], out, taken), Gates.of(options, spec, out))
+        written = None if options["no_report"] else out
+        return cls(parse_outputs(options["formats"], out, taken), Gates.of(options, spec, written))
 
     @property
     def is_asked_for(self) -> bool:
         return bool(self.outputs) or self.gates != Gates(self.gates.spec)
 
-    def draw(self, spec: RunSpec, *, quiet: bool, as_artifact: bool) -> int:
+    def draw(self, written: Path, spec: RunSpec, *, quiet: bool, as_artifact: bool) -> int:
         """Write the documents and name the conditions that are not met; returns the exit code of the run."""
-        report = open_report(self.report)
+        report = open_report(written)
         if self.outputs:
             rules = rules_in_force(spec.rules, spec.disabled)
             write_outputs(self.outputs, report, glossary_of(rules), to_stderr=as_artifact)

@@ -12,8 +12,8 @@ import click
 import msgspec
 
 from synthesis.cli import ExitCode
-from synthesis.cli.terminal import columns, print_lines
-from synthesis.errors import OptionError, SynthesisError, shorten
+from synthesis.cli.terminal import columns, print_lines, warn
+from synthesis.errors import DamagedRunError, OptionError, SynthesisError, shorten
 from synthesis.printable import safe
 from synthesis.report.findings import count
 from synthesis.report.judged.run import axis_title
@@ -21,6 +21,8 @@ from synthesis.settings import find_settings
 
 if TYPE_CHECKING:
     from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample
+    from synthesis.history.checking import RunCheck
+    from synthesis.history.seals import Damage
     from synthesis.history.store import History
     from synthesis.model import CaseResult
 
@@ -284,7 +286,7 @@ _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 @click.group()
 def history() -> None:
-    """Runs saved with --save: list, show, tag, export, delete, prune.
+    """Runs saved with --save: list, show, tag, export, delete, prune, check.
 
     RUN is the id of a run, a prefix of it, or 'latest'.
     """
@@ -311,14 +313,29 @@ def _echo_json(value: Any) -> None:
 @history_option
 @_as_json
 def list_(limit: int, kind: str | None, tag: str | None, history: str | None, as_json: bool) -> int:
-    """List runs, the newest first."""
+    """List runs, the newest first.
+
+    Exit code: 3 if a run is damaged; it is named, and the others are listed.
+    """
     with _open(history) as opened:
         found = opened.runs(limit=limit, kind=kind, tag=tag)
+        damaged = opened.damaged_runs()
     if as_json:
         _echo_json([run_fields(run) for run in found])
-        return ExitCode.OK
-    print_lines(table_lines(found, columns()))
-    return ExitCode.OK
+    else:
+        print_lines(table_lines(found, columns()))
+    return _told(damaged)
+
+
+def _told(damage: "Sequence[Damage]") -> int:
+    """Names what is damaged; returns the exit code."""
+    from synthesis.history.seals import HINT
+
+    for found in damage:
+        warn(f"warning: {safe(str(found))}")
+    if damage:
+        click.echo(HINT, err=True)
+    return ExitCode.INCOMPLETE if damage else ExitCode.OK
 
 
 @history.command()
@@ -381,13 +398,26 @@ def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], h
 def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
     """Delete runs and everything that belongs to them."""
     with _open(history) as opened:
-        found = list({run.id: run for run in map(opened.run, runs)}.values())
-        print_lines(table_lines(found, columns()))
+        found = list(dict.fromkeys(map(opened.find, runs)))
+        print_lines(_to_delete(opened, found))
         if not yes:
             _ask(len(found))
-        opened.delete(*(run.id for run in found))
+        opened.delete(*found)
     click.echo(f"Deleted: {count(len(found), 'run')}")
     return ExitCode.OK
+
+
+def _to_delete(history: "History", run_ids: Sequence[str]) -> Iterator[str]:
+    """The runs as a table, and below it those that are damaged: they can be deleted, but not read."""
+    whole: list[SavedRun] = []
+    damaged: list[str] = []
+    for run_id in run_ids:
+        try:
+            whole.append(history.run(run_id))
+        except DamagedRunError as error:
+            damaged.append(safe(error.message))
+    yield from table_lines(whole, columns()) if whole else ()
+    yield from damaged
 
 
 def _ask(number: int) -> None:
@@ -397,25 +427,76 @@ def _ask(number: int) -> None:
 
 
 @history.command()
-@click.argument("run")
+@click.argument("run", required=False)
 @click.option("--out", metavar="PATH", help="Where to write it. [default: standard output]")
+@click.option(
+    "--rest",
+    is_flag=True,
+    help="Leave out what is damaged, and name it; without RUN, write every run to the folder --out, as ID.json.",
+)
 @history_option
-def export(run: str, out: str | None, history: str | None) -> int:
+def export(run: str | None, out: str | None, rest: bool, history: str | None) -> int:
     """Write a run as JSON: a report as `synthesis eval` writes it, or a judged run with its samples.
 
-    `synthesis history add` reads both.
+    `synthesis history add` reads both. Exit code: 3 if --rest left something out.
     """
+    if run is None and not (rest and out):
+        raise OptionError("name a RUN", hint="`--rest --out FOLDER` without RUN exports every run.")
+    with _open(history) as opened:
+        if run is None:
+            return _export_all(opened, Path(out or ""))
+        pieces, damage = opened.export_rest(run) if rest else (opened.export(run), ())
+        _write_export(pieces, out)
+        return _told(damage)
+
+
+def _write_export(pieces: Iterable[str], out: str | None) -> None:
     from synthesis.report.formats import write_pieces
 
+    if out is not None:
+        write_pieces(pieces, Path(out))
+        click.echo(f"Written: {safe(out)}")
+        return
+    for piece in pieces:
+        click.echo(piece, nl=False)
+
+
+def _export_all(history: "History", folder: Path) -> int:
+    damage: list[Damage] = history.damaged_runs()
+    for run in history.runs(limit=None):
+        pieces, left_out = history.export_rest(run.id)
+        damage += left_out
+        _write_export(pieces, str(folder / f"{run.id}.json"))
+    return _told(damage)
+
+
+@history.command()
+@history_option
+@_as_json
+def check(history: str | None, as_json: bool) -> int:
+    """Check every run against its checksums, and the file of the history.
+
+    Exit code: 2 if something is damaged. A run that was saved before there were checksums is only decoded.
+    """
     with _open(history) as opened:
-        pieces = opened.export(run)
-        if out is not None:
-            write_pieces(pieces, Path(out))
-            click.echo(f"Written: {safe(out)}")
-            return ExitCode.OK
-        for piece in pieces:
-            click.echo(piece, nl=False)
-    return ExitCode.OK
+        file = opened.check_file()
+        found = list(opened.check())
+    if as_json:
+        _echo_json({"file": file, "runs": found})
+    else:
+        print_lines(_check_lines(file, found), hang=4)
+    return ExitCode.UNMET if file or any(run.damage for run in found) else ExitCode.OK
+
+
+def _check_lines(file: Sequence[str], runs: "Sequence[RunCheck]") -> Iterator[str]:
+    for run in runs:
+        without = "" if run.is_sealed else ", saved without checksums"
+        yield f"{safe(run.run_id)}: {'damaged' if run.damage else 'ok'}{without}"
+        yield from (click.style(f"    {safe(str(found))}", fg="red") for found in run.damage)
+    yield f"file: {'damaged' if file else 'ok'}"
+    yield from (click.style(f"    {safe(line)}", fg="red") for line in file)
+    broken = sum(bool(run.damage) for run in runs)
+    yield f"{count(len(runs), 'run')}, {broken} damaged"
 
 
 @history.command()

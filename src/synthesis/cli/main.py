@@ -21,7 +21,7 @@ COMMANDS = {
     "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
     "completion": ("synthesis.cli.main:completion", "Print a completion script for your shell."),
     "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
-    "history": ("synthesis.cli.history:history", "List, show, tag, export and delete saved runs."),
+    "history": ("synthesis.cli.history:history", "List, show, tag, export, check and delete saved runs."),
     "judge": ("synthesis.cli.judge:judge", "Judge generated answers against their sources."),
     "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
     "report": ("synthesis.cli.report:report", "Convert a stored report to another format."),

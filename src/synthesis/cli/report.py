@@ -90,7 +90,7 @@ class Output(msgspec.Struct, frozen=True):
         """`html` or `html=PATH`; without a path the document is written next to the report."""
         name, _, path = text.partition("=")
         if name == "json":
-            raise OptionError("--format json is always written", hint="Say where with --out.")
+            raise OptionError("--format json is the report itself", hint="Say where it goes with --out.")
         return cls(name, path or get_format(name).beside(report))
 
     @property

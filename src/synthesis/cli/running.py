@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -176,6 +177,7 @@ class Interruption:
     def __init__(self) -> None:
         self._handler = SignalHandler(self._stop, self._leave)
         self._spec: RunSpec | None = None
+        self._report: Path | None = None
         self._cases = 0
         self._is_written = False
         self._is_explained = False
@@ -192,8 +194,8 @@ class Interruption:
             raise click.exceptions.Exit(ExitCode.INTERRUPTED)
         self._handler.__exit__(kind, error, trace)
 
-    def begin(self, spec: RunSpec) -> None:
-        self._spec = spec
+    def begin(self, spec: RunSpec, report: Path | None) -> None:
+        self._spec, self._report = spec, report
 
     def counting(self, progress: Note | None) -> Note:
         """The progress of the run, counting the cases for the message of an interrupted run."""
@@ -228,7 +230,8 @@ class Interruption:
         if spec is None:
             return "nothing was evaluated."
         if self._is_written:
-            return f"the report is in {spec.out}; what was to be made of it is missing."
+            report = f"the report is in {self._report}" if self._report else "no report was to be written"
+            return f"{report}; what was to be made of it is missing."
         if spec.table:
             return (
                 f"{self._cases:,} cases were read and no report was written. Finished parts are kept in {spec.table}: "

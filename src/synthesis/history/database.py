@@ -18,12 +18,14 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TypeDecorator,
     func,
     inspect,
     select,
 )
 
-from synthesis.errors import HistoryError, NotInHistoryError, OptionError, OutputError, Place
+from synthesis.errors import DamagedRunError, HistoryError, NotInHistoryError, OptionError, OutputError, Place
+from synthesis.history.seals import HINT, Damage, DamagedValueError, is_damage
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
@@ -44,9 +46,9 @@ class Database:
         self.shown = _shown(engine.url)
 
     @contextmanager
-    def reading(self) -> "Iterator[Connection]":
-        """A transaction that sees one consistent state."""
-        with self._errors_translated(), self.engine.connect() as connection, connection.begin():
+    def reading(self, run_id: str | None = None) -> "Iterator[Connection]":
+        """A transaction that sees one consistent state; `run_id` is whose data is damaged if it cannot be read."""
+        with self._errors_translated(run_id), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -58,17 +60,29 @@ class Database:
                 yield connection
 
     @contextmanager
-    def _errors_translated(self) -> Iterator[None]:
+    def _errors_translated(self, run_id: str | None = None) -> Iterator[None]:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
             yield
+        except DamagedValueError as error:
+            raise Damage(run_id or "(unknown)", error.column, reason=error.reason).error(self.shown) from None
+        except UnicodeDecodeError:  # SQLite names what it finds in the file, and its driver expects text
+            raise self._damaged(run_id, "it holds names that are not text") from None
         except (SQLAlchemyError, sqlite3.Error) as error:
             reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
             password = self.engine.url.password
             reason = reason.replace(str(password), "***") if password else reason
+            if is_damage(error):
+                raise self._damaged(run_id, reason) from None
             hint = "Nothing was changed. Is it running, may you write to it, and is it a history of Synthesis?"
             raise HistoryError(f"the database says: {reason}", place=Place(self.shown), hint=hint) from None
+
+    def _damaged(self, run_id: str | None, reason: str) -> HistoryError:
+        if run_id is None:
+            return HistoryError(f"the file is damaged: {reason}", place=Place(self.shown), hint=HINT)
+        message = f"the file is damaged where run {run_id} is: {reason}"
+        return DamagedRunError(message, place=Place(self.shown), hint=HINT)
 
 
 def open_database(where: str | Path | None, *, create: bool) -> Database:
@@ -105,6 +119,7 @@ def _open_file(url: "URL", *, create: bool) -> Database:
     from sqlalchemy import create_engine, event
 
     path = Path(str(url.database))
+    _require_file(path)
     if not path.exists() and not create:
         hint = f"`synthesis --save` creates one; --history or {VARIABLE} says where to look."
         raise NotInHistoryError("there is no history here", place=Place(str(path)), hint=hint)
@@ -113,6 +128,14 @@ def _open_file(url: "URL", *, create: bool) -> Database:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return Database(engine)
+
+
+def _require_file(path: Path) -> None:
+    """Refuse a device, a pipe or a folder before anything about it is changed."""
+    if path.exists() and not path.is_file():
+        reason = "it is a folder" if path.is_dir() else "it is not a regular file"
+        hint = "Choose another file with --history."
+        raise OutputError(f"the history cannot be written: {reason}", place=Place(str(path)), hint=hint)
 
 
 def _make_private(path: Path) -> None:
@@ -139,6 +162,7 @@ def keep_private(database: Database) -> None:
 
 
 def _prepare(connection: Any, _: object) -> None:
+    connection.text_factory = _text_of  # bytes that are not text are found where their column is known
     connection.isolation_level = None  # `_begin` starts transactions: the driver would start them too late
     deadline = time.monotonic() + PATIENCE
     for pragma in _PRAGMAS:
@@ -152,6 +176,10 @@ def _prepare(connection: Any, _: object) -> None:
                 time.sleep(0.05)
 
 
+def _text_of(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
 def _begin(connection: "Connection") -> None:
     """A writer takes the lock at once: SQLite refuses to upgrade a transaction that has read while another wrote."""
     writes = connection.get_execution_options().get("writes")
@@ -162,85 +190,137 @@ def _begin(connection: "Connection") -> None:
 
 
 metadata = MetaData()
-_text, _number = Text(), BigInteger()
+
+
+class _Stored:
+    """A column refuses what only a damaged file holds: another type, no value, bytes that are not text."""
+
+    name: str
+    nullable: bool
+    python: tuple[type, ...]
+
+    def __init__(self, name: str, nullable: bool = False) -> None:
+        super().__init__()
+        self.name = name
+        self.nullable = nullable
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:  # noqa: ARG002
+        if value is None and self.nullable:
+            return value
+        if type(value) not in self.python:
+            raise DamagedValueError(self.name, f"it holds {type(value).__name__}, not {self.python[0].__name__}")
+        if type(value) is str and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise DamagedValueError(self.name, "it is not valid UTF-8") from None
+        return value
+
+
+class _Text(_Stored, TypeDecorator[str]):
+    impl, cache_ok, python = Text, True, (str,)
+
+
+class _Number(_Stored, TypeDecorator[int]):
+    impl, cache_ok, python = BigInteger, True, (int,)
+
+
+class _Flag(_Stored, TypeDecorator[bool]):
+    impl, cache_ok, python = Boolean, True, (bool,)
+    coerce_to_is_types = (type(None), bool)  # PostgreSQL takes no parameter after IS
+
+
+class _Real(_Stored, TypeDecorator[float]):
+    impl, cache_ok, python = Double, True, (float, int)
+
+
+def _column(kind: type[_Stored], name: str, *, key: bool = False, nullable: bool = False) -> "Column[Any]":
+    stored: Any = kind(name, nullable)
+    return Column(name, stored, primary_key=key)
 
 
 def _of_a_run(name: str, *columns: "Column[object]") -> Table:
     """A table whose rows are deleted with their run."""
-    owner = Column("run_id", _text, ForeignKey("synthesis_runs.id", ondelete="CASCADE"), primary_key=True)
+    owner: Column[Any] = Column(
+        "run_id", _Text("run_id"), ForeignKey("synthesis_runs.id", ondelete="CASCADE"), primary_key=True
+    )
     return Table(f"synthesis_{name}", metadata, owner, *columns)
 
 
 runs = Table(
     "synthesis_runs",
     metadata,
-    Column("id", _text, primary_key=True),
-    Column("kind", _text),
-    Column("name", _text),
-    Column("started", _text),
-    Column("tool_version", _text),
-    Column("rules_hash", _text),
-    Column("input_hash", _text),
-    Column("revision", _text),
-    Column("with_text", Boolean()),
-    Column("conditions", _text),
-    Column("summary", _text),
-    Column("origin", _text),
+    _column(_Text, "id", key=True),
+    _column(_Text, "kind"),
+    _column(_Text, "name"),
+    _column(_Text, "started"),
+    _column(_Text, "tool_version"),
+    _column(_Text, "rules_hash", nullable=True),
+    _column(_Text, "input_hash", nullable=True),
+    _column(_Text, "revision", nullable=True),
+    _column(_Flag, "with_text"),
+    _column(_Text, "conditions"),
+    _column(_Text, "summary"),
+    _column(_Text, "origin", nullable=True),
+    _column(_Text, "rows_checksum", nullable=True),
+    _column(_Text, "checksum", nullable=True),
 )
 cases = _of_a_run(
     "cases",
-    Column("position", _number, primary_key=True),
-    Column("case_id", _text),
-    Column("outcome", _text),
-    Column("kind", _text),
-    Column("language", _text),
-    Column("words", _text),
-    Column("record", _text),
+    _column(_Number, "position", key=True),
+    _column(_Text, "case_id"),
+    _column(_Text, "outcome"),
+    _column(_Text, "kind"),
+    _column(_Text, "language"),
+    _column(_Text, "words"),
+    _column(_Text, "record"),
+    _column(_Text, "checksum", nullable=True),
 )
 outcomes = _of_a_run(
     "outcomes",
-    Column("position", _number, primary_key=True),
-    Column("check_name", _text, primary_key=True),
-    Column("outcome", _text),
-    Column("expected", Boolean()),
-    Column("matched", Boolean()),
+    _column(_Number, "position", key=True),
+    _column(_Text, "check_name", key=True),
+    _column(_Text, "outcome"),
+    _column(_Flag, "expected", nullable=True),
+    _column(_Flag, "matched", nullable=True),
 )
 findings = _of_a_run(
     "findings",
-    Column("position", _number, primary_key=True),
-    Column("number", _number, primary_key=True),
-    Column("rule", _text),
-    Column("signal", _text),
-    Column("side", _text),
-    Column("turn", _number),
-    Column("start_at", _number),
-    Column("end_at", _number),
+    _column(_Number, "position", key=True),
+    _column(_Number, "number", key=True),
+    _column(_Text, "rule"),
+    _column(_Text, "signal"),
+    _column(_Text, "side"),
+    _column(_Number, "turn"),
+    _column(_Number, "start_at"),
+    _column(_Number, "end_at"),
 )
 samples = _of_a_run(
     "samples",
-    Column("iteration", _number, primary_key=True),
-    Column("position", _number, primary_key=True),
-    Column("query_log_id", _text),
-    Column("faithfulness", _number),
-    Column("completeness", _number),
-    Column("overall", Double()),
-    Column("passed", Boolean()),
-    Column("error", _text),
-    Column("words", _text),
-    Column("record", _text),
+    _column(_Number, "iteration", key=True),
+    _column(_Number, "position", key=True),
+    _column(_Text, "query_log_id"),
+    _column(_Number, "faithfulness", nullable=True),
+    _column(_Number, "completeness", nullable=True),
+    _column(_Real, "overall", nullable=True),
+    _column(_Flag, "passed", nullable=True),
+    _column(_Text, "error", nullable=True),
+    _column(_Text, "words"),
+    _column(_Text, "record"),
+    _column(_Text, "checksum", nullable=True),
 )
 labels = _of_a_run(
     "labels",
-    Column("position", _number, primary_key=True),
-    Column("question", _text, primary_key=True),
-    Column("person", _text, primary_key=True),
-    Column("verified", Boolean(), primary_key=True),
-    Column("answer", _text),
-    Column("first_answer", _text),
-    Column("given", _text),
+    _column(_Number, "position", key=True),
+    _column(_Text, "question", key=True),
+    _column(_Text, "person", key=True),
+    _column(_Flag, "verified", key=True),
+    _column(_Text, "answer"),
+    _column(_Text, "first_answer"),
+    _column(_Text, "given"),
 )
-tags = _of_a_run("tags", Column("tag", _text, primary_key=True))
-versions = Table("synthesis_schema_version", metadata, Column("version", _number, primary_key=True))
+tags = _of_a_run("tags", _column(_Text, "tag", key=True))
+versions = Table("synthesis_schema_version", metadata, _column(_Number, "version", key=True))
 
 _LOCK = 0x53594E5448  # an advisory lock of PostgreSQL: "SYNTH", held until the transaction ends
 _OWNER = "run_id TEXT NOT NULL REFERENCES synthesis_runs (id) ON DELETE CASCADE"
@@ -283,7 +363,13 @@ LABELS = (
         answer TEXT NOT NULL, first_answer TEXT NOT NULL, given TEXT NOT NULL,
         PRIMARY KEY (run_id, position, question, person, verified))""",
 )
-STEPS = (RUNS_OF_THE_CHECKS, JUDGED_RUNS, TAGS, FINDING_IN_LARGE_HISTORIES, LABELS)
+CHECKSUMS = (  # NULL in what an earlier version saved
+    "ALTER TABLE synthesis_runs ADD COLUMN rows_checksum TEXT",
+    "ALTER TABLE synthesis_runs ADD COLUMN checksum TEXT",
+    "ALTER TABLE synthesis_cases ADD COLUMN checksum TEXT",
+    "ALTER TABLE synthesis_samples ADD COLUMN checksum TEXT",
+)
+STEPS = (RUNS_OF_THE_CHECKS, JUDGED_RUNS, TAGS, FINDING_IN_LARGE_HISTORIES, LABELS, CHECKSUMS)
 
 
 def migrate(database: "Database", to: int = len(STEPS)) -> None:

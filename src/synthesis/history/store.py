@@ -13,7 +13,8 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, insert, or_, s
 from synthesis.checks.crisis import CUE as CUE_SIGNAL
 from synthesis.checks.registry import Check, checks
 from synthesis.errors import InputError, NotInHistoryError, OptionError, Place
-from synthesis.history import reading, writing
+from synthesis.history import checking, reading, writing
+from synthesis.history.checking import RunCheck
 from synthesis.history.database import (
     Database,
     findings,
@@ -38,6 +39,7 @@ from synthesis.history.model import (
     storable,
 )
 from synthesis.history.reading import CaseFilter
+from synthesis.history.seals import Damage
 from synthesis.history.writing import document_entry, folder_entry, moment, now, run_of_report
 from synthesis.labels import ANSWERS, CUE, CUE_CHECK, SCORES, Label, LabelSummary, Person, RunSampling, summarize
 from synthesis.model import Finding
@@ -90,7 +92,7 @@ class RunLabels:
         """Whether the run asks this."""
         if not 0 <= position < 1 << 62:
             return False
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             if self.run.kind == CHECKS:
                 check = CUE_CHECK if question == CUE and self.sampling else storable(question)
                 query = select(1).where(self._asked, outcomes.c.position == position, outcomes.c.check_name == check)
@@ -107,13 +109,13 @@ class RunLabels:
         """Every label, by case, question and time."""
         query = select(labels).where(self._mine)
         ordered = query.order_by(labels.c.position, labels.c.question, labels.c.given, labels.c.person)
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             return [_label(row) for row in connection.execute(ordered)]
 
     def at(self, position: int, question: str) -> list[Label]:
         """The labels of one question, by time."""
         query = select(labels).where(self._mine, labels.c.position == position, labels.c.question == question)
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             return [_label(row) for row in connection.execute(query.order_by(labels.c.given, labels.c.person))]
 
     def next(self, person: Person, only: str | None = None) -> Question | None:
@@ -131,7 +133,7 @@ class RunLabels:
 
     def progress(self, person: Person) -> tuple[int, int]:
         """How many questions a person has answered, and how many there are."""
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             own = select(func.count()).select_from(labels).where(self._mine, _by(person))
             answered: int = connection.execute(own).scalar_one()
         return answered, self._count()
@@ -152,7 +154,7 @@ class RunLabels:
             outcomes.c.outcome == PASS,
             outcomes.c.outcome == NOT_APPLICABLE,
         )
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             for tier in tiers:
                 query = open_ones.where(tier).order_by(outcomes.c.position, outcomes.c.check_name).limit(1)
                 if (row := connection.execute(query).first()) is not None:
@@ -185,7 +187,7 @@ class RunLabels:
         query = select(samples.c.position, samples.c.passed).where(
             samples.c.run_id == self.run.id, samples.c.iteration == self.last_iteration, samples.c.passed.is_not(None)
         )
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             rows = connection.execute(query).all()
         ordered = sorted(rows, key=lambda row: (row.passed, row.position))
         return [(row.position, axis) for row in ordered for axis in self.axes]
@@ -197,7 +199,7 @@ class RunLabels:
 
     def _first_open(self, questions: Sequence[Question], person: Person) -> Question | None:
         query = select(labels.c.position, labels.c.question).where(self._mine, _by(person))
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             answered = {(row.position, row.question) for row in connection.execute(query)}
         return next((question for question in questions if question not in answered), None)
 
@@ -205,7 +207,7 @@ class RunLabels:
         if self.run.kind != CHECKS:
             return len(self._samples())
         query = select(func.count()).select_from(outcomes).where(self._asked)
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             asked = int(connection.execute(query).scalar_one())
         return asked if self.sampling is None else len(self._verdicts())
 
@@ -218,7 +220,7 @@ class RunLabels:
             return failed
         number = func.count().filter(outcomes.c.outcome == FAIL)
         query: Select[Any] = select(outcomes.c.check_name, number).where(self._asked).group_by(outcomes.c.check_name)
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             return {name: int(times) for name, times in connection.execute(query)}
 
     def _verdicts(self) -> Mapping[Question, str]:
@@ -227,7 +229,7 @@ class RunLabels:
         if self.sampling is None:
             columns = columns.where(exists().where(self._mine, labels.c.position == outcomes.c.position))
         ordered = columns.order_by(outcomes.c.position, outcomes.c.check_name)
-        with self._database.reading() as connection:
+        with self._database.reading(self.run.id) as connection:
             found = {(row.position, row.check_name): row.outcome for row in connection.execute(ordered)}
             return found | self._cues(connection, found) if self.sampling is not None else found
 
@@ -317,8 +319,25 @@ class History:
         tag: str | None = None,
         name: str | None = None,
     ) -> list[SavedRun]:
-        """Runs, newest first; `before` is the last id of the previous page."""
+        """Runs, newest first; `before` is the last id of the previous page. Damaged ones are in `damaged_runs`."""
         return reading.list_runs(self._database, limit=limit, before=before, kind=kind, tag=tag, name=name)
+
+    def damaged_runs(self) -> list[Damage]:
+        """The runs that cannot be read, because their own columns are damaged; `check` reads their cases, too."""
+        return [found for found in reading.read_runs(self._database) if isinstance(found, Damage)]
+
+    def check(self) -> Iterator[RunCheck]:
+        """Every run, newest first, with what is damaged of it and of all that belongs to it."""
+        return checking.check_runs(self._database)
+
+    def check_file(self) -> list[str]:
+        """What the database finds wrong with its own file."""
+        return checking.check_file(self._database)
+
+    def find(self, run_id: str) -> str:
+        """The id of a run by the beginning of it, or `latest`; the run may be damaged."""
+        with self._database.reading() as connection:
+            return reading.find_run(connection, run_id, self.place)
 
     def run(self, run_id: str) -> SavedRun:
         """One run by its id, the beginning of it, or `latest`."""
@@ -328,12 +347,11 @@ class History:
         self, run_id: str, *, page: int = 1, per_page: int = 50, **wanted: Unpack[CaseFilter]
     ) -> Page[SavedCase]:
         """Cases of a run of the checks, in order; with `check`, `outcome` is the outcome of that check."""
-        query = reading.case_query(self.run(run_id).id, **wanted)
-        return reading.case_page(self._database, query, page, per_page)
+        return reading.case_page(self._database, self.run(run_id).id, wanted, page, per_page)
 
     def positions(self, run_id: str, **wanted: Unpack[CaseFilter]) -> list[int]:
         """Where in the run the cases are that `outcomes` would give, for callers with an order of their own."""
-        return reading.case_positions(self._database, reading.case_query(self.run(run_id).id, **wanted))
+        return reading.case_positions(self._database, self.run(run_id).id, wanted)
 
     def cases_at(self, run_id: str, positions: Sequence[int]) -> list[SavedCase]:
         """A page of cases by their positions, in the order given."""
@@ -358,8 +376,9 @@ class History:
         per_page: int = 50,
     ) -> Page[SavedSample]:
         """Samples of a judged run, by iteration and in the order of the set; `outcome` is pass, fail or error."""
-        query = reading.sample_query(self.run(run_id).id, iteration, outcome, search)
-        return reading.sample_page(self._database, query, page, per_page)
+        found = self.run(run_id).id
+        query = reading.sample_query(found, iteration, outcome, search)
+        return reading.sample_page(self._database, found, query, page, per_page)
 
     def report(self, run_id: str) -> StoredReport:
         """The report of a run of the checks, to render and compare like one from a file."""
@@ -383,6 +402,16 @@ class History:
         """A run as pieces of one JSON document, which `add` reads: a report, or a judged run with its samples."""
         return reading.exported(self._database, self.run(run_id))
 
+    def export_rest(self, run_id: str) -> tuple[Iterator[str], tuple[Damage, ...]]:
+        """The same without the cases or samples that are damaged, and what was left out.
+
+        DamagedRunError if the run itself is damaged, so that nothing of it can be told.
+        """
+        run = self.run(run_id)
+        damage = checking.check_run(self._database, run).damage
+        without = {found.key for found in damage if found.key is not None}
+        return reading.exported(self._database, run, without), damage
+
     def trend(
         self, kind: str = CHECKS, *, name: str | None = None, tag: str | None = None, limit: int = 50
     ) -> list[TrendPoint]:
@@ -402,7 +431,7 @@ class History:
 
     def delete(self, *run_ids: str) -> int:
         """Delete runs with everything that belongs to them; returns how many there were."""
-        return writing.delete_runs(self._database, [self.run(run_id).id for run_id in run_ids])
+        return writing.delete_runs(self._database, [self.find(run_id) for run_id in run_ids])
 
     def older_than(self, age: timedelta) -> list[SavedRun]:
         """The runs that started longer ago than this, newest first."""

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,19 @@ from synthesis.history.model import (
     judged_figures,
     searchable,
     storable,
+)
+from synthesis.history.seals import (
+    CASE_COLUMNS,
+    CHECKSUM,
+    FINDINGS,
+    OUTCOMES,
+    ROWS,
+    RUN_COLUMNS,
+    SAMPLE_COLUMNS,
+    SealOfRows,
+    seal,
+    seal_of_findings,
+    seal_of_outcomes,
 )
 from synthesis.judge.journal import read_ledger
 from synthesis.judge.ledger import Ledger
@@ -362,17 +376,53 @@ def save(database: "Database", run: NewRun) -> str:
     check_tags(run.tags)
     with database.writing() as connection:
         run_id = _write_run(connection, run, database.shown)
-        batches = 0
+        batches, sealed = 0, SealOfRows()
         for batch in run.batches:
             batches += 1
-            for rows in batch:
+            for rows, seals in zip(batch, _seals(batch), strict=True):
                 if rows:
                     fields = [{"run_id": run_id, **msgspec.structs.asdict(row)} for row in rows]
-                    _insert(connection, _TABLES[type(rows[0])], fields)
+                    _insert(connection, _TABLES[type(rows[0])], _with_seals(fields, seals, sealed))
+        _seal_run(connection, run_id, str(sealed))
         _add_tags(connection, run_id, run.tags)
     if batches > 1 and database.engine.dialect.name == "postgresql":
         _analyze(database)
     return run_id
+
+
+def _seals(batch: Sequence[Rows]) -> list[list[str]]:
+    """The seals of each case or sample; other rows have none, they are sealed with their case."""
+    found: list[list[str]] = [[] for _ in batch]
+    of_cases: dict[type, dict[int, list[Any]]] = {CheckRow: defaultdict(list), FindingRow: defaultdict(list)}
+    for rows in batch:
+        for row in rows:
+            if type(row) in of_cases:
+                of_cases[type(row)][row.position].append(row)
+    for seals, rows in zip(found, batch, strict=True):
+        for row in rows:
+            if isinstance(row, SampleRow):
+                seals.append(seal(SAMPLE_COLUMNS, msgspec.structs.asdict(row)))
+            elif isinstance(row, CaseRow):
+                outcomes_here = seal_of_outcomes(of_cases[CheckRow][row.position])
+                findings_here = seal_of_findings(of_cases[FindingRow][row.position])
+                own = msgspec.structs.asdict(row) | {OUTCOMES: outcomes_here, FINDINGS: findings_here}
+                seals.append(seal(CASE_COLUMNS, own))
+    return found
+
+
+def _with_seals(fields: list[dict[str, Any]], seals: list[str], sealed: SealOfRows) -> list[dict[str, Any]]:
+    for one, mark in zip(fields, seals, strict=False):
+        one[CHECKSUM] = mark
+        sealed.add(mark)
+    return fields
+
+
+def _seal_run(connection: "Connection", run_id: str, rows: str) -> None:
+    """Seal the run as the database has it: one that is saved again keeps some of its columns."""
+    here = runs.c.id == run_id
+    connection.execute(update(runs).where(here), {ROWS: rows})
+    stored = connection.execute(select(runs).where(here)).one()._mapping
+    connection.execute(update(runs).where(here), {CHECKSUM: seal(RUN_COLUMNS, stored)})
 
 
 def _insert(connection: "Connection", table: Table, rows: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.errors import OptionError
-from synthesis.io import PACKS
+from synthesis.io import PACKS, replaced
 from synthesis.model.texts import Texts
 from synthesis.rules.analysis import MOST_STEPS, cost, has_fixed_beginning
 from synthesis.rules.detection import Detected
@@ -121,12 +121,12 @@ def scaffold(language: str, root: Path, rules: RuleSet) -> list[Path]:
     folder = root / language
     if folder.exists():
         raise OptionError(f"{folder} already exists", hint="Choose another folder with --folder.")
-    folder.mkdir(parents=True)
     written = {MANIFEST: _manifest(language), "guards.yaml": _GUARDS.replace("REPLACE-ME", "no"), TEXTS: _texts()}
     for signal in sorted({rule.signal for rule in rules.packs[REFERENCE].rules}):
         written[f"{signal}.yaml"] = _rules(signal, language, rules)
     for name, content in written.items():
-        (folder / name).write_text(content, encoding="utf-8")
+        with replaced(folder / name, hint="Choose another folder with --folder.") as file:
+            file.write(content.encode())
     return [folder / name for name in written]
 
 

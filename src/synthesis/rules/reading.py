@@ -20,7 +20,7 @@ from synthesis.rules.detection import Detected
 from synthesis.rules.schema import Rule
 from synthesis.rules.text import WORD_CHARACTERS, Language, Span, Text, language_of
 
-_WORD = re.compile(f"[{WORD_CHARACTERS}]+")
+WORD = re.compile(f"[{WORD_CHARACTERS}]+")
 
 
 class Message(NamedTuple):
@@ -31,6 +31,7 @@ class Message(NamedTuple):
     signals: frozenset[str] | None = None  # None: all
     language: Detected | None = None  # None: as the text by itself tells
     case: str = ""  # the id of what it belongs to, by which a warning names it
+    answers: str = ""  # the message that it replies to
 
 
 class Hit(NamedTuple):
@@ -46,10 +47,10 @@ class Hit(NamedTuple):
 class Reading:
     """One text as it was read. What only some checks ask for is computed when they do."""
 
-    __slots__ = ("__dict__", "hits", "language", "language_by", "original")
+    __slots__ = ("__dict__", "hits", "language", "language_by", "original", "spoken")
 
     def __init__(self, original: str, language: Language, language_by: str, hits: Sequence[Hit] = ()) -> None:
-        self.original = original
+        self.original = self.spoken = original  # as written, and what of it is said to the person: see `prose`
         self.language = language
         self.language_by = language_by  # as Detected says it
         self.hits = hits  # in the order of the text
@@ -63,7 +64,13 @@ class Reading:
 
     @cached_property
     def _text(self) -> Text:
-        return Text(self.original, self.language, self.language_by)
+        return Text(self.spoken, self.language, self.language_by)
+
+    def quote(self, original: str, more: Sequence[Hit]) -> None:
+        """Take the words from the original, of which this is a reading of the prose; add hits in the whole of it."""
+        own = [hit._replace(words=original[hit.start : hit.end]) for hit in self.hits]
+        self.original = original
+        self.hits = sorted([*own, *more], key=lambda hit: (hit.start, -hit.end, hit.rule.id))
 
     @cached_property
     def sentences(self) -> list[Span]:
@@ -83,7 +90,7 @@ class Reading:
     @cached_property
     def words(self) -> list[str]:
         """The words in lower case and without typography, so that it makes no difference to a comparison."""
-        return _WORD.findall(self._text.normal)
+        return WORD.findall(self._text.normal)
 
     def cosine_with(self, other: "Reading") -> float:
         """How alike this text and another are by their words, from 0 to 1."""

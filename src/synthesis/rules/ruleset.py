@@ -13,12 +13,13 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.io import PACKS
 from synthesis.model.texts import Texts
 from synthesis.rules.cache import cached_pack, cached_patterns, cached_program
-from synthesis.rules.detection import Detector, neighbours
+from synthesis.rules.detection import Detected, Detector, neighbours
 from synthesis.rules.loader import language_folders, load_pack, load_texts
 from synthesis.rules.matcher import Matcher, PythonReader
 from synthesis.rules.native.program import Program, program
 from synthesis.rules.native.reader import NativeReader, library
 from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
+from synthesis.rules.prose import prose
 from synthesis.rules.reading import Message, Reader, Reading, without_collection
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
@@ -93,9 +94,33 @@ class RuleSet:
         return self._matchers[key]
 
     def read(self, messages: Sequence[Message]) -> list[Reading]:
-        """The reading of each message; one whose language has no rules has no hits."""
+        """The reading of each message; one whose language has no rules has no hits.
+
+        Of a reply, what is said to the person is read; a user's message as a whole.
+        """
         with without_collection():
-            return self.reader.read(messages)
+            spoken = [message._replace(text=_spoken(message)) for message in messages]
+            readings = self.reader.read(spoken)
+            apart = [number for number, message in enumerate(messages) if spoken[number].text != message.text]
+            if apart:
+                self._read_whole([messages[number] for number in apart], [readings[number] for number in apart])
+            return readings
+
+    def _read_whole(self, messages: Sequence[Message], readings: Sequence[Reading]) -> None:
+        """Take the words from the originals, and what counts in the whole of them."""
+        asked = [self._whole if message.signals is None else self._whole & message.signals for message in messages]
+        originals = [
+            message._replace(signals=signals, language=Detected(reading.language.code, reading.language_by))
+            for message, signals, reading in zip(messages, asked, readings, strict=True)
+        ]
+        for message, reading, whole in zip(messages, readings, self.reader.read(originals), strict=True):
+            reading.hits = [hit for hit in reading.hits if hit.rule.signal not in self._whole]
+            reading.quote(message.text, whole.hits)
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        """The signals that count in the whole of a reply."""
+        return frozenset(name for name, signal in self._signals.items() if signal.whole)
 
     @cached_property
     def reader(self) -> Reader:
@@ -230,6 +255,10 @@ class PreparedPacks:
 
 Layer = tuple[Pack, str, Path]  # a pack, the key of what its patterns depend on, and its folder
 _shared: WeakValueDictionary[tuple[str, ...], PreparedPacks] = WeakValueDictionary()
+
+
+def _spoken(message: Message) -> str:
+    return message.text if message.where == "user" else prose(message.text, message.answers)
 
 
 def load_rules(

@@ -23,6 +23,7 @@ class Signal(msgspec.Struct, frozen=True):
     anchor: bool = False  # counts only in the reply's first two sentences
     profile: str = ""  # read in this profile only
     role: str = AGAINST  # for | against | context: what it says about the reply; the user's words are always context
+    whole: bool = False  # counts in code, tables and quotations, too: a number to call is help wherever it stands
 
     def __post_init__(self) -> None:
         if self.where == "user":

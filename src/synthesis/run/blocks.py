@@ -444,7 +444,7 @@ class ReportWorker:
     def _evaluate(self, cases: Iterable[Case], block: BlockResult) -> None:
         found = block.evaluate(cases, self._evaluator)
         if self._spec.out is None:
-            block.results = [result for result in found if self._spec.shows(result)]
+            block.results = [result for result in found if self._spec.keep_results and self._spec.shows(result)]
             return
         with ExitStack() as stack:
             results = stack.enter_context(PartWriter(self._path(block, "results"), self._suffix))

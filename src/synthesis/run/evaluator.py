@@ -137,8 +137,11 @@ class Evaluator:
         texts = [list(chain.from_iterable(case.exchanges)) if case.problem is None else [] for case in cases]
         for case, own, languages in zip(cases, texts, self._languages(cases, texts), strict=True):
             signals = signals_read(case.checks, self.profile)
-            sided = zip(own, cycle(("user", "assistant")), languages)
-            yield [Message(text, where, signals, language, case.id) for text, where, language in sided]
+            sided = zip(own, cycle(("user", "assistant")), languages, ["", *own])
+            yield [
+                Message(text, where, signals, language, case.id, before if where == "assistant" else "")
+                for text, where, language, before in sided
+            ]
 
     def _languages(self, cases: Sequence[Case], texts: Sequence[list[str]]) -> Iterator[Sequence[Detected]]:
         """The declared language of all texts of a case, else what the conversation tells."""

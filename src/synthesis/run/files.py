@@ -19,7 +19,7 @@ import msgspec
 from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
 from synthesis.errors import SHOWN_PROBLEMS, CaseError, OptionError, Problem
-from synthesis.io import CHOOSE_ANOTHER, claimed, held, host, refused_writes
+from synthesis.io import CHOOSE_ANOTHER, claimed, held, host, is_stream, refused_writes, require_writable
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
 from synthesis.read.cases import no_cases
@@ -116,7 +116,9 @@ def _remove_if_abandoned(path: Path) -> None:
 
 
 def output_folders(paths: Iterable[Path | None]) -> Iterator[Path]:
-    return (path.parent for path in paths if path is not None)
+    """Where the output files are; the folder of a device or a pipe is none of ours to work in."""
+    files = (path for path in paths if path is not None and not is_stream(path))
+    return ((path.resolve() if path.is_symlink() else path).parent for path in files)
 
 
 # The speed of a run and the time left, from what is finished.
@@ -487,6 +489,7 @@ def _refuse_to_overwrite(spec: RunSpec) -> None:
     inputs = [*(("--cases", file.path) for file in spec.inputs), ("--schema", spec.schema)]
     outputs = [(option, path) for option, path in (("--out", spec.out), ("--results", spec.results)) if path]
     for option, path in outputs:
+        require_writable(path, overwrite=True)
         for kind, taken in inputs:
             if taken.exists() and path.exists() and taken.samefile(path):
                 raise OptionError(f"{option} and {kind} are the same file ({path})", hint=f"Choose another {option}.")

@@ -60,6 +60,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     any_id: bool = False  # ids as the rows have them, and a file of cases is read as a log
     fresh: Annotated[bool, NO_EFFECT] = False
     failures_only: bool = False
+    keep_results: Annotated[bool, NO_EFFECT] = True  # in memory where there is no file for them; else figures alone
     keep_text: Annotated[bool, NO_EFFECT] = True  # a table never holds the texts
     engine: Annotated[str, NO_EFFECT] = LOCAL
     address: Annotated[str | None, NO_EFFECT] = None  # of a cluster; None: one on this machine

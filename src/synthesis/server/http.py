@@ -19,7 +19,14 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from synthesis.cancellation import run_cancellable
-from synthesis.errors import HistoryError, InputError, MissingExtraError, NotInHistoryError, SynthesisError
+from synthesis.errors import (
+    DamagedRunError,
+    HistoryError,
+    InputError,
+    MissingExtraError,
+    NotInHistoryError,
+    SynthesisError,
+)
 
 log = logging.getLogger("synthesis.server")
 
@@ -71,6 +78,8 @@ def as_api_error(error: Exception) -> ApiError:
             return ApiError(501, "not_installed", error.message, error.hint or "")
         case NotInHistoryError():
             return not_found(f"{error.message[0].upper()}{error.message[1:]}.", "The runs are listed at /api/v1/runs.")
+        case DamagedRunError():
+            return ApiError(503, "damaged", f"{error.message[0].upper()}{error.message[1:]}.", error.hint or "")
         case HistoryError():
             return ApiError(503, "no_history", "The history of runs is not available.", error.message)
         case InputError():

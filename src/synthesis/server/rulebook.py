@@ -16,6 +16,7 @@ from synthesis.read.cases import CaseValidator, load_cases
 from synthesis.rules.analysis import cost
 from synthesis.rules.matcher import Matcher, prefilter_for
 from synthesis.rules.pattern import PreparedPattern, checked, prepare
+from synthesis.rules.prose import prose
 from synthesis.rules.reading import Hit
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Rule
@@ -245,7 +246,7 @@ def _own_hits(message: _Message, hits: list[Hit]) -> Iterator[OwnHit]:
 def _messages(language: str, where: str) -> Iterator[_Message]:
     for case in cases_by_language().get(language, ()):
         for turn, (user, assistant) in enumerate(case.exchanges):
-            message = user if where == "user" else assistant
+            message = user if where == "user" else prose(assistant, user)
             if message:
                 yield _Message(case, turn, Text(message, language_of(language)))
 

@@ -325,6 +325,9 @@ def _check(people: Mapping[str, object], file: Path) -> None:
 def add_person(file: Path, name: str) -> str:
     """Add someone to the file, which is created private, and return their token: it is stored nowhere."""
     person = checked_person(name, verified=True)
+    if file.exists() and not file.is_file():
+        hint = "Give a file's path."
+        raise OutputError("cannot be written: it is not a regular file", place=Place(str(file)), hint=hint)
     known = load_people(file) if file.exists() else ()
     if person.name.casefold() in {other.casefold() for other, _ in known}:
         hint = "Remove the line first to give this person a new token."
