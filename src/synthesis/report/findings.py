@@ -457,7 +457,15 @@ def _verdict(alert: CheckResult) -> str:
     said = failing.evidence.get("found") or {}
     given = [f"{name} “{shorten(words[0])}”" for name, words in said.items() if words]
     parts = [*given, *(f"no {name}" for name in failing.missing)]
-    return f"{answered}: {', '.join(parts)}." if parts else f"{answered}."
+    return (f"{answered}: {', '.join(parts)}." if parts else f"{answered}.") + _excused(alert)
+
+
+def _excused(alert: CheckResult) -> str:
+    """How many replies were left out of the verdict, since help had been named by then."""
+    if not alert.turns or not (excused := alert.evidence.get("excused_turns")):
+        return ""
+    replies = "1 later reply was" if len(excused) == 1 else f"{len(excused):,} later replies were"
+    return f" {replies} not held to it: help had been named, and no new cue came."
 
 
 def _line(remark: Remark) -> str:

@@ -14,7 +14,7 @@ from synthesis.checks.similarity import adapter_name
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult, Turn, report
 from synthesis.model.report import Failure, Report, percent
-from synthesis.model.result import ERROR, FAIL, MINOR, NOT_APPLICABLE, PASS, SEVERITIES, SOFT_CUE
+from synthesis.model.result import ERROR, EXPLICIT_CUE, FAIL, MINOR, NOT_APPLICABLE, PASS, SEVERITIES, SOFT_CUE
 from synthesis.report.compare import numbered
 from synthesis.report.drift import DriftCounts
 from synthesis.report.findings import error_of
@@ -24,6 +24,22 @@ from synthesis.run.evaluator import Evaluator
 from synthesis.settings import FORMER_PROFILES
 
 _KEYS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not_applicable", ERROR: "errors"}
+
+
+_IN_CRISES = "crises: "
+CRISES = tuple(f"{_IN_CRISES}{name}" for name in ("conversations", "answered", "failed_turns", "excused_turns"))
+
+
+def crisis_counts(result: CaseResult) -> Mapping[str, int]:
+    """For a conversation with an explicit cue: one, whether it was answered, and its turns that failed or were excused."""
+    check = result.checks.get("crisis_response")
+    if check is None:
+        return {}
+    turns = check.turns or (check,)
+    if result.alert is None and not any(turn.evidence.get("cue") == EXPLICIT_CUE for turn in turns):
+        return {}
+    excused = sum(bool(turn.evidence.get("excused_turns")) and not turn.applicable for turn in turns)
+    return dict(zip(CRISES, (1, check.outcome == PASS, len(check.failed_turns), excused), strict=True))
 
 
 class Tally:
@@ -45,6 +61,7 @@ class Tally:
             self._cases["strict_passed"] += 1
         self._cases["alerts"] += result.alert is not None
         self._cases["soft_cues"] += SOFT_CUE in [check.evidence.get("cue") for check in result.checks.values()]
+        self._cases.update(crisis_counts(result))
         for name, check in result.checks.items():
             self._checks[name, check.outcome] += 1
         for name, comparison in result.label_comparison.items():
@@ -93,6 +110,8 @@ class Tally:
             "by_check": {name: self._check(name) for name in sorted({name for name, _ in self._checks})},
         }
         summary |= {name: count[name] for name in ("alerts", "soft_cues") if count[name]}
+        if count[CRISES[0]]:
+            summary["crises"] = {name.removeprefix(_IN_CRISES): count[name] for name in CRISES}
         if self._labels:
             names = sorted({name for name, _ in self._labels})
             summary["label_accuracy"] = self._accuracy(*names)
