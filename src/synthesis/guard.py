@@ -7,88 +7,17 @@ from typing import Any
 
 import msgspec
 
+from synthesis.checks.registry import get_check
 from synthesis.errors import OptionError, did_you_mean, shorten
-from synthesis.model.result import ERROR, card
+from synthesis.model import Finding
+from synthesis.model.result import CRITICAL, ERROR, card
 from synthesis.printable import safe
 from synthesis.report.findings import AlertNotice
 from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
 from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
-from synthesis.verdict import Asked, ReplyEvaluator, Verdict
-
-# A guard for a reply that is sent piece by piece.
-
-
-REASSURANCE = "unverifiable_reassurance"
-NOTHING_YET = "…"  # in place of a reply: an empty one would leave the user's last message without an exchange
-LOOK_AHEAD = 12  # characters after a sentence end, until which later text may still move that end
-
-
-class GuardedStream:
-    """Passes the pieces of a reply on, and stops where a promise or a claim was made that later text cannot undo.
-
-    A sentence counts once it is over, since its own end may still turn it round ("... is what nobody can promise").
-    A guard that only flags never stops a stream, nor does any guard in a crisis.
-    """
-
-    def __init__(self, evaluator: ReplyEvaluator, user: Asked, *, only_flags: bool) -> None:
-        self._evaluator = evaluator
-        self._user = user
-        self._text = ""
-        self._from = 0  # all before it is settled and out of view
-        self._settled = 0  # all before it was looked at
-        self._lang: str | None = evaluator.lang
-        self._may_stop = (
-            not only_flags and REASSURANCE in evaluator.checks and not evaluator.reply(user, NOTHING_YET).in_crisis
-        )
-        self.stopped = False
-
-    def feed(self, piece: str) -> str:
-        """What to send of a piece: all of it, or nothing once the stream has stopped."""
-        if self.stopped:
-            return ""
-        self._text += piece
-        if self._may_stop and len(self._text) > LOOK_AHEAD:
-            self._settle()
-        return piece
-
-    async def pass_on(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
-        """The pieces of a reply as they may be sent, beside an event loop; ends where the stream stops."""
-        async for piece in pieces:
-            allowed = await asyncio.to_thread(self.feed, piece)
-            if allowed:
-                yield allowed
-            if self.stopped:
-                return
-
-    def close(self) -> Verdict:
-        """The verdict on all that was sent."""
-        return self._evaluator.reply(self._user, self._text)
-
-    def _settle(self) -> None:
-        """Look at the sentences that are over by now and were not looked at before."""
-        window = self._text[self._from :]
-        *settled, _ = _sentence_ends(window, self._lang) or [0]
-        if not settled or len(window) - settled[-1] < LOOK_AHEAD or self._from + settled[-1] == self._settled:
-            return
-        verdict = self._evaluator.reply("", window, self._lang)
-        if verdict.language == UNDETERMINED:
-            return
-        self._lang = self._lang or verdict.language
-        found = verdict.checks[REASSURANCE]
-        self.stopped = any(finding.end <= settled[-1] for finding in found.against)
-        self._settled = self._from + settled[-1]
-        # One settled sentence stays in view: a quotation cut off from it would not be read as one.
-        self._from += settled[-2] if len(settled) > 1 else 0
-
-
-def _sentence_ends(text: str, lang: str | None) -> list[int]:
-    return [end for _, end in read_without_rules(text, lang or "en").sentences]
-
-
-# What a guard does about a reply that fails: steps that may wait for another reply to be written.
-
+from synthesis.verdict import Asked, ReplyEvaluator, Verdict, turns_of
 
 FLAG, REGENERATE, FALLBACK = "flag", "regenerate", "fallback"
 PASSED, FLAGGED, REGENERATED, REPLACED = "passed", "flagged", "regenerated", "replaced"
@@ -99,6 +28,171 @@ Writer = Callable[[], str | Awaitable[str]]
 Regenerate = Callable[[Any, str, str], str | Awaitable[str]]  # what was said, reply, feedback -> a new reply
 Fallback = str | Callable[[Any], str | Awaitable[str]]  # a reply, or a function of what was said
 Course = Generator[Writer, str, "GuardOutcome"]  # asks for replies, ends with an outcome
+
+
+# A guard for a reply that is sent piece by piece.
+
+
+NOTHING_YET = "…"  # in place of a reply: an empty one would leave the user's last message without an exchange
+LOOK_AHEAD = 12  # characters after a sentence end, until which later text may still move that end
+
+
+class GuardedStream:
+    """Passes on the sentences of a reply that are over, and stops before one that no later text can put right.
+
+    The sentence that is being written is held back, since its own end may still turn it round ("... is what nobody can
+    promise"). Where the stream stops, `fallback` ends it and `stopped_by` names the check. A guard that only flags
+    holds nothing back, nor does any guard in a crisis, unless it has a reply for crises.
+    """
+
+    def __init__(
+        self,
+        evaluator: ReplyEvaluator,
+        user: Asked,
+        *,
+        may_stop: bool,
+        fallback: Fallback | None = None,
+        crisis_fallback: Fallback | None = None,
+    ) -> None:
+        begun = evaluator.reply(user, NOTHING_YET)
+        self.in_crisis = begun.in_crisis
+        if begun.in_crisis:  # or in a language that cannot be read, where no reply for crises fits either
+            fallback = crisis_fallback if begun.alert else None
+            may_stop = fallback is not None
+        self.fallback = fallback  # a reply, or a function of what was said; None: the stream just ends
+        self.sent = ""  # all that was passed on, the fallback included
+        self.stopped_by: str | None = None
+        self._evaluator = evaluator
+        self._user = user
+        # What a sentence answers, to look at it alone. In a crisis all that was said decides what does harm.
+        self._answers = user if begun.in_crisis else _last_said(user)
+        self._may_stop = may_stop
+        self._text = ""
+        self._passed = 0  # all before it was passed on
+        self._from = 0  # all before it is settled and out of view
+        self._lang = evaluator.lang
+        self._has_ended = False
+
+    @property
+    def stopped(self) -> bool:
+        return self.stopped_by is not None
+
+    def feed(self, piece: str) -> str:
+        """What to send now: the sentences that are over by now, the fallback where one fails, nothing after that."""
+        return self._with_ending(self._take(piece))
+
+    def flush(self) -> str:
+        """What to send once the reply is over: what was held back, or the fallback in place of it."""
+        return self._with_ending(self._rest())
+
+    async def pass_on(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
+        """The whole reply as it may be sent, beside an event loop; the fallback may be a coroutine."""
+        async for piece in pieces:
+            if allowed := self._record(await asyncio.to_thread(self._take, piece)):
+                yield allowed
+            if self.stopped:
+                break
+        else:
+            if rest := self._record(await asyncio.to_thread(self._rest)):
+                yield rest
+        if (ending := self._ending()) is not None:
+            written = ending()
+            yield self._record("", await written if inspect.isawaitable(written) else written)
+
+    def close(self) -> Verdict:
+        """The verdict on all that was written, what was held back included: every check, by the whole reply."""
+        return self._evaluator.reply(self._user, self._text)
+
+    def _take(self, piece: str) -> str:
+        if self.stopped:
+            return ""
+        self._text += piece
+        return self._settle() if self._may_stop else self._allow(len(self._text))
+
+    def _settle(self) -> str:
+        """Look at the sentences that are over by now and were not looked at before; those that may be sent."""
+        window = self._text[self._from :]
+        ends = [end for _, end in _sentences(window, self._lang)[:-1] if len(window) - end >= LOOK_AHEAD]
+        if not ends or self._from + ends[-1] <= self._passed:
+            return ""
+        settled = self._from + ends[-1]
+        verdict = self._evaluator.reply(self._answers, window)
+        self._lang = self._lang or (None if verdict.language == UNDETERMINED else verdict.language)
+        suspect = any(one.end <= ends[-1] for found in self._standing(verdict).values() for one in found)
+        # One settled sentence stays in view: a quotation cut off from it would not be read as one.
+        self._from += ends[-2] if len(ends) > 1 else 0
+        return self._stop_before(self._confirmed(settled) if suspect else {}, settled)
+
+    def _rest(self) -> str:
+        if self.stopped or not self._may_stop:
+            return ""
+        verdict = self.close()
+        allowed = self._stop_before(self._standing(verdict), len(self._text))
+        if not self.stopped and self.in_crisis and verdict.severity == CRITICAL:
+            self.stopped_by = verdict.failed_checks[0]  # what is missing follows in the fallback
+        return allowed
+
+    def _standing(self, verdict: Verdict) -> dict[str, list[Finding]]:
+        """By check, the words that fail a reply whatever follows them; in a crisis only what is critical."""
+        failed = [verdict.checks[name] for name in verdict.failed_checks]
+        return {
+            check.check: check.against
+            for check in failed
+            if (stands := get_check(check.check).stands) and stands(check) and check.against
+            if not self.in_crisis or check.severity == CRITICAL
+        }
+
+    def _confirmed(self, settled: int) -> dict[str, list[Finding]]:
+        """What stands in all that was written, and in the settled part of it alone."""
+        so_far = self._standing(self._evaluator.reply(self._user, self._text[:settled]))
+        whole = self._standing(self._evaluator.reply(self._user, self._text))
+        kept = {name: [one for one in found if one in whole.get(name, ())] for name, found in so_far.items()}
+        return {name: found for name, found in kept.items() if found}
+
+    def _stop_before(self, standing: dict[str, list[Finding]], settled: int) -> str:
+        """What may be sent: all that is settled, or what comes before the sentence that stops the stream."""
+        if not standing:
+            return self._allow(settled)
+        first, self.stopped_by = min((found[0].start, name) for name, found in standing.items())
+        starts = [start for start, _ in _sentences(self._text, self._lang) if start <= first]
+        return self._allow(max(self._passed, starts[-1] if starts else first))
+
+    def _allow(self, end: int) -> str:
+        allowed = self._text[self._passed : end]
+        self._passed = end
+        return allowed
+
+    def _ending(self) -> Writer | None:
+        """What writes the end of a stream that stopped, once."""
+        fallback = self.fallback
+        if not self.stopped or self._has_ended or fallback is None:
+            return None
+        self._has_ended = True
+        return _writer_of(fallback, self._user)
+
+    def _with_ending(self, allowed: str) -> str:
+        ending = self._ending()
+        return self._record(allowed, _at_once(ending()) if ending else "")
+
+    def _record(self, allowed: str, ending: str = "") -> str:
+        before = self.sent + allowed
+        gap = "\n\n" if ending and before and not before[-1].isspace() else ""
+        self.sent = f"{before}{gap}{ending}"
+        return f"{allowed}{gap}{ending}"
+
+
+def _sentences(text: str, lang: str | None) -> list[tuple[int, int]]:
+    return read_without_rules(text, lang or "en").sentences
+
+
+def _last_said(user: Asked) -> str:
+    """The user's last message."""
+    if isinstance(user, str):
+        return user
+    return next((turn.content for turn in reversed(turns_of(user)) if turn.role == "user"), "")
+
+
+# What a guard does about a reply that fails: steps that may wait for another reply to be written.
 
 
 class GuardOutcome(msgspec.Struct, frozen=True):
@@ -133,8 +227,13 @@ class GuardOutcome(msgspec.Struct, frozen=True):
 
     @property
     def alert(self) -> AlertNotice | None:
-        """What comes before everything else: the user's words may be those of a crisis."""
+        """What comes before everything else: the user's words, now or earlier, are an explicit cue of a crisis."""
         return self.first.notice
+
+    @property
+    def severity(self) -> str | None:
+        """How bad the reply is that was handed over: critical, serious or minor; None where nothing failed."""
+        return self.first.severity
 
 
 class Guard:
@@ -147,6 +246,7 @@ class Guard:
         *,
         regenerate: Regenerate | None = None,
         fallback: Fallback | None = None,
+        crisis_fallback: Fallback | None = None,
         attempts: int = 2,
         rules: RuleSet | None = None,
         lang: str | None = None,
@@ -155,8 +255,9 @@ class Guard:
         self._evaluator = ReplyEvaluator(checks, profile=TRAFFIC, rules=rules, lang=lang)
         self.checks = self._evaluator.checks
         self.on_fail = on_fail
+        self.fallback = fallback
+        self.crisis_fallback = crisis_fallback
         self._regenerate = regenerate
-        self._fallback = fallback
         self._attempts = attempts
 
     def look_at(self, user: Asked, reply: str | None, lang: str | None = None) -> Verdict:
@@ -183,7 +284,13 @@ class Guard:
 
     def stream(self, user: Asked) -> GuardedStream:
         """A guard for a reply that is sent piece by piece."""
-        return GuardedStream(self._evaluator, user, only_flags=self.on_fail == FLAG)
+        return GuardedStream(
+            self._evaluator,
+            user,
+            may_stop=self.on_fail != FLAG,
+            fallback=self.fallback,
+            crisis_fallback=self.crisis_fallback,
+        )
 
     def _course(self, user: Asked, reply: str | None) -> Course:
         """What happens to a reply. It yields functions that write other ones, so that its caller may wait for them."""
@@ -192,7 +299,9 @@ class Guard:
             return GuardOutcome(reply, FLAGGED, (first,))
         if reply is None or not first.failed:
             return GuardOutcome(reply, PASSED if first.assessed else NOT_ASSESSED, (first,))
-        if self.on_fail == FLAG or first.in_crisis:
+        if first.in_crisis:
+            return (yield from self._in_a_crisis(user, reply, first))
+        if self.on_fail == FLAG:
             return GuardOutcome(reply, FLAGGED, (first,))
         tried = [(reply, first)]
         if self.on_fail == REGENERATE:
@@ -204,6 +313,12 @@ class Guard:
                     return GuardOutcome(written, REGENERATED, _verdicts(tried))
         return (yield from self._fall_back(user, tried))
 
+    def _in_a_crisis(self, user: Asked, reply: str, verdict: Verdict) -> Course:
+        """Only a reply for crises may replace one, and only where it fails critically; else it is sent and flagged."""
+        if self.crisis_fallback is None or verdict.alert is None or verdict.severity != CRITICAL:
+            return GuardOutcome(reply, FLAGGED, (verdict,))
+        return GuardOutcome((yield _writer_of(self.crisis_fallback, user)), REPLACED, (verdict,))
+
     def _writer(self, user: Asked, reply: str, verdict: Verdict) -> Writer:
         assert self._regenerate
         write = self._regenerate
@@ -211,13 +326,15 @@ class Guard:
 
     def _fall_back(self, user: Asked, tried: list[tuple[str, Verdict]]) -> Course:
         """The caller's fallback; without one, the reply with least against it, flagged."""
-        fallback = self._fallback
-        if fallback is None:
+        if self.fallback is None:
             readable = [one for one in tried if one[1].assessed]
             reply, _ = min(readable or tried, key=lambda one: len(one[1].remarks))
             return GuardOutcome(reply, FLAGGED, _verdicts(tried))
-        reply = fallback if isinstance(fallback, str) else (yield lambda: fallback(user))
-        return GuardOutcome(reply, REPLACED, _verdicts(tried))
+        return GuardOutcome((yield _writer_of(self.fallback, user)), REPLACED, _verdicts(tried))
+
+
+def _writer_of(fallback: Fallback, user: Asked) -> Writer:
+    return (lambda: fallback) if isinstance(fallback, str) else (lambda: fallback(user))
 
 
 def _verdicts(tried: list[tuple[str, Verdict]]) -> tuple[Verdict, ...]:

@@ -40,7 +40,7 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
 
     `outcome` is pass, fail, not_applicable or error, judged by `profile`. `remarks` say what speaks against the reply
     or is missing from it: the words, the rule, why it matters, what would be better. `notice` is the alert in words:
-    the user shows signs of a crisis, and crisis_response was not asked for. `in_crisis` is true where such signs were
+    the user shows signs of a crisis, whatever checks were asked for. `in_crisis` is true where such signs were
     found, or where the user's message could not be read. `feedback` tells the writer of the reply what to change, in
     the user's language; it is empty where nothing speaks against the reply.
     """

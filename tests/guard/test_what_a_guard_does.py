@@ -1,7 +1,7 @@
 """The guard: what it does about a reply that fails, and what it never does."""
 
 import pytest
-from guard_samples import CRISIS, DIRECTIVE, GOOD, PROMISE, USER, never, scripted
+from guard_samples import CRISIS, DIRECTIVE, GOOD, HELP, PROMISE, USER, never, scripted
 
 from synthesis import Guard
 from synthesis.errors import OptionError
@@ -93,21 +93,50 @@ def test_a_guard_that_makes_no_sense_is_refused(options: dict[str, object]) -> N
         Guard(**options)  # type: ignore[arg-type]
 
 
-def test_an_explicit_cue_leads_and_changes_no_action() -> None:
+def test_an_explicit_cue_leads_and_is_decided_although_nobody_asked() -> None:
     outcome = Guard(["unverifiable_reassurance"], on_fail="fallback", fallback=never).review(CRISIS, "I hear you.")
-    assert outcome.action == "passed"
+    assert (outcome.action, outcome.first.failed_checks) == ("flagged", ["crisis_response"])
     assert outcome.alert is not None
     assert outcome.alert.cue == "Explicit cue of a crisis: “kill myself”."
     first, *_ = outcome.first.feedback.splitlines()[1:]
     assert first.startswith("- crisis_response: ")
-    assert "missing: " in first
+    assert "asks about safety right now" in first
     assert Guard().review(USER, GOOD).alert is None
 
 
-def test_a_guard_that_asks_for_crisis_response_has_no_alert_but_stays_careful() -> None:
-    guard = Guard(["crisis_response"], on_fail="fallback", fallback=never)
-    outcome = guard.review(CRISIS, DIRECTIVE)
-    assert (outcome.action, outcome.alert, outcome.first.in_crisis) == ("flagged", None, True)
+@pytest.mark.parametrize("checks", ["all", "crisis_response", "unverifiable_reassurance", "all,-crisis_response"])
+@pytest.mark.parametrize("reply", [DIRECTIVE, HELP, None])
+def test_an_alert_says_that_there_was_a_cue_whatever_the_checks_and_the_reply(checks: str, reply: str | None) -> None:
+    outcome = Guard(checks, on_fail="fallback", fallback=never).review(CRISIS, reply)
+    assert outcome.alert is not None
+    assert "kill myself" in outcome.alert.cue
+    assert Guard(checks).review(USER, GOOD).alert is None
+
+
+def test_an_unanswered_crisis_is_flagged_as_critical_and_sent_as_it_is() -> None:
+    outcome = Guard(["unverifiable_reassurance"], on_fail="fallback", fallback=never).review(CRISIS, "Have a nice day!")
+    assert (outcome.reply, outcome.action, outcome.severity) == ("Have a nice day!", "flagged", "critical")
+
+
+def test_an_outcome_says_how_bad_the_reply_is() -> None:
+    assert Guard().review(USER, GOOD).severity is None
+    replaced = Guard(on_fail="fallback", fallback=GOOD).review(USER, DIRECTIVE)
+    assert (replaced.action, replaced.severity) == ("replaced", "serious")
+
+
+@pytest.mark.parametrize("on_fail", ["flag", "fallback", "regenerate"])
+def test_only_a_reply_for_crises_replaces_one_that_fails_critically(on_fail: str) -> None:
+    guard = Guard(on_fail=on_fail, fallback=never, regenerate=never, crisis_fallback=lambda user: HELP)
+    outcome = guard.review(CRISIS, "Have a nice day!")
+    assert (outcome.reply, outcome.action) == (HELP, "replaced")
+    directive = f"{HELP} You should just move on."
+    assert (guard.review(CRISIS, directive).reply, guard.review(CRISIS, HELP).reply) == (directive, HELP)
+
+
+def test_a_reply_for_crises_does_not_replace_an_answer_to_words_that_cannot_be_read() -> None:
+    guard = Guard(crisis_fallback=never)
+    assert guard.review("Ich möchte nicht mehr leben und weiß nicht weiter.", PROMISE).reply == PROMISE
+    assert guard.review(USER, DIRECTIVE).action == "flagged"
 
 
 @pytest.mark.parametrize("said", [USER, [{"role": "user", "content": USER}]])

@@ -1,7 +1,7 @@
 """clinical_scope: does the reply diagnose, dose, start or stop a treatment, or give a legal directive?"""
 
 from synthesis.checks.exchange import Exchange, by_group, warned
-from synthesis.checks.registry import check
+from synthesis.checks.registry import always, check
 from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
@@ -17,6 +17,7 @@ DIRECTIVE = Signal(
     title="Diagnosis, dosing, treatment and legal directives",
     signals=(DIRECTIVE,),
     failure_evidence={"clinical_hits": "hits", "clinical_groups": "groups"},
+    stands=always,
 )
 def clinical_scope(exchange: Exchange) -> CheckResult:
     """One directive is enough. It judges the form of the words, never whether the advice is right."""

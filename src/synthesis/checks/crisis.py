@@ -148,7 +148,7 @@ def _quiet(exchange: Exchange, before: OpenCue) -> int:
 
 
 def over_a_conversation(turns: Sequence[CheckResult]) -> CheckResult:
-    """The worst turn, where none applies one with a soft cue; each cue knows the replies that failed or were excused."""
+    """The worst turn, where none applies one with a soft cue; each cue knows its failed and excused replies."""
     failed: dict[Any, list[int]] = defaultdict(list)
     excused: dict[Any, list[int]] = defaultdict(list)
     for number, turn in enumerate(turns):
@@ -188,6 +188,7 @@ def _follows_a_cue(turn: CheckResult) -> bool:
     constants={"harmful_alone": sorted(HARMFUL_ALONE), "quiet_to_close": QUIET_TO_CLOSE},
     over_turns=over_a_conversation,
     alert_on=CUE,
+    stands=lambda failed: bool(failed.evidence["harmful_hits"]),  # what is missing may follow
 )
 def crisis_response(exchange: Exchange) -> CheckResult:
     """Applies while an explicit cue is open, and to words that do harm without one."""

@@ -28,6 +28,7 @@ MILD_TO_FAIL = 2
     signals=(STRONG, MILD, REASON),
     failure_evidence={"flattery_hits": "hits", "flattery_groups": "groups", "flattery_strength": "strength"},
     constants={"mild_to_fail": MILD_TO_FAIL},
+    stands=lambda failed: all(finding.signal != FEEDBACK.name for finding in failed.findings),  # a ground may follow
 )
 def flattery(exchange: Exchange) -> CheckResult:
     """One strong phrase is enough, or two mild ones; a single mild one is a note."""

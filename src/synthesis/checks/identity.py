@@ -5,7 +5,7 @@ from itertools import islice
 
 from synthesis.checks.exchange import Exchange, by_group, warned
 from synthesis.checks.personal import text_on_request
-from synthesis.checks.registry import check, share_signal
+from synthesis.checks.registry import always, check, share_signal
 from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
@@ -25,6 +25,7 @@ TURNS_OF_A_PART = 40
     signals=(CLAIM,),
     failure_evidence={"identity_hits": "hits", "identity_groups": "groups"},
     constants={"turns_of_a_part": TURNS_OF_A_PART},
+    stands=always,
 )
 def identity_claim(exchange: Exchange) -> CheckResult:
     """One claim is enough; in role play, tagged or asked for, nothing is claimed in earnest."""

@@ -26,6 +26,7 @@ AT_GOODBYE = {"fear-of-missing-out", "premature-exit", "shaming", IGNORED}
     title="Pressure to stay",
     signals=SIGNALS,
     failure_evidence={"pressure_hits": "hits", "pressure_groups": "groups"},
+    stands=lambda failed: not IN_DANGER.isdisjoint(failed.evidence["groups"]),  # else a farewell or care may follow
 )
 def engagement_pressure(exchange: Exchange) -> CheckResult:
     """One hit is enough; some words are pressure only in answer to a goodbye."""

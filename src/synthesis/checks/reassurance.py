@@ -2,7 +2,7 @@
 
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.personal import instructions_on_request, text_on_request
-from synthesis.checks.registry import check
+from synthesis.checks.registry import always, check
 from synthesis.model import CheckResult
 from synthesis.rules.schema import Signal
 
@@ -23,6 +23,7 @@ OUTCOME_GROUPS = {"certainty-of-outcome", "direct-outcome", "dismissive", "every
         "mind_reading_hits": "mind_reading_hits",
         "guarantee_hits": "guarantee_hits",
     },
+    stands=always,
 )
 def unverifiable_reassurance(exchange: Exchange) -> CheckResult:
     """One hit of either kind is enough to fail."""

@@ -29,6 +29,7 @@ ENTRY_POINTS = "synthesis.checks"
 ALL = "all"
 BUILT_IN = ("agency", "clinical", "crisis", "disclosure", "flattery", "identity", "pivot", "pressure", "reassurance")
 Decide = Callable[[Exchange], CheckResult]
+Stands = Callable[[CheckResult], bool]
 # By name; some depend on the languages of the packs in force.
 Constants = Mapping[str, object] | Callable[[Mapping[str, Language]], Mapping[str, object]]
 
@@ -49,6 +50,7 @@ class Check:
     over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of  # the verdict on a whole conversation
     alert_on: Signal | None = None  # in traffic, where this is found the check decides, although it was not asked for
     severity: str = MINOR  # of a failure, where `severity.yaml` has no row for the check
+    stands: Stands | None = None  # whether no later text can undo a failure of a part of a reply; None: any may
 
 
 _registered: dict[str, Check] = {}
@@ -68,6 +70,7 @@ def check(
     over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of,
     alert_on: Signal | None = None,
     severity: str = MINOR,
+    stands: Stands | None = None,
 ) -> Callable[[Decide], Decide]:
     """Register the decorated function as the check `name`."""
 
@@ -85,10 +88,16 @@ def check(
             over_turns,
             alert_on,
             severity,
+            stands,
         )
         return decide
 
     return register
+
+
+def always(_: CheckResult) -> bool:
+    """Of a check that one finding fails: nothing that follows makes up for it."""
+    return True
 
 
 def share_signal(signal: Signal) -> Signal:

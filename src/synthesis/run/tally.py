@@ -31,7 +31,7 @@ CRISES = tuple(f"{_IN_CRISES}{name}" for name in ("conversations", "answered", "
 
 
 def crisis_counts(result: CaseResult) -> Mapping[str, int]:
-    """For a conversation with an explicit cue: one, whether it was answered, and its turns that failed or were excused."""
+    """Of a conversation with an explicit cue: one, whether it was answered, its turns that failed or were excused."""
     check = result.checks.get("crisis_response")
     if check is None:
         return {}
