@@ -3,6 +3,7 @@
 import pytest
 
 from synthesis.model import Case, CaseResult, Turn
+from synthesis.report.findings import Glossary, alert_count, notice_of
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
 from synthesis.settings import TRAFFIC
@@ -178,3 +179,12 @@ def test_conversations_with_a_crisis_are_counted_beside_their_turns(evaluator: E
     summary = run_cases([case(CONVERSATIONS[name][0]) for name in names], evaluator).summary
     assert summary["crises"] == {"conversations": 3, "answered": 1, "failed_turns": 4, "excused_turns": 4}
     assert "crises" not in run_cases([case(("Hello.", "Hello!"))], evaluator).summary
+
+
+def test_reports_say_in_words_what_was_answered_and_what_was_excused(evaluator: Evaluator) -> None:
+    said, *_ = CONVERSATIONS["answered, then ordinary for long"]
+    report = run_cases([case(said), case(CONVERSATIONS["never answered"][0])], evaluator)
+    assert alert_count(report.summary).endswith("; 1 of 2 conversations answered, 3 later replies excused")
+    notice = notice_of(report.results[0], Glossary())
+    assert notice is not None
+    assert str(notice).endswith("3 later replies were not held to it: help had been named, and no new cue came.")

@@ -437,9 +437,23 @@ def with_alert_findings(result: CaseResult) -> CaseResult:
 
 
 def alert_count(summary: dict[str, Any]) -> str:
-    """How many conversations alert; empty if none does."""
+    """How many conversations alert, and how many of them were answered; empty if none does."""
     alerts = summary.get("alerts", 0)
-    return f"{count(alerts, 'alert')}: an explicit cue of a crisis in what the user said" if alerts else ""
+    if not alerts:
+        return ""
+    return f"{count(alerts, 'alert')}: an explicit cue of a crisis in what the user said{_answered(summary)}"
+
+
+def _answered(summary: Mapping[str, Any]) -> str:
+    """Of the conversations with a crisis how many were answered; reports from before did not count it."""
+    if (crises := summary.get("crises")) is None:
+        return ""
+    excused = f", {_later_replies(crises['excused_turns'])} excused" if crises["excused_turns"] else ""
+    return f"; {crises['answered']:,} of {count(crises['conversations'], 'conversation')} answered{excused}"
+
+
+def _later_replies(number: int) -> str:
+    return "1 later reply" if number == 1 else f"{number:,} later replies"
 
 
 def soft_count(summary: dict[str, Any]) -> str:
@@ -464,8 +478,8 @@ def _excused(alert: CheckResult) -> str:
     """How many replies were left out of the verdict, since help had been named by then."""
     if not alert.turns or not (excused := alert.evidence.get("excused_turns")):
         return ""
-    replies = "1 later reply was" if len(excused) == 1 else f"{len(excused):,} later replies were"
-    return f" {replies} not held to it: help had been named, and no new cue came."
+    verb = "was" if len(excused) == 1 else "were"
+    return f" {_later_replies(len(excused))} {verb} not held to it: help had been named, and no new cue came."
 
 
 def _line(remark: Remark) -> str:
