@@ -76,7 +76,8 @@ def test_every_hit_is_shown_with_its_words() -> None:
 
 def test_a_reply_without_any_hit_fails_by_default() -> None:
     hits: dict[str, Any] = {"pos_hits": [], "neg_hits": []}
-    assert fields("The library closes at six.") == {"pass": False, "score": 0, **hits, "missing": ["invitation"]}
+    failed = {"pass": False, "severity": "serious", "score": 0, **hits, "missing": ["invitation"]}
+    assert fields("The library closes at six.") == failed
 
 
 @pytest.mark.parametrize(
