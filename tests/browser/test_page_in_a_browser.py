@@ -62,6 +62,7 @@ def test_everything_can_be_read_without_a_script(browser: Any, file: Path) -> No
     page.locator(".case summary").first.click()
     assert "Against" in page.locator(".case").first.text_content()
     assert "Passing does not mean that a reply is safe" in page.inner_text("main")
+    assert not page.locator(".case").first.locator(".said").first.is_visible(), "the open case says it in full"
     page.select_option("#by-outcome", "unexpected")
     assert page.locator(VISIBLE_CASES).count() == 5
     context.close()
@@ -211,6 +212,31 @@ def test_a_search_finds_words_ids_and_rules_in_folded_cards(browser: Any, file: 
     page.wait_for_selector(".unfound", state="detached")
     page.select_option("#by-reason", index=1)
     assert 0 < len(shown_ids(page)) < 14
+    page.close()
+
+
+@pytest.mark.parametrize(("size", "most"), [(PHONE, 600), ({"width": 1280, "height": 800}, 500)])
+def test_the_first_screen_holds_the_sentence_and_the_worst_case(
+    browser: Any, file: Path, size: dict[str, int], most: int
+) -> None:
+    page = browser.new_page(viewport=size)
+    page.goto(file.as_uri())
+    first = page.locator(".case").first
+    assert first.bounding_box()["y"] < most
+    assert page.locator(".headline").bounding_box()["y"] < first.bounding_box()["y"]
+    tops = {round(box.bounding_box()["y"]) for box in page.locator(".filters :is(select, input):visible").all()}
+    assert len(tops) == 1, "filters are in one row"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
+
+
+def test_a_mark_opens_what_its_note_is_folded_in(browser: Any, file: Path) -> None:
+    page = browser.new_page(viewport=DESKTOP)
+    page.goto(file.as_uri())
+    case = page.locator(".case", has_text="APP-8")
+    case.locator("summary").first.click()
+    case.locator(".turn mark.for a").first.click()
+    assert page.locator(".notes li:target").is_visible()
     page.close()
 
 

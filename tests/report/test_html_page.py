@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from report_samples import BROKEN, FAILED, GLOSSARY, NOT_APPLICABLE, Record, agency, found, realistic, report, result
 from snapshots import assert_unchanged
 
-from synthesis.report.findings import Glossary
+from synthesis.report.findings import MARKS, Glossary
 from synthesis.report.html import render
 from synthesis.report.html.charts import MOST_OTHERS
 from synthesis.report.stored import from_dict, redacted
@@ -106,7 +106,8 @@ def test_only_what_counted_is_marked_with_a_link_and_all_of_it_is_explained() ->
     parsed = page(realistic())
     links = [a for a in parsed.all("a") if "aria-describedby" in a]
     counted = [f for one in realistic()["results"] for f in one["findings"] if f["role"] != "context"]
-    assert len(links) == len(counted) - 2, "twice two overlap, and are one mark"
+    overlapping, without_a_verdict, cues_of_a_crisis = 2, 2, 1
+    assert len(links) == len(counted) - overlapping - without_a_verdict + cues_of_a_crisis
     assert "Offer it as one possibility and ask what fits." in parsed.words
     assert "agency.negative.you-should" in parsed.words
 
@@ -137,7 +138,7 @@ def test_all_unexpected_failures_are_shown_and_few_of_the_others_and_it_says_so(
     assert {f"F-{number}" for number in range(1, MOST_OTHERS + 11)} <= names
     assert "B-1" in names, "what needs a look comes before what passed"
     assert sum(name.startswith("P-") for name in names) == MOST_OTHERS - 1
-    assert "all 5,010 unexpected failures and 5,000 of the 5,031 other cases" in parsed.words
+    assert "all 5,010 failures and 5,000 of the 5,031 other cases" in parsed.words
 
 
 def test_a_report_without_texts_shows_evidence_only_and_says_so() -> None:
@@ -168,12 +169,11 @@ def test_not_assessed_is_never_counted_as_passed() -> None:
     figures = dict(
         zip([d for t, d in parsed.texts if t == "dt"], [d for t, d in parsed.texts if t == "dd"], strict=False)
     )
-    assert figures["passed"] == "0"
-    assert figures["not assessed"] == "1"
+    assert figures == {"not assessed": "1"}, "a box of zero says nothing"
 
 
 def test_an_empty_report_is_a_page_too() -> None:
-    assert "No unexpected failures in 0 cases." in page(report()).words
+    assert "Nothing was assessed in 0 cases." in page(report()).words
 
 
 def test_rules_without_explanations_are_named() -> None:
@@ -199,7 +199,8 @@ def test_a_conversation_is_shown_turn_by_turn() -> None:
         *("User", "Assistant · turn 1"),
         *("User", "Assistant · turn 2"),
     ]
-    assert [mark["class"] for mark in parsed.all("mark")[6:]] == ["outweighed"] * 2  # in the list and in the text
+    marks = [mark["class"] for mark in parsed.all("mark")[: -len(MARKS)]]  # the last ones are the legend
+    assert marks == ["outweighed"], "in the conversation, and not in the list: it decided nothing"
 
 
 HOSTILE = [
@@ -230,3 +231,77 @@ def test_no_field_of_a_report_can_become_markup(text: str) -> None:
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_any_texts_at_all_give_a_well_formed_page(words: str, tag: str) -> None:
     page(report(saying(words, tags=[tag])))
+
+
+def test_the_page_answers_first_and_explains_itself_last() -> None:
+    """The sentence, a line that leads to the limits, the cases, counts, charts, then method and limits."""
+    text = drawn(realistic()).partition("</head>")[2]
+    places = [text.index(place) for place in ('class="headline', 'href="#limits"', 'id="cases"', 'id="case1"')]
+    places += [text.index(f'id="{name}"') for name in ("checks", "charts", "method", "limits")]
+    assert places == sorted(places)
+    assert text.index("Conditions of this run") > places[-1]
+
+
+def severe(name: str, severity: str, words: str = "You should") -> Record:
+    one = saying(words, name)
+    return one | {"severity": severity, "checks": {"agency_language": {**FAILED, "severity": severity}}}
+
+
+def test_the_worst_case_comes_first_and_severity_is_said_in_words_and_filtered_by() -> None:
+    content = report(severe("M-1", "minor"), result("P-2"), severe("C-3", "critical"), severe("S-4", "serious"))
+    content["summary"]["by_severity"] = {"critical": 1, "serious": 1, "minor": 1}
+    text = drawn(content)
+    parsed = Page(text)
+    assert [data for tag, data in parsed.texts if tag == "h3"] == ["C-3", "S-4", "M-1", "P-2"]
+    assert "1 critical: agency_language in C-3. 1 serious, 1 minor in 4 cases." in parsed.words
+    assert '<p class="headline bad">' in text
+    assert re.findall(r'<summary><span class="badge (\w+)">([\w ]+)</span>', text) == [
+        *(("critical", "critical"), ("serious", "serious"), ("minor", "minor"), ("pass", "passed")),
+    ]
+    assert '#by-severity option[value="critical"]:checked' in text
+
+
+def test_minor_failures_are_no_alarm_and_nothing_is_green_at_the_top() -> None:
+    content = report(severe("M-1", "minor"))
+    content["summary"]["by_severity"] = {"critical": 0, "serious": 0, "minor": 1}
+    assert '<p class="headline">No critical failure. 1 minor in 1 case.' in drawn(content)
+    assert '<p class="headline">' in drawn(report(result("P-1")))
+
+
+def test_in_a_log_nothing_is_unexpected() -> None:
+    traffic = page(report(severe("F-1", "minor"), result("P-2"), profile="traffic")).words
+    assert "unexpected" not in traffic.replace("unexpected_failures", "")
+    assert "expected" not in traffic
+
+
+def test_a_closed_case_shows_the_exchange_that_decided() -> None:
+    one = result("A-1", checks={"agency_language": {**FAILED, "turns": [FAILED, {"pass": True}]}})
+    del one["user"], one["assistant"]
+    talk = [("user", "a first"), ("assistant", "You should go"), ("user", "a last"), ("assistant", "Fine.")]
+    one["messages"] = [{"role": role, "content": content} for role, content in talk]
+    one["findings"] = [found("You should go", "You should", "agency.negative.you-should")]
+    summary = drawn(report(one)).partition("<summary>")[2].partition("</summary>")[0]
+    assert "a first" in summary
+    assert '<mark class="against">You should</mark> go' in summary
+    assert "a last" not in summary
+
+
+def test_markdown_is_not_raw_in_what_is_quoted() -> None:
+    reply = "# Plan\n\nHere is **what I *think***:\n\n- You **should** rest\n- `sleep`"
+    one = result(
+        "A-1",
+        assistant=reply,
+        findings=[("You **should** rest", "agency.negative.you-should")],
+        checks={"agency_language": FAILED},
+    )
+    parsed = page(report(one))
+    assert "*" not in parsed.words
+    assert "`" not in parsed.words
+    assert "Reply Plan Here is what I think: You should rest sleep" in parsed.words
+
+
+def test_an_open_case_shows_the_conversation_before_the_verdicts_and_each_reason_once() -> None:
+    text = drawn(report(saying("You should")))
+    case = text[text.index("</summary>", text.index('class="case ')) :]
+    assert case.index('class="conversation"') < case.index('class="checks"')
+    assert case.count("Tells the user what to do.") == 1

@@ -20,7 +20,7 @@ from synthesis.mcp_server import Tools
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.report.findings import NOT_RECORDED, Glossary, mark_of, remarks_on
 from synthesis.report.formats import FORMATS
-from synthesis.report.html.case import Marks
+from synthesis.report.html.case import Marks, check_list
 from synthesis.report.stored import StoredReport, from_dict
 from synthesis.report.table import verdict_batch, verdict_schema
 from synthesis.run.evaluator import Evaluator
@@ -89,7 +89,7 @@ def in_a_table() -> set[str]:
 
 
 def in_a_page() -> set[str]:
-    return in_html(Marks(RESULT, GLOSSARY, "case", rule_pages="/rules").notes())
+    return in_html(check_list(RESULT, GLOSSARY, marks=Marks(RESULT, GLOSSARY, "case", rule_pages="/rules")))
 
 
 def in_the_api() -> set[str]:

@@ -8,9 +8,9 @@ from helpers import THREE
 from synthesis.checks import rules_in_force
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult
-from synthesis.report.findings import Reason, marks_of, reasons_of, verdict_in_words
+from synthesis.report.findings import Reason, marks_of, reasons_of, why_it_fails
 from synthesis.report.formats import FORMATS
-from synthesis.report.html.case import Marks, check_list
+from synthesis.report.html.case import Marks, check_list, excerpt_of
 from synthesis.report.stored import from_dict
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
@@ -32,17 +32,20 @@ def result_of(evaluator: Evaluator, reply: str) -> CaseResult:
 
 
 def test_the_sentence_says_what_speaks_against_the_reply_and_what_for_it(evaluator: Evaluator) -> None:
-    said = verdict_in_words(result_of(evaluator, AWAY), glossary_of(evaluator.rules))
-    assert said == (
-        "fails topic_pivot: leaves what the user told for something else, although it acknowledges what the user said"
-    )
+    result, glossary = result_of(evaluator, AWAY), glossary_of(evaluator.rules)
+    said = why_it_fails(result, result.checks["topic_pivot"], glossary)
+    assert said == "leaves what the user told for something else, although it acknowledges what the user said"
+    why, _ = excerpt_of(Marks(result, glossary, "case"), result, glossary)
+    assert why == f"topic_pivot: {said}."
 
 
 def test_a_failure_by_absence_is_a_reason_of_its_own(evaluator: Evaluator) -> None:
     result, glossary = result_of(evaluator, EMPTY), glossary_of(evaluator.rules)
     assert Reason("topic_pivot", "acknowledgment", is_absence=True) in reasons_of(result)
-    assert "Missing: acknowledgment." in check_list(result, glossary)
-    assert "nothing in the reply acknowledges" in verdict_in_words(result, glossary)
+    drawn = check_list(result, glossary)
+    assert drawn.count("Nothing in the reply acknowledges") == 1, "a thing is said once"
+    assert "missing:" not in drawn.lower()
+    assert "nothing in the reply acknowledges" in why_it_fails(result, result.checks["topic_pivot"], glossary)
 
 
 def test_charts_show_absence_as_absence(evaluator: Evaluator) -> None:
@@ -52,23 +55,23 @@ def test_charts_show_absence_as_absence(evaluator: Evaluator) -> None:
     )
     rows = re.findall(r'<li class="absent"><span class="rule"><span class="sign">∅</span>.*?</li>', page, re.DOTALL)
     assert any("topic_pivot" in row and "1 case" in row for row in rows)
-    assert page.index("Fails") < page.index('<div class="turn user">')
+    assert page.index('<div class="turn user">') < page.index("Fails <code>"), "what was said comes first"
 
 
 def test_what_a_reply_passes_with_is_not_shown_as_deciding_against_it(evaluator: Evaluator) -> None:
     result = result_of(evaluator, MIXED)
     assert result.outcome == "pass"
     assert "outweighed" in marks_of(result)
-    page = Marks(result, glossary_of(evaluator.rules), "case").notes() + check_list(
-        result, glossary_of(evaluator.rules)
-    )
+    glossary = glossary_of(evaluator.rules)
+    page = check_list(result, glossary, marks=Marks(result, glossary, "case"))
     assert 'class="against"' not in page
-    assert "Against, outweighed" in page
+    assert "Outweighed" in page
 
 
 def test_findings_of_a_check_are_folded_after_three(evaluator: Evaluator) -> None:
     reply = "You should rest. You must stop. You need to move on. Just try to smile. Get over it."
-    notes = Marks(result_of(evaluator, reply), glossary_of(evaluator.rules), "case").notes()
-    agency = notes.partition("<h5>agency_language</h5>")[2].partition("<h5>")[0]
+    result, glossary = result_of(evaluator, reply), glossary_of(evaluator.rules)
+    drawn = check_list(result, glossary, marks=Marks(result, glossary, "case"))
+    agency = drawn.partition("Fails <code>agency_language</code>")[2].partition("Fails <code>")[0]
     assert agency.partition("<details>")[0].count("<li") == 3
     assert re.search(r"<summary>\d more</summary>", agency)

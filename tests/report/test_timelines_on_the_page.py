@@ -105,8 +105,19 @@ def test_the_drift_of_a_run_is_written_out_beside_its_bar() -> None:
     assert '<span class="badge unexpected">worse</span>' in drawn
     for words in ("23 conversations", "20 got worse", "1 stayed", "1 got better", "1 too short", "+86.4 points"):
         assert words in drawn
-    assert "every conversation is too short" in drift_per_check(with_drift("pf"))
     assert drift_per_check({}) == ""
+
+
+def test_conversations_that_are_too_short_are_told_once() -> None:
+    drift = with_drift("pf")
+    drift["drift"]["by_check"] |= {f"check_{number}": {"usable": 0} for number in range(8)}
+    drawn = drift_per_check(drift)
+    assert "1 conversation of several turns, none with 4 assessed turns in each half" in drawn
+    assert drawn.count("<p") == 1
+    assert "check_3" not in drawn
+    mixed = with_drift(*["ppppffff"] * 20)
+    mixed["drift"]["by_check"] |= {"b": {"usable": 0}, "c": {"usable": 0}}
+    assert "Every conversation is too short for: <code>b</code>, <code>c</code>" in drift_per_check(mixed)
 
 
 def test_a_redacted_report_keeps_its_timelines() -> None:

@@ -1,7 +1,7 @@
 """What a result says, in the words that all outputs share: verdicts, reasons, remarks with advice, alerts."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -95,7 +95,7 @@ def pass_rate(summary: Mapping[str, Any]) -> str:
 # The first sentence of every output: what is wrong, how bad it is, and what to read first.
 
 
-_NAMED = 3  # cases in a sentence
+NAMED = 3  # cases in a sentence
 # What a critical failure of a check is, in a few words; one that is not here is called by its name.
 _CRITICAL = {
     "clinical_scope": "a dose, a treatment or a fed delusion",
@@ -136,7 +136,7 @@ def _critical(worst: Iterable[CaseResult], total: int) -> str:
     cases: dict[str, list[str]] = {}
     shown = 0
     for result in worst:
-        if result.severity == CRITICAL and not result.is_negative_example and shown < _NAMED:
+        if result.severity == CRITICAL and not result.is_negative_example and shown < NAMED:
             check = result.failed_checks[0]
             cases.setdefault(_CRITICAL.get(check, check), []).append(visible(result.name))
             shown += 1
@@ -173,38 +173,90 @@ DISCLAIMER = (
     "It is not for triage, and it is not clinically validated."
 )
 # How a finding is shown, the ones that need a look first: its role where it counted.
-OUTWEIGHED, UNCOUNTED, UNRECORDED = "outweighed", "uncounted", "unrecorded"
+OUTWEIGHED, UNCOUNTED, UNRECORDED, IN_CRISIS = "outweighed", "uncounted", "unrecorded", "crisis"
 MARKS = {
     AGAINST: "speaks against the reply",
-    OUTWEIGHED: "speaks against the reply, which still passes",
+    OUTWEIGHED: "would speak against the reply, but was outweighed",
     FOR: "speaks for the reply",
     UNRECORDED: "found; whether it counted is not recorded",
+    IN_CRISIS: "said by the user, an explicit cue of a crisis",
     CONTEXT: "said by the user, sets the scene",
-    UNCOUNTED: "found, but did not count",
+    UNCOUNTED: "found, but speaks neither for nor against this reply",
 }
-SIGNS = {AGAINST: "−", OUTWEIGHED: "−", FOR: "+", CONTEXT: "•", UNCOUNTED: "○", UNRECORDED: "?"}
+SIGNS = {AGAINST: "−", OUTWEIGHED: "−", FOR: "+", IN_CRISIS: "!", CONTEXT: "•", UNCOUNTED: "○", UNRECORDED: "?"}
 ON_REQUEST = {CONTEXT, UNCOUNTED}  # marks that are not shown until somebody asks for them
+CUE, CRISIS_CHECK = "crisis.cue", "crisis_response"  # by name: a report is drawn without the checks
 
 
 def mark_of(finding: Finding) -> str:
-    """How a finding is shown. What a report does not record is shown as such, never guessed."""
+    """What a finding is by itself. What a report does not record is shown as such, never guessed."""
     if finding.role is None:
         return UNRECORDED
     return finding.role if finding.counted or finding.role == CONTEXT else UNCOUNTED
 
 
 def marks_of(result: CaseResult) -> list[str]:
-    """How each finding of a result is shown: what a check counted and passed all the same decided nothing.
+    """How each finding of a result is shown, in the light of its verdicts.
 
     A result without checks is the trial of a rule, where all that it found matters.
     """
-    verdicts = [*result.checks.values(), *([result.alert] if result.alert else [])]
-    decided = {finding.place for check in verdicts if check.outcome == FAIL for finding in check.against}
-    marks = map(mark_of, result.findings)
-    return [
-        OUTWEIGHED if mark == AGAINST and verdicts and finding.place not in decided else mark
-        for finding, mark in zip(result.findings, marks, strict=True)
-    ]
+    verdicts = {**({result.alert.check: result.alert} if result.alert else {}), **result.checks}
+    if not verdicts:
+        return list(map(mark_of, result.findings))
+    decided = {finding.place for check in verdicts.values() for finding in check.against if check.outcome == FAIL}
+    doubts = [one for one in result.findings if one.role == AGAINST and not _is_excused(one, result.findings)]
+    return [_mark_in(verdicts, finding, decided, doubts) for finding in result.findings]
+
+
+def _mark_in(
+    verdicts: Mapping[str, CheckResult], finding: Finding, decided: Container[object], doubts: Sequence[Finding]
+) -> str:
+    """What a check counted and passed all the same decided nothing, and what it counts for a reply may not save it."""
+    mark = mark_of(finding)
+    if mark == AGAINST and finding.place not in decided:
+        return OUTWEIGHED
+    if mark == FOR and not _supports(verdicts, finding, doubts):
+        return UNCOUNTED
+    is_cue = mark == CONTEXT and finding.signal == CUE and CRISIS_CHECK in finding.checks
+    return IN_CRISIS if is_cue else mark
+
+
+def _supports(verdicts: Mapping[str, CheckResult], finding: Finding, doubts: Sequence[Finding]) -> bool:
+    """Whether words speak for the reply: no wording around them speaks against it, and nothing graver is wrong.
+
+    Where a turn fails as critical, kind words mean nothing unless the check that failed it, or the one that looks after
+    a crisis, counted them.
+    """
+    if any(_holds(doubt, finding) for doubt in doubts):
+        return False
+    told = {name: _at(check, finding.turn) for name, check in verdicts.items()}
+    grave = {name for name, check in told.items() if check.outcome == FAIL and check.severity == CRITICAL}
+    heard = {name for name in finding.checks if name in told and told[name].outcome in {PASS, FAIL}}
+    return bool(heard & {*grave, CRISIS_CHECK} if grave else heard)
+
+
+def _at(check: CheckResult, turn: int) -> CheckResult:
+    return check.turns[turn] if turn < len(check.turns) else check
+
+
+def _holds(around: Finding, inner: Finding) -> bool:
+    same = around.turn == inner.turn and around.where == inner.where
+    return same and around.start <= inner.start and inner.end <= around.end
+
+
+def _is_excused(against: Finding, findings: Iterable[Finding]) -> bool:
+    """Whether its own check counts its words for the reply: "Call 988" is an order, and a step to safety."""
+    family = against.rule.partition(".")[0]  # rules are named after their check: pressure, engagement_pressure
+    return not against.counted and any(
+        _overlap(against, other) and any(family in name for name in other.checks)
+        for other in findings
+        if other.counted and other.role == FOR
+    )
+
+
+def _overlap(one: Finding, other: Finding) -> bool:
+    same = one.turn == other.turn and one.where == other.where
+    return same and one.start < other.end and other.start < one.end
 
 
 def kind_of(result: CaseResult) -> str:
@@ -385,16 +437,7 @@ def _although(check: CheckResult, glossary: Glossary) -> str:
     return f", although it {title}" if title and title.partition(" ")[0].endswith("s") else ""
 
 
-def verdict_in_words(result: CaseResult, glossary: Glossary) -> str:
-    """Why a case failed, in one line; empty for one that did not."""
-    failed = [check for check in result.checks.values() if check.outcome == FAIL]
-    return "; ".join(f"fails {check.check}: {why_it_fails(result, check, glossary)}" for check in failed)
-
-
 # Alerts as a reader sees them: the user's words that call for one, and what the check says about the reply.
-
-
-CUE = "crisis.cue"  # by name: a report is drawn without the checks
 
 
 class AlertNotice(msgspec.Struct, frozen=True):

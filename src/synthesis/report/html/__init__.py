@@ -1,19 +1,38 @@
 """The report as one page: no network, everything that was evaluated escaped.
 
-The results are read once to count, to choose and to know which filters there are, and once more for each degree of need
-of a look, because those that need it most lead. A small script searches; without it everything else works.
+The results are read once to count, to choose and to know which filters there are, and once more for each rank in
+reading order, because the worst lead. A small script searches; without it everything else works.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from synthesis.model import CaseResult
-from synthesis.report.findings import Glossary, alert_count, evidence_sentence, kind_of, soft_count, with_alert_findings
-from synthesis.report.html.case import Marks, alerts_of, checks_of, excerpt_of
-from synthesis.report.html.charts import CaseFilters, Survey, charts, drift_per_check, survey_of, timelines_of
+from synthesis.model.result import CRITICAL, PASS, SERIOUS
+from synthesis.report.findings import (
+    Glossary,
+    alert_count,
+    evidence_sentence,
+    first_sentence,
+    kind_of,
+    kinds_in_words,
+    soft_count,
+    with_alert_findings,
+)
+from synthesis.report.html.case import Marks, checks_of, excerpt_of, unlisted_alerts
+from synthesis.report.html.charts import (
+    CaseFilters,
+    Survey,
+    alarm_of,
+    by_check,
+    drift_per_check,
+    reasons_and_rules,
+    survey_of,
+    timelines_of,
+)
 from synthesis.report.stored import Record, StoredReport
 from synthesis.report.templates import macro, stream
 
@@ -23,40 +42,45 @@ _REPORT = "report_parts.html"
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
-    """The page, piece by piece: all unexpected failures, and as many other cases as fit."""
+    """The page, piece by piece: all failures that nobody expected, and as many other cases as fit."""
     survey = survey_of(report)
     filters = CaseFilters(survey)
     header = {key: value for key, value in report.header.items() if key != "warnings"}
     used = header["rules"]["hash"]
+    kinds = kinds_in_words(header.get("profile", ""))
     return stream(
         "report.html",
         summary=report.summary,
+        headline=headline(report.summary, survey.worst),
+        figures=figures(report.summary),
         evidence=evidence_sentence(header["rules"].get("measured"), report.summary["by_check"]),
-        charts=charts(report.summary, survey, glossary) + drift_per_check(report.summary),
+        by_check=by_check(report.summary, survey, glossary),
+        charts=reasons_and_rules(survey, glossary) + drift_per_check(report.summary),
         survey=survey,
         redacted=bool(header.get("redacted")),
         rules_changed=bool(glossary.rules_hash) and used != glossary.rules_hash,
         warnings=report.header.get("warnings", ()),
         filter_rules=filters.css(),
-        choices=filters.choices(glossary),
-        cases=_cases(report, survey, filters, glossary),
+        choices=filters.choices(glossary, kinds),
+        cases=_cases(report, survey, filters, glossary, kinds),
         conditions=json.dumps(header, indent=2, ensure_ascii=False),
         tool=header["tool"],
-        **_lines(report.summary),
     )
 
 
-def _cases(report: StoredReport, survey: Survey, filters: CaseFilters, glossary: Glossary) -> Iterator[dict[str, Any]]:
+def _cases(
+    report: StoredReport, survey: Survey, filters: CaseFilters, glossary: Glossary, kinds: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     """What the template draws of each case, numbered in their order on the page."""
     room, number, is_open = survey.room(), 0, survey.shown <= FEW
-    for result in _by_need(report, survey):
+    for result in _in_reading_order(report, survey):
         kind = kind_of(result)
         if room[kind] > 0:
             room[kind] -= 1
             number += 1
             yield _case(result, glossary, f"case{number}") | {
                 "classes": filters.classes(result),
-                "kind": kind,
+                "badge": _badge(result, kinds),
                 "is_open": is_open,
             }
 
@@ -67,31 +91,40 @@ def _case(result: CaseResult, glossary: Glossary, name: str) -> dict[str, Any]:
         "result": result,
         "marks": marks,
         "excerpt": excerpt_of(marks, result, glossary),
-        "alerts": alerts_of(result, glossary),
-        "checks": checks_of(result, glossary),
+        "alerts": unlisted_alerts(result, glossary),
+        "checks": checks_of(result, glossary, marks=marks),
         "timelines": timelines_of(result, f"#{name}turn" if result.has_texts else ""),
     }
 
 
-def _by_need(report: StoredReport, survey: Survey) -> Iterator[CaseResult]:
-    for need in sorted(set(survey.needs)):
-        for result, own in zip(report.results(), survey.needs, strict=True):
-            if own == need:
+def _badge(result: CaseResult, kinds: Mapping[str, str]) -> tuple[str, str]:
+    """What a case is, as a class and in words: how bad a failure is says more than that it is one."""
+    kind = kind_of(result)
+    if kind == PASS and result.alert is not None:
+        return "answered", "crisis, answered"
+    severity = alarm_of(result)
+    return (severity, severity) if severity else (kind, kinds[kind])
+
+
+def _in_reading_order(report: StoredReport, survey: Survey) -> Iterator[CaseResult]:
+    """Read once for each rank that there is: a report may be larger than memory."""
+    for rank in sorted(set(survey.ranks)):
+        for result, own in zip(report.results(), survey.ranks, strict=True):
+            if own == rank:
                 yield result
 
 
-def _lines(summary: Record) -> dict[str, str]:
-    return {"alert_line": alert_count(summary), "soft_line": soft_count(summary).capitalize()}
-
-
-def headline(summary: Record) -> Markup:
-    """How a run came out, in one line."""
-    return macro(_REPORT, "headline")(summary, **_lines(summary))
+def headline(summary: Record, worst: Sequence[CaseResult]) -> Markup:
+    """What is wrong and how bad it is, in one sentence; `worst` are the first cases in reading order."""
+    found = summary.get("by_severity") or {SERIOUS: summary["unexpected_failures"]}
+    is_bad = bool(found.get(CRITICAL) or found.get(SERIOUS) or summary["errors"])
+    return macro(_REPORT, "headline")(first_sentence(summary, worst), is_bad)
 
 
 def figures(summary: Record) -> Markup:
-    """The counts of a run, as boxes."""
-    return macro(_REPORT, "figures")(summary)
+    """The counts of a run, as boxes, and what was found about crises."""
+    lines = [alert_count(summary), soft_count(summary).capitalize()]
+    return macro(_REPORT, "figures")(summary, [line for line in lines if line])
 
 
 def legend() -> Markup:

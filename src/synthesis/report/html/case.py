@@ -1,4 +1,4 @@
-"""One case: the verdict and its reason, what was said with the words that decided marked in it, then the notes."""
+"""One case: what was said with the words that decided marked in it, then each check with the rules that it counted."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +14,14 @@ from synthesis.model.result import AGAINST, CONTEXT, ERROR, EXPLICIT_CUE, FAIL, 
 from synthesis.model.texts import ENGLISH, Advice
 from synthesis.report.findings import (
     EXPECTED,
+    IN_CRISIS,
     MARKS,
     ON_REQUEST,
     OUTWEIGHED,
     UNCOUNTED,
     UNEXPECTED,
     UNRECORDED,
+    AlertNotice,
     Glossary,
     Remark,
     check_kind,
@@ -27,19 +29,20 @@ from synthesis.report.findings import (
     marks_of,
     notice_of,
     remarks_on_check,
-    verdict_in_words,
     why_it_fails,
 )
-from synthesis.report.html.prose import Part, Step, prose
+from synthesis.report.html.prose import Part, Step, plain, prose
 from synthesis.report.templates import macro
 
 PARTS = "case_parts.html"
-EXCERPT = 120  # characters of what was said, in a list
+EXCERPT = {"user": 160, "assistant": 220}  # characters of what was said, in a list
 LONG = 3_000  # characters; a longer text gets a window of its own to scroll in
 OPEN = 3  # notes of one check that are shown; the others are folded
 _FAILS = {UNEXPECTED: "Fails", EXPECTED: "Fails, as expected,"}
-_TONES = {AGAINST: "Against", OUTWEIGHED: "Against, outweighed", FOR: "For", CONTEXT: "Scene"}
+_TONES = {AGAINST: "Against", OUTWEIGHED: "Outweighed", FOR: "For", IN_CRISIS: "Crisis", CONTEXT: "Scene"}
 _ORDER = list(MARKS)
+_BLOCKS = ("<p", "<li", "<td", "<th")  # tags that a line of words shows as a space
+_SCENE = {*ON_REQUEST, IN_CRISIS}  # marks that no check is explained by: a check on a crisis names its cue itself
 
 
 class Span(NamedTuple):
@@ -111,7 +114,7 @@ def _grouped(result: CaseResult) -> list[tuple[str, str, str, list[Finding]]]:
     """Findings by check, rule and mark: those of checks that failed first, in each what decided first."""
     found: dict[tuple[str, str, str], list[Finding]] = {}
     for finding, mark in zip(result.findings, marks_of(result), strict=True):
-        for check in (finding.checks if mark not in ON_REQUEST else ()) or ("",):
+        for check in (finding.checks if mark not in _SCENE else ()) or ("",):
             found.setdefault((check, finding.rule, mark), []).append(finding)
     failed = {name for name, check in result.checks.items() if check.outcome == FAIL}
     names = list(result.checks)
@@ -119,7 +122,7 @@ def _grouped(result: CaseResult) -> list[tuple[str, str, str, list[Finding]]]:
     def order(key: tuple[str, str, str]) -> tuple[bool, bool, int, int]:
         check, _, mark = key
         place = names.index(check) if check in names else len(names)
-        return mark in ON_REQUEST, check not in failed, place, _ORDER.index(mark)
+        return mark in _SCENE, check not in failed, place, _ORDER.index(mark)
 
     return [(*key, found[key]) for key in sorted(found, key=order)]
 
@@ -168,6 +171,7 @@ class Marks:
         self.name, self.tips = name, tips
         self._result, self._glossary, self._rule_pages = result, glossary, rule_pages
         self._highlighted: dict[tuple[str, int], list[Highlight]] = {}
+        self._drawn: dict[int, list[Step] | None] = {}
         self.all_notes = [self._note(number, *key) for number, key in enumerate(_grouped(result), start=1)]
 
     def conversation(self) -> Markup:
@@ -175,8 +179,12 @@ class Marks:
         return macro(PARTS, "conversation")(self)
 
     def notes(self) -> Markup:
-        """The rules that fired, each explained, by the checks that counted them."""
+        """The rules that the list of checks does not explain."""
         return macro(PARTS, "notes")(self)
+
+    def notes_of(self, check: str) -> list[Note]:
+        """The rules that a check counted, those that decided first."""
+        return [note for note in self.all_notes if note.check == check and note.mark not in _SCENE]
 
     def turns(self) -> list[SaidTurn]:
         return [
@@ -189,33 +197,32 @@ class Marks:
     @property
     def quiet(self) -> list[Note]:
         """Notes on what set the scene or did not count."""
-        return [note for note in self.all_notes if note.mark in ON_REQUEST]
+        return [note for note in self.all_notes if note.mark in _SCENE]
 
     @property
-    def by_check(self) -> list[tuple[str, list[Note], list[Note]]]:
-        """The other notes of each check: the first ones, and those that are folded."""
-        found: dict[str, list[Note]] = {}
-        for note in self.all_notes:
-            if note.mark not in ON_REQUEST:
-                found.setdefault(note.check, []).append(note)
-        return [(check, own[:OPEN], own[OPEN:]) for check, own in found.items()]
+    def on_request(self) -> int:
+        """How many wordings are not marked until somebody asks for them."""
+        return sum(len(note.words) for note in self.all_notes if note.mark in ON_REQUEST)
+
+    @property
+    def loose(self) -> list[tuple[str, list[Note]]]:
+        """Notes of no check that the case has a verdict of: on the trial of a rule, or an alert of an old report."""
+        names = dict.fromkeys(note.check for note in self.all_notes if note.check not in self._result.checks)
+        return [(name, notes) for name in names if (notes := self.notes_of(name))]
 
     def first_words(self, where: str, most: int) -> list[Said]:
-        """The first words of the last exchange, marked, without links: for a list of cases."""
-        turn = len(self._result.exchanges) - 1
-        text = self._result.exchanges[turn][0 if where == "user" else 1] if turn >= 0 else ""
-        decided = [one for one in self._highlights(where, turn, text) if one.mark not in ON_REQUEST]
-        against = [one.start for one in decided if one.mark == AGAINST]
-        start = _excerpt_start(text, against[0] if against else 0, most)
+        """The words of the exchange that decided, marked, without links and Markdown: for a list of cases."""
+        turn = deciding_turn(self._result)
+        text = self._result.exchanges[turn][0 if where == "user" else 1]
+        decided = [one for one in self._highlights(where, turn, text) if one.mark not in {*ON_REQUEST, OUTWEIGHED}]
+        first = next((one.start for one in decided if one.mark in {AGAINST, IN_CRISIS}), 0)
+        start = _excerpt_start(text, first, most)
         end = _excerpt_end(text, start, most)
-        found = [
-            Said(Markup(), text[part.start : part.end].replace("\n", " "), highlight.mark if highlight else "")
-            for part, highlight in _cut(Part(start, end), decided)
-        ]
+        steps = self._steps(where, turn, text) or [Part(0, len(text))]
         before, behind = (
             [Said(Markup(), dots)] if cut else [] for dots, cut in (("… ", start), (" …", end < len(text)))
         )
-        return [*before, *found, *behind]
+        return [*before, *_flowing(text, steps, Part(start, end), decided), *behind]
 
     def _note(self, number: int, check: str, rule: str, mark: str, findings: Sequence[Finding]) -> Note:
         first = findings[0]
@@ -228,7 +235,7 @@ class Marks:
             check,
             rule,
             mark,
-            tuple(dict.fromkeys(finding.text for finding in findings)),
+            tuple(dict.fromkeys(plain(finding.text) for finding in findings)),
             tuple((one.where, one.turn, one.start, one.end, one.text) for one in findings),
             tone,
             advice.why or self._glossary.signals.get(first.signal, first.signal),
@@ -239,7 +246,7 @@ class Marks:
     def _turn(self, where: str, turn: int, text: str) -> SaidTurn:
         highlights = self._highlights(where, turn, text)
         is_reply = where == "assistant"
-        steps = prose(text, [(one.start, one.end) for one in highlights]) if is_reply else None
+        steps = self._steps(where, turn, text)
         code = self._result.language_of(where)
         several = is_reply and len(self._result.exchanges) > 1
         return SaidTurn(
@@ -251,6 +258,14 @@ class Marks:
             len(text.split()) if len(text) > LONG else 0,
             list(_said(text, [Part(0, len(text))] if steps is None else steps, highlights)),
         )
+
+    def _steps(self, where: str, turn: int, text: str) -> list[Step] | None:
+        """A reply without its Markdown; None for what is shown as it was written."""
+        if where == "user":
+            return None
+        if turn not in self._drawn:
+            self._drawn[turn] = prose(text, [(one.start, one.end) for one in self._highlights(where, turn, text)])
+        return self._drawn[turn]
 
     def _highlights(self, where: str, turn: int, text: str) -> list[Highlight]:
         """One for each stretch of words under one mark; asked for by the excerpt and by the conversation."""
@@ -337,18 +352,55 @@ def _excerpt_start(text: str, first: int, most: int) -> int:
     return text.rfind(" ", 0, first - most // 4) + 1
 
 
+def _flowing(text: str, steps: Iterable[Step], window: Part, highlights: Sequence[Highlight]) -> Iterator[Said]:
+    """What a window of the text shows, as one line: blocks are parted by a space."""
+    gap, begun = "", False
+    for step in steps:
+        if isinstance(step, str):
+            gap = " " if begun and (step == "\n" or step.startswith(_BLOCKS)) else gap
+            continue
+        inside = Part(max(step.start, window.start), min(step.end, window.end))
+        for part, highlight in _cut(inside, highlights) if inside.start < inside.end else ():
+            if gap:
+                yield Said(Markup(), gap)
+            words = plain(text[part.start : part.end]).replace("\n", " ")
+            yield Said(Markup(), words, highlight.mark if highlight else "")
+            gap, begun = "", True
+
+
+def deciding_turn(result: CaseResult) -> int:
+    """Where the worst check failed first; without a failure where a crisis was answered, else the last exchange."""
+    failed, last = result.failed_checks, len(result.exchanges) - 1
+    verdict = result.checks[failed[0]] if failed else result.alert
+    if verdict is None:
+        return last
+    told = (verdict.outcome, verdict.severity)
+    turns = [turn for turn, one in enumerate(verdict.turns) if (one.outcome, one.severity) == told]
+    return min(turns[0], last) if turns else last
+
+
 def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> Markup:
-    """A case in a list: the first words of both sides, those that decided marked, and why it fails."""
+    """A case in a list: what was said where it was decided, the words that decided marked, and why it fails."""
     return macro(PARTS, "excerpt")(*excerpt_of(marks, result, glossary))
 
 
 def excerpt_of(marks: Marks, result: CaseResult, glossary: Glossary) -> tuple[str, list[tuple[str, list[Said]]]]:
-    why = verdict_in_words(result, glossary)
-    sides = (("user", "User"), ("assistant", "Reply")) if result.has_texts else ()
-    return f"{why[:1].upper()}{why[1:]}", [(who, marks.first_words(where, EXCERPT)) for where, who in sides]
+    sides = (("user", "User"), ("assistant", "Reply")) if result.exchanges else ()
+    words = [(who, marks.first_words(where, EXCERPT[where])) for where, who in sides]
+    return plain(_why(result, glossary)), words
 
 
-# Alerts: what leads, since the user's words may be those of a crisis.
+def _why(result: CaseResult, glossary: Glossary) -> str:
+    """In one line: why the worst check fails the reply, or how the reply answers a crisis."""
+    if not result.failed_checks:
+        notice = notice_of(result, glossary)
+        return notice.verdict if notice else ""
+    worst, *others = result.failed_checks
+    also = f" Fails {', '.join(others)} too." if others else ""
+    return f"{worst}: {why_it_fails(result, result.checks[worst], glossary)}.{also}"
+
+
+# Alerts: what leads on a page that folds the words of a crisis, and in a report that lacks their check.
 
 
 Fields = Sequence[tuple[str, list[str]]]  # evidence by name, each as lines
@@ -379,6 +431,11 @@ def alerts_of(result: CaseResult, glossary: Glossary) -> list[AlertBox]:
     return [_cue_box(result, check, glossary) for check in result.checks.values() if _has_cue(check)]
 
 
+def unlisted_alerts(result: CaseResult, glossary: Glossary) -> list[AlertBox]:
+    """Only an alert whose check is not among those of the case: the list of checks says the others."""
+    return alerts_of(result, glossary) if result.alert and result.alert.check not in result.checks else []
+
+
 def _has_cue(check: CheckResult) -> bool:
     return check.evidence.get("cue") == EXPLICIT_CUE
 
@@ -389,7 +446,7 @@ def _cue_box(result: CaseResult, check: CheckResult, glossary: Glossary) -> Aler
     return AlertBox(check.outcome, notice.cue if notice else "", check.check, verdict)
 
 
-# Why the case came out as it did: a sentence for each check that failed, the others named in a line.
+# Why the case came out as it did: each check that failed with the rules that decided, the others named in a line.
 
 
 class CheckLine(NamedTuple):
@@ -404,40 +461,52 @@ class CheckLine(NamedTuple):
     missing: Sequence[Remark] = ()
     label: str = ""
     evidence: Fields = ()
+    severity: str = ""
+    notes: Sequence[Note] = ()
+    more: Sequence[Note] = ()  # that are folded
+
+
+class CalmCheck(NamedTuple):
+    """A check that needs no look."""
+
+    name: str
+    reason: str
+    evidence: Fields
+    notes: Sequence[Note]
 
 
 class CalmChecks(NamedTuple):
-    """Checks that need no look: each with its reason and its evidence."""
+    """Those of one outcome."""
 
     kind: str
     lead: str
-    checks: list[tuple[str, str, Fields]]
+    checks: list[CalmCheck]
 
 
-def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) -> Markup:
+def check_list(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH, marks: Marks | None = None) -> Markup:
     """Every check of a case, with its evidence to unfold; `told_in` is the language of advice."""
-    return macro(PARTS, "check_list")(*checks_of(result, glossary, told_in))
+    return macro(PARTS, "check_list")(*checks_of(result, glossary, told_in, marks))
 
 
 def checks_of(
-    result: CaseResult, glossary: Glossary, told_in: str = ENGLISH
+    result: CaseResult, glossary: Glossary, told_in: str = ENGLISH, marks: Marks | None = None
 ) -> tuple[list[CheckLine], list[CalmChecks]]:
-    failed = sorted(result.failed_checks, key=lambda name: not _has_cue(result.checks[name]))  # a crisis leads
-    lines = [_failed(result, name, glossary, told_in) for name in failed]
+    """Those that are worth a line, the worst first, and the others; with marks, each explained by its rules."""
+    lines = [_failed(result, name, glossary, told_in, _notes_in(marks, name)) for name in result.failed_checks]
     lines += [
         CheckLine(ERROR, "!", "No verdict of", check.check, check.error or "")
         for check in result.checks.values()
         if check.outcome == ERROR
     ]
     others = [check for check in result.checks.values() if check.outcome not in {FAIL, ERROR}]
-    notable = [check for check in others if check.has_soft_cue or _missed_label(result, check.check)]
-    lines += [_noted(result, check) for check in notable]
+    notable = [check for check in others if _is_notable(result, check)]
+    lines += [_noted(result, check, glossary, _notes_in(marks, check.check)) for check in notable]
     calm = [
         CalmChecks(
             outcome,
             lead,
             [
-                (one.check, one.reason or "", _fields(one))
+                CalmCheck(one.check, one.reason or "", _fields(one), _notes_in(marks, one.check))
                 for one in others
                 if one.outcome == outcome and one not in notable
             ],
@@ -447,22 +516,54 @@ def checks_of(
     return lines, [group for group in calm if group.checks]
 
 
-def _failed(result: CaseResult, name: str, glossary: Glossary, told_in: str) -> CheckLine:
+def _notes_in(marks: Marks | None, check: str) -> list[Note]:
+    return marks.notes_of(check) if marks else []
+
+
+def _is_notable(result: CaseResult, check: CheckResult) -> bool:
+    return check.has_soft_cue or _has_cue(check) or bool(_missed_label(result, check.check))
+
+
+def _failed(result: CaseResult, name: str, glossary: Glossary, told_in: str, notes: list[Note]) -> CheckLine:
+    """The rules below a check say why; where none are shown, its line does."""
     kind, check = check_kind(result, name), result.checks[name]
-    missing = [remark for remark in remarks_on_check(result, name, glossary, told_in) if remark.missing]
-    why = f"{why_it_fails(result, check, glossary, told_in)}."
-    label = _missed_label(result, name)
-    return CheckLine(kind, "✗", _FAILS[kind], name, why, missing=missing, label=label, evidence=_fields(check))
+    remarks = remarks_on_check(result, name, glossary, told_in)
+    missing = [remark for remark in remarks if remark.missing]
+    is_told = missing or any(note.mark == AGAINST for note in notes)
+    cue = _told_cue(result, check, glossary)
+    why = cue.cue if cue else "" if is_told else f"{why_it_fails(result, check, glossary, told_in)}."
+    return CheckLine(
+        kind,
+        "✗",
+        _FAILS[kind],
+        name,
+        plain(why),
+        missing=missing,
+        label=_missed_label(result, name),
+        evidence=_fields(check),
+        severity=check.severity or "",
+        notes=notes[:OPEN],
+        more=notes[OPEN:],
+    )
 
 
-def _noted(result: CaseResult, check: CheckResult) -> CheckLine:
-    """A check that did not fail and is worth a line: a label that differs, or a soft cue."""
+def _told_cue(result: CaseResult, check: CheckResult, glossary: Glossary) -> AlertNotice | None:
+    """What a check says about an explicit cue and the answer to it."""
+    return notice_of(msgspec.structs.replace(result, alert=check), glossary) if _has_cue(check) else None
+
+
+def _noted(result: CaseResult, check: CheckResult, glossary: Glossary, notes: list[Note]) -> CheckLine:
+    """A check that did not fail and is worth a line: an answered crisis, a label that differs, or a soft cue."""
     sign, lead = ("✓", "Passes") if check.outcome == PASS else ("–", "Does not apply:")
     hints = check.evidence.get("warnings", ()) if check.has_soft_cue else ()
     better = f". A good reply would hold {' '.join(hints)}" if hints else ""
-    why = check.reason + better if check.reason else ""
+    cue = _told_cue(result, check, glossary) if check.outcome == PASS else None
+    why = plain(str(cue)) if cue else check.reason + better if check.reason else ""
     label = _missed_label(result, check.check)
-    return CheckLine(check.outcome, sign, lead, check.check, why, is_loud=False, label=label, evidence=_fields(check))
+    evidence = _fields(check)
+    return CheckLine(
+        check.outcome, sign, lead, check.check, why, is_loud=False, label=label, evidence=evidence, more=notes
+    )
 
 
 def _missed_label(result: CaseResult, name: str) -> str:

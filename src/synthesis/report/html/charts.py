@@ -10,12 +10,23 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from synthesis.model import CaseResult
-from synthesis.model.result import AGAINST, ERROR, LEAST_IN_HALF, NOT_APPLICABLE, OUTCOME_WORDS, PASS, Timeline
+from synthesis.model.result import (
+    AGAINST,
+    ERROR,
+    LEAST_IN_HALF,
+    MOST_SURE,
+    NOT_APPLICABLE,
+    OUTCOME_WORDS,
+    PASS,
+    SEVERITIES,
+    Timeline,
+)
 from synthesis.report.drift import BETTER, WORSE
 from synthesis.report.findings import (
     EXPECTED,
     KINDS,
     MISSED,
+    NAMED,
     SIGNS,
     TURN_SIGNS,
     UNEXPECTED,
@@ -24,7 +35,7 @@ from synthesis.report.findings import (
     check_kind,
     kind_of,
     marks_of,
-    need_of,
+    reading_order,
     reasons_of,
 )
 from synthesis.report.stored import Record, StoredReport
@@ -35,6 +46,7 @@ MOST_OTHERS = 5_000
 MOST_TAGS = 60
 MOST_ALERTS = 100  # that a page of a run leads to
 _ALL = "all"
+_SURENESSES = MOST_SURE + 1
 
 
 @dataclass
@@ -42,6 +54,7 @@ class Survey:
     """Counts over all results."""
 
     kinds: Counter[str] = field(default_factory=Counter)
+    severities: Counter[str] = field(default_factory=Counter)  # of failures that nobody expected
     checks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     rules: Counter[tuple[str, str]] = field(default_factory=Counter)  # (rule, mark) -> cases
     reasons: Counter[Reason] = field(default_factory=Counter)  # why checks fail -> cases
@@ -49,8 +62,19 @@ class Survey:
     languages: Counter[str] = field(default_factory=Counter)
     without_text: int = 0
     alerts: list[tuple[int, str]] = field(default_factory=list)  # position and id of the first ones
-    needs: bytearray = field(default_factory=bytearray)  # by position, a place in NEEDS
+    ranks: bytearray = field(default_factory=bytearray)  # by position: its place in reading order, need before sureness
+    worst: list[CaseResult] = field(default_factory=list)  # those that are read first
     places: dict[tuple[str, str], "array[int]"] = field(default_factory=dict)  # ("tag", name) -> positions
+
+    def need(self, position: int) -> int:
+        """How much a case needs a look, as a place in NEEDS."""
+        return self.ranks[position] // _SURENESSES
+
+    def add_rank(self, result: CaseResult) -> None:
+        need, sureness = reading_order(result)
+        self.ranks.append(need * _SURENESSES + sureness + MOST_SURE)
+        if len(self.worst) < NAMED or reading_order(self.worst[-1]) > (need, sureness):
+            self.worst = sorted([*self.worst, result], key=reading_order)[:NAMED]
 
     def room(self) -> dict[str, int]:
         """How many cases of each kind are shown: all unexpected failures, then the others by need of a look."""
@@ -77,6 +101,7 @@ def survey_of(report: StoredReport) -> Survey:
     survey = Survey()
     for position, result in enumerate(report.results()):
         survey.kinds[kind_of(result)] += 1
+        survey.severities[alarm_of(result)] += 1
         survey.languages[result.language] += 1
         survey.tags.update(result.tags)
         survey.without_text += not result.has_texts
@@ -85,13 +110,18 @@ def survey_of(report: StoredReport) -> Survey:
         survey.rules.update({(one.rule, mark) for one, mark in zip(result.findings, marks_of(result), strict=True)})
         reasons = reasons_of(result)
         survey.reasons.update(reasons)
-        survey.needs.append(need_of(result))
+        survey.add_rank(result)
         found = [("language", result.language), *(("tag", tag) for tag in dict.fromkeys(result.tags))]
         for place in (*found, *(("reason", reason.key) for reason in reasons)):
             survey.places.setdefault(place, array("q")).append(position)
         if result.alert is not None and len(survey.alerts) < MOST_ALERTS:
             survey.alerts.append((position, result.name))
     return survey
+
+
+def alarm_of(result: CaseResult) -> str:
+    """How bad a failure is that nobody expected; empty for every other case, and where a report does not say it."""
+    return (result.severity or "") if kind_of(result) == UNEXPECTED else ""
 
 
 class Choice(NamedTuple):
@@ -109,6 +139,7 @@ class CaseFilters:
         self._checks = {name: f"k{number}" for number, name in enumerate(sorted(survey.checks))}
         present = survey.kinds + sum(survey.checks.values(), Counter())
         self._kinds = [kind for kind in KINDS if present[kind]]
+        self._severities = [severity for severity in SEVERITIES if survey.severities[severity]]
         frequent = sorted(survey.tags, key=lambda tag: (-survey.tags[tag], tag))[:MOST_TAGS]
         self._tags = {tag: f"t{number}" for number, tag in enumerate(sorted(frequent))}
         self._all_tags = len(survey.tags)
@@ -120,6 +151,7 @@ class CaseFilters:
         """What a case is, for the style sheet."""
         kind = kind_of(result)
         names = [f"o-{kind}", self._languages[result.language]]
+        names += [f"s-{severity}"] if (severity := alarm_of(result)) else []
         names += [self._tags[tag] for tag in result.tags if tag in self._tags]
         names += [self._reasons[reason][0] for reason in reasons_of(result)]
         for name in result.checks:
@@ -137,12 +169,14 @@ class CaseFilters:
             for own in self._checks.values()
             for kind in self._kinds
         ]
+        rules += [_hide((("severity", severity),), f"s-{severity}") for severity in self._severities]
         rules += [_hide((("tag", own),), own) for own in self._tags.values()]
         rules += [_hide((("reason", own),), own) for own, _ in self._reasons.values()]
         rules += [_hide((("language", own),), own) for own in self._languages.values()]
         return Markup("\n".join(rules))
 
-    def choices(self, glossary: Glossary) -> list[Choice]:
+    def choices(self, glossary: Glossary, kinds: Mapping[str, str]) -> list[Choice]:
+        """The lists, in their order; `kinds` says what the kinds of results are called."""
         checks = [(own, _titled(name, glossary.checks.get(name, ""))) for name, own in self._checks.items()]
         reasons = [
             (own, f"{reason.check}: {reason.words(glossary)} ({cases:,})")
@@ -150,8 +184,9 @@ class CaseFilters:
         ]
         languages = [(own, code or "unknown") for code, own in self._languages.items()]
         return [
+            Choice("severity", "Severity", [(severity, severity) for severity in self._severities]),
             Choice("check", "Check", _several(checks)),
-            Choice("outcome", "Outcome", _several([(kind, KINDS[kind]) for kind in self._kinds])),
+            Choice("outcome", "Outcome", _several([(kind, kinds[kind]) for kind in self._kinds])),
             Choice("reason", "Fails because", reasons),
             Choice(
                 "tag",
@@ -204,24 +239,40 @@ class Bar(NamedTuple):
     width: float
 
 
-def charts(
-    summary: Record, survey: Survey, glossary: Glossary, most_rules: int = MOST_RULES, reason_address: str = ""
-) -> Markup:
-    """Outcomes beside reasons, then the rules that fired; with an address, a reason leads to its cases."""
+def by_check(summary: Record, survey: Survey, glossary: Glossary) -> Markup:
+    """How each check came out."""
     outcomes = [
         (name, glossary.checks.get(name, ""), _outcomes(counts, survey.checks[name][UNEXPECTED]))
         for name, counts in summary["by_check"].items()
     ]
+    return macro(CHARTS, "outcomes_by_check")(outcomes)
+
+
+def reasons_and_rules(
+    survey: Survey, glossary: Glossary, most_rules: int = MOST_RULES, reason_address: str = ""
+) -> Markup:
+    """Why replies fail, then the rules that fired; with an address, a reason leads to its cases."""
     reasons = list(_reason_bars(survey, glossary, reason_address))
     rules = list(_rule_bars(survey, most_rules))
-    return macro(CHARTS, "charts")(outcomes, reasons, rules, len(survey.rules))
+    return macro(CHARTS, "reasons_and_rules")(reasons, rules, len(survey.rules))
+
+
+def charts(
+    summary: Record, survey: Survey, glossary: Glossary, most_rules: int = MOST_RULES, reason_address: str = ""
+) -> Markup:
+    """All of them, and what conversations say together."""
+    return (
+        by_check(summary, survey, glossary)
+        + reasons_and_rules(survey, glossary, most_rules, reason_address)
+        + drift_per_check(summary)
+    )
 
 
 def _outcomes(counts: Record, unexpected: int) -> list[Share]:
     return _shares(
         (PASS, counts["passed"], "passed"),
-        (UNEXPECTED, unexpected, "failed, unexpected"),
-        (EXPECTED, counts["failed"] - unexpected, "failed, expected"),
+        (UNEXPECTED, unexpected, "failed"),
+        (EXPECTED, counts["failed"] - unexpected, "failed, as expected"),
         (NOT_APPLICABLE, counts["not_applicable"], "not applicable"),
         (ERROR, counts.get("errors", 0), "in error"),
     )
@@ -323,8 +374,6 @@ def _in_words(timeline: Timeline) -> str:
     if timeline.rates:
         first, second = (f"{100 * rate:.0f} %" for rate in timeline.rates)
         parts.append(f"first half {first}, second half {second}")
-    elif timeline.can_drift:
-        parts.append("too short to halve")
     return ", ".join(parts)
 
 
@@ -334,15 +383,15 @@ def drift_per_check(summary: Mapping[str, Any]) -> Markup:
     if drift is None:
         return Markup()
     rows = [
-        (name, found, _TONES.get(found.get("verdict", ""), NOT_APPLICABLE), _drifts(found))
+        (name, found, _TONES.get(found["verdict"], NOT_APPLICABLE), _drifts(found))
         for name, found in drift["by_check"].items()
+        if found["usable"]
     ]
-    return macro(CHARTS, "drift")(rows, drift["conversations"], LEAST_IN_HALF)
+    short = [name for name, found in drift["by_check"].items() if not found["usable"]]
+    return macro(CHARTS, "drift")(rows, short, drift["conversations"], LEAST_IN_HALF)
 
 
 def _drifts(found: Mapping[str, Any]) -> list[Share]:
-    if not found["usable"]:
-        return []
     return _shares(
         (UNEXPECTED, found["worse"], "got worse"),
         (NOT_APPLICABLE, found["same"], "stayed"),

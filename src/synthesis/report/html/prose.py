@@ -30,6 +30,14 @@ class Part(NamedTuple):
 Step = Part | str  # a part of the text, or markup of our own
 
 
+_SIGNS = re.compile(r"\*\*|__|`+|^#{1,6} +|(?<!\w)\*(?=\w)|(?<=[\w.,!?:;])\*(?!\w)", re.MULTILINE)
+
+
+def plain(text: str) -> str:
+    """Words quoted on their own, without the signs of emphasis, headings and code that would be drawn in a reply."""
+    return _SIGNS.sub("", text) if _MARKDOWN.search(text) else text
+
+
 class _LostError(Exception):
     """A text of markdown-it was not found in the reply."""
 

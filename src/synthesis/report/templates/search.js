@@ -70,6 +70,8 @@ addEventListener("DOMContentLoaded", () => {
   document.addEventListener("click", (event) => {
     const head = event.target.closest(".case > details > summary");
     if (head) unfold(head.closest(".case"));
+    const note = document.getElementById(event.target.closest("mark a")?.hash.slice(1));
+    for (let fold = note?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   });
   document.addEventListener("toggle", (event) => unfold(event.target), true);
   addEventListener("beforeprint", () => {

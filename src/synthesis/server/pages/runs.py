@@ -28,7 +28,6 @@ from synthesis.report.html.charts import (
     MOST_TAGS,
     Survey,
     charts,
-    drift_per_check,
     strips,
     survey_of,
     turn_by_turn,
@@ -269,7 +268,7 @@ def case_view(
         turn_by_turn(result, f"#{anchor}turn" if with_text and result.has_texts else ""),
         marks.conversation(),
         marks.notes(),
-        check_list(result, glossary, advice_language),
+        check_list(result, glossary, advice_language, marks),
         legend(),
         CONTENT_WARNING if needs_content_warning(result) else "",
         alert_box(result, glossary),
@@ -342,7 +341,7 @@ def positions(history: "History", run_id: str, survey: Survey, wanted: WantedCas
         if value := getattr(wanted, name):
             among = set(survey.places.get((name, value), ()))
             found = [position for position in found if position in among]
-    return sorted(found, key=lambda position: (survey.needs[position], position))
+    return sorted(found, key=lambda position: (survey.ranks[position], position))
 
 
 def row_of(run: SavedRun, case: SavedCase, survey: Survey, glossary: Glossary, wanted: WantedCases) -> CaseRow:
@@ -352,7 +351,7 @@ def row_of(run: SavedRun, case: SavedCase, survey: Survey, glossary: Glossary, w
     drawn = strips(result, f"/runs/{run.id}/cases/{case.position}{wanted.address}#{CASE}turn")
     warning = CONTENT_WARNING if needs_content_warning(result) else ""
     words = excerpt(marks, result, glossary)
-    return CaseRow(case, NEEDS[survey.needs[case.position]], words, drawn, warning)
+    return CaseRow(case, NEEDS[survey.need(case.position)], words, drawn, warning)
 
 
 # How topic_pivot decided: its table, with the line that the reply met.
@@ -438,9 +437,9 @@ async def run(request: Request, run_id: str) -> Response:
         "run.html",
         title=f"Run of {one.name}",
         run=one,
-        headline=headline(one.summary),
+        headline=headline(one.summary, survey.worst),
         figures=figures(one.summary),
-        charts=drawn + drift_per_check(one.summary),
+        charts=drawn,
         evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
         cases=cases,
         rows=[row_of(one, case, survey, server.glossary, wanted) for case in cases.items],
@@ -526,8 +525,8 @@ def _case(history: "History", run_id: str, position: int, wanted: WantedCases) -
     if one.kind != CHECKS:
         raise not_found("A judged run has samples, not cases.")
     survey = _survey(history, one.id)
-    if position >= len(survey.needs):
-        raise not_found("There is no such case.", f"The run has {len(survey.needs):,}.")
+    if position >= len(survey.ranks):
+        raise not_found("There is no such case.", f"The run has {len(survey.ranks):,}.")
     listed = positions(history, one.id, survey, wanted)
     (found,) = history.cases_at(one.id, [position])
     if position not in listed:
