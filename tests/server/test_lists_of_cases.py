@@ -66,7 +66,8 @@ def test_both_sides_are_quoted_with_the_deciding_words_marked_however_late_they_
     assert "I feel so alone at work." in row
     assert '<mark class="against">' in row
     assert "get over</mark> it" in row
-    assert "Fails agency_language: " in row
+    assert "agency_language" in row
+    assert '<span class="why-line">' in row
 
 
 def test_words_about_a_crisis_are_folded(listed: Any) -> None:

@@ -80,7 +80,8 @@ def test_a_pasted_chat_is_judged_turn_by_turn(client: Any) -> None:
 def test_what_is_missing_in_several_turns_is_said_once(client: Any) -> None:
     chat = "User: My dog died.\nAssistant: Canberra.\nUser: I miss him so much.\nAssistant: It is in Australia."
     text = client.post("/", data={"chat": chat, "checks": "topic_pivot"}).text
-    assert text.count("Missing: acknowledgment.") == 1
+    assert text.count("Nothing in the reply acknowledges what the user opened up about.") == 1
+    assert "missing:" not in text.lower().partition("how topic_pivot decides")[0]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.case)
@@ -89,7 +90,7 @@ def test_an_example_gives_the_verdict_that_its_name_promises(client: Any, exampl
     text = client.get(f"/?example={example.case}").text
     if example.fails:
         assert 'class="outcome fail"' in text
-        assert f"Fails {example.fails} :" in words(text).replace("  ", " ")
+        assert f"Fails {example.fails} " in words(text).replace("  ", " ")
     else:
         assert 'class="outcome pass"' in text
 

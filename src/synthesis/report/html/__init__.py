@@ -5,7 +5,8 @@ reading order, because the worst lead. A small script searches; without it every
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -13,16 +14,18 @@ from markupsafe import Markup
 from synthesis.model import CaseResult
 from synthesis.model.result import CRITICAL, PASS, SERIOUS
 from synthesis.report.findings import (
+    NEEDS,
     Glossary,
     alert_count,
     evidence_sentence,
     first_sentence,
     kind_of,
     kinds_in_words,
+    need_of,
     soft_count,
     with_alert_findings,
 )
-from synthesis.report.html.case import Marks, checks_of, excerpt_of, unlisted_alerts
+from synthesis.report.html.case import Marks, RuleNotes, checks_of, excerpt_of, unlisted_alerts
 from synthesis.report.html.charts import (
     CaseFilters,
     Survey,
@@ -39,6 +42,7 @@ from synthesis.report.templates import macro, stream
 __all__ = ["figures", "headline", "legend", "render"]
 FEW = 3  # cases that are not folded
 _REPORT = "report_parts.html"
+Drawn = dict[str, Any]  # what the template of a case asks for
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
@@ -47,7 +51,7 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     filters = CaseFilters(survey)
     header = {key: value for key, value in report.header.items() if key != "warnings"}
     used = header["rules"]["hash"]
-    kinds = kinds_in_words(header.get("profile", ""))
+    kinds, rule_notes = kinds_in_words(header.get("profile", "")), RuleNotes()
     return stream(
         "report.html",
         summary=report.summary,
@@ -62,15 +66,16 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
         warnings=report.header.get("warnings", ()),
         filter_rules=filters.css(),
         choices=filters.choices(glossary, kinds),
-        cases=_cases(report, survey, filters, glossary, kinds),
+        cases=_cases(report, survey, filters, kinds, partial(_case, glossary, rule_notes)),
+        rule_notes=rule_notes,  # drawn after the cases that fill it
         conditions=json.dumps(header, indent=2, ensure_ascii=False),
         tool=header["tool"],
     )
 
 
 def _cases(
-    report: StoredReport, survey: Survey, filters: CaseFilters, glossary: Glossary, kinds: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
+    report: StoredReport, survey: Survey, filters: CaseFilters, kinds: Mapping[str, str], drawn: Callable[..., Drawn]
+) -> Iterator[Drawn]:
     """What the template draws of each case, numbered in their order on the page."""
     room, number, is_open = survey.room(), 0, survey.shown <= FEW
     for result in _in_reading_order(report, survey):
@@ -78,21 +83,22 @@ def _cases(
         if room[kind] > 0:
             room[kind] -= 1
             number += 1
-            yield _case(result, glossary, f"case{number}") | {
+            yield drawn(result, f"case{number}") | {
                 "classes": filters.classes(result),
                 "badge": _badge(result, kinds),
                 "is_open": is_open,
             }
 
 
-def _case(result: CaseResult, glossary: Glossary, name: str) -> dict[str, Any]:
-    marks = Marks(with_alert_findings(result), glossary, name, tips=False)
+def _case(glossary: Glossary, rule_notes: RuleNotes, result: CaseResult, name: str) -> Drawn:
+    marks = Marks(with_alert_findings(result), glossary, name, tips=False, shared=rule_notes)
     return {
         "result": result,
         "marks": marks,
         "excerpt": excerpt_of(marks, result, glossary),
         "alerts": unlisted_alerts(result, glossary),
         "checks": checks_of(result, glossary, marks=marks),
+        "needs_look": need_of(result) < len(NEEDS) - 1,
         "timelines": timelines_of(result, f"#{name}turn" if result.has_texts else ""),
     }
 

@@ -35,13 +35,15 @@ from synthesis.report.html.prose import Part, Step, plain, prose
 from synthesis.report.templates import macro
 
 PARTS = "case_parts.html"
-EXCERPT = {"user": 160, "assistant": 220}  # characters of what was said, in a list
+EXCERPT = {"user": 160, "assistant": 220}  # characters of what was said, in a list of cases that need a look
+BRIEF = 90  # the same for the others
 LONG = 3_000  # characters; a longer text gets a window of its own to scroll in
 OPEN = 3  # notes of one check that are shown; the others are folded
 _FAILS = {UNEXPECTED: "Fails", EXPECTED: "Fails, as expected,"}
 _TONES = {AGAINST: "Against", OUTWEIGHED: "Outweighed", FOR: "For", IN_CRISIS: "Crisis", CONTEXT: "Scene"}
 _ORDER = list(MARKS)
 _BLOCKS = ("<p", "<li", "<td", "<th")  # tags that a line of words shows as a space
+_SHARED = {FOR, IN_CRISIS, OUTWEIGHED}  # marks whose rules a page of many cases explains once
 _SCENE = {*ON_REQUEST, IN_CRISIS}  # marks that no check is explained by: a check on a crisis names its cue itself
 
 
@@ -96,7 +98,10 @@ Place = tuple[str, int, int, int, str]  # where, turn, start, end, the words
 
 
 class Note(NamedTuple):
-    """What one rule found in a case for one check, under one mark; `page` is the address of the rule, if it has one."""
+    """What one rule found in a case for one check, under one mark; `page` is the address of the rule, if it has one.
+
+    What `is_shared` is explained at the end of the page, once for all cases.
+    """
 
     anchor: str
     check: str
@@ -108,6 +113,21 @@ class Note(NamedTuple):
     why: str
     better: str
     page: str
+    is_shared: bool = False
+
+
+class RuleNotes:
+    """The rules that a page of many cases explains once, at its end, in the order in which cases come to them."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, str], str] = {}  # mark, rule and why, by which languages differ
+
+    def anchor(self, mark: str, rule: str, why: str) -> str:
+        return self._found.setdefault((mark, rule, why), f"rule{len(self._found) + 1}")
+
+    def entries(self) -> list[tuple[str, str, str, str, str]]:
+        """Anchor, mark, what that means in a word, why, and the rule."""
+        return [(anchor, mark, _TONES[mark], why, rule) for (mark, rule, why), anchor in self._found.items()]
 
 
 def _grouped(result: CaseResult) -> list[tuple[str, str, str, list[Finding]]]:
@@ -162,13 +182,21 @@ class Marks:
     """The conversation of one case and the notes on it; `name` tells its notes from those of others.
 
     With `rule_pages`, the address below which each rule has a page, notes lead there. Without `tips`, a script of the
-    page shows the notes on a mark beside it: a page of thousands of cases cannot hold every note twice.
+    page shows the notes on a mark beside it: a page of thousands of cases cannot hold every note twice. With `shared`
+    it holds what did not decide against a reply only once for all of them.
     """
 
     def __init__(
-        self, result: CaseResult, glossary: Glossary, name: str, *, rule_pages: str = "", tips: bool = True
+        self,
+        result: CaseResult,
+        glossary: Glossary,
+        name: str,
+        *,
+        rule_pages: str = "",
+        tips: bool = True,
+        shared: RuleNotes | None = None,
     ) -> None:
-        self.name, self.tips = name, tips
+        self.name, self.tips, self._shared = name, tips, shared
         self._result, self._glossary, self._rule_pages = result, glossary, rule_pages
         self._highlighted: dict[tuple[str, int], list[Highlight]] = {}
         self._drawn: dict[int, list[Step] | None] = {}
@@ -184,7 +212,9 @@ class Marks:
 
     def notes_of(self, check: str) -> list[Note]:
         """The rules that a check counted, those that decided first."""
-        return [note for note in self.all_notes if note.check == check and note.mark not in _SCENE]
+        return [
+            note for note in self.all_notes if note.check == check and note.mark not in _SCENE and not note.is_shared
+        ]
 
     def turns(self) -> list[SaidTurn]:
         return [
@@ -197,7 +227,7 @@ class Marks:
     @property
     def quiet(self) -> list[Note]:
         """Notes on what set the scene or did not count."""
-        return [note for note in self.all_notes if note.mark in _SCENE]
+        return [note for note in self.all_notes if note.mark in _SCENE and not note.is_shared]
 
     @property
     def on_request(self) -> int:
@@ -210,11 +240,12 @@ class Marks:
         names = dict.fromkeys(note.check for note in self.all_notes if note.check not in self._result.checks)
         return [(name, notes) for name in names if (notes := self.notes_of(name))]
 
-    def first_words(self, where: str, most: int) -> list[Said]:
-        """The words of the exchange that decided, marked, without links and Markdown: for a list of cases."""
+    def first_words(self, where: str, most: int, *, marked: bool = True) -> list[Said]:
+        """The words of the exchange that decided, without links and Markdown: for a list of cases."""
         turn = deciding_turn(self._result)
         text = self._result.exchanges[turn][0 if where == "user" else 1]
-        decided = [one for one in self._highlights(where, turn, text) if one.mark not in {*ON_REQUEST, OUTWEIGHED}]
+        hidden = {*ON_REQUEST, OUTWEIGHED}
+        decided = [one for one in self._highlights(where, turn, text) if marked and one.mark not in hidden]
         first = next((one.start for one in decided if one.mark in {AGAINST, IN_CRISIS}), 0)
         start = _excerpt_start(text, first, most)
         end = _excerpt_end(text, start, most)
@@ -230,17 +261,20 @@ class Marks:
         # What did not count gets no advice: "gives an order" would mislead about a step to safety.
         advice = self._glossary.on_rule(language, rule) if mark != UNCOUNTED or warning else Advice()
         tone = "A warning, never a failure" if warning else _TONES.get(mark) or MARKS[mark].capitalize()
+        why = advice.why or self._glossary.signals.get(first.signal, first.signal)
+        shared = self._shared if mark in _SHARED and check not in self._result.failed_checks else None
         return Note(
-            f"{self.name}note{number}",
+            shared.anchor(mark, rule, why) if shared else f"{self.name}note{number}",
             check,
             rule,
             mark,
             tuple(dict.fromkeys(plain(finding.text) for finding in findings)),
             tuple((one.where, one.turn, one.start, one.end, one.text) for one in findings),
             tone,
-            advice.why or self._glossary.signals.get(first.signal, first.signal),
+            why,
             advice.instead if warning or mark in {AGAINST, OUTWEIGHED, UNRECORDED} else "",
             f"{self._rule_pages}/{language}/{rule}" if self._rule_pages else "",
+            shared is not None,
         )
 
     def _turn(self, where: str, turn: int, text: str) -> SaidTurn:
@@ -253,7 +287,7 @@ class Marks:
             where,
             turn + 1,
             f"{self.name}turn{turn + 1}" if several else "",
-            code if len(code) == 2 else "",
+            code if len(code) == 2 and code != ENGLISH else "",  # the page is English
             steps is not None,
             len(text.split()) if len(text) > LONG else 0,
             list(_said(text, [Part(0, len(text))] if steps is None else steps, highlights)),
@@ -386,8 +420,12 @@ def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> Markup:
 
 def excerpt_of(marks: Marks, result: CaseResult, glossary: Glossary) -> tuple[str, list[tuple[str, list[Said]]]]:
     sides = (("user", "User"), ("assistant", "Reply")) if result.exchanges else ()
-    words = [(who, marks.first_words(where, EXCERPT[where])) for where, who in sides]
-    return plain(_why(result, glossary)), words
+    why = plain(_why(result, glossary))
+    needs_look = bool(why)
+    return why, [
+        (who, marks.first_words(where, EXCERPT[where] if needs_look else BRIEF, marked=needs_look))
+        for where, who in sides
+    ]
 
 
 def _why(result: CaseResult, glossary: Glossary) -> str:
@@ -478,7 +516,6 @@ class CalmCheck(NamedTuple):
 class CalmChecks(NamedTuple):
     """Those of one outcome."""
 
-    kind: str
     lead: str
     checks: list[CalmCheck]
 
@@ -503,7 +540,6 @@ def checks_of(
     lines += [_noted(result, check, glossary, _notes_in(marks, check.check)) for check in notable]
     calm = [
         CalmChecks(
-            outcome,
             lead,
             [
                 CalmCheck(one.check, one.reason or "", _fields(one), _notes_in(marks, one.check))

@@ -47,6 +47,7 @@ MOST_TAGS = 60
 MOST_ALERTS = 100  # that a page of a run leads to
 _ALL = "all"
 _SURENESSES = MOST_SURE + 1
+_LETTERS = dict(zip(KINDS, "uemxnp", strict=True))  # kinds in the classes of thousands of cases
 
 
 @dataclass
@@ -156,8 +157,8 @@ class CaseFilters:
         names += [self._reasons[reason][0] for reason in reasons_of(result)]
         for name in result.checks:
             own = self._checks[name]
-            names += [own, f"{own}-{check_kind(result, name)}"]
-            names += [f"{own}-{MISSED}"] if kind == MISSED else []
+            names += [own, own + _LETTERS[check_kind(result, name)]]
+            names += [own + _LETTERS[MISSED]] if kind == MISSED else []
         return " ".join(names)
 
     def css(self) -> Markup:
@@ -165,7 +166,7 @@ class CaseFilters:
         rules = [_hide((("check", own),), own) for own in self._checks.values()]
         rules += [_hide((("check", _ALL), ("outcome", kind)), f"o-{kind}") for kind in self._kinds]
         rules += [
-            _hide((("check", own), ("outcome", kind)), f"{own}-{kind}")
+            _hide((("check", own), ("outcome", kind)), own + _LETTERS[kind])
             for own in self._checks.values()
             for kind in self._kinds
         ]
