@@ -62,8 +62,8 @@ TOUR = {
     "tour-run-phone": ("/runs/latest#cases", "phone", "light"),
     "tour-case": ("/runs/latest/cases/6", "desktop", "light"),
     "tour-case-phone": ("/runs/latest/cases/6", "phone", "dark"),
-    "tour-report": ("{report}#cases", "desktop", "light"),
-    "tour-report-phone": ("{report}#cases", "phone", "dark"),
+    "tour-report": ("{report}", "desktop", "light"),
+    "tour-report-phone": ("{report}", "phone", "dark"),
     "tour-compare": ("{compare}", "desktop", "dark"),
     "tour-rule-phone": ("/rules/en/agency.negative.you-should", "phone", "light"),
 }

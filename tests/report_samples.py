@@ -177,7 +177,8 @@ def _by_check(counts: Counter[str]) -> Record:
 
 def failures_of(*results: Record) -> list[Failure]:
     failed = [CaseResult.from_dict(one) for one in results if one["outcome"] == "fail"]
-    return [failure_of(result, GLOSSARY.failure_evidence) for result in failed]
+    ordered = sorted(failed, key=lambda result: result.urgency)  # the worst first, as runs write them
+    return [failure_of(result, GLOSSARY.failure_evidence) for result in ordered]
 
 
 def outcome_of(check: Record) -> str:
