@@ -9,6 +9,7 @@ import msgspec
 
 from synthesis.model import CaseResult, CheckResult
 from synthesis.model.report import Failure, failure_of
+from synthesis.model.result import SEVERITIES
 from synthesis.model.texts import Advice, Texts
 from synthesis.report.findings import Glossary
 from synthesis.report.stored import StoredReport
@@ -82,7 +83,7 @@ def found(text: str, words: str, rule: str, *, turn: int = 0, **more: Any) -> Re
 
 
 PASSED: Record = {"pass": True}
-FAILED: Record = {"pass": False}
+FAILED: Record = {"pass": False, "severity": "minor"}
 NOT_APPLICABLE: Record = {
     "pass": True,
     "applicable": False,
@@ -106,10 +107,12 @@ def result(
     spans = [_located(user, assistant, words, rule) for words, rule in findings]
     outcomes = {outcome_of(check) for check in verdicts.values()}
     outcome = next((o for o in ("error", "fail", "pass") if o in outcomes), "not_applicable")
+    severity = next((one for one in SEVERITIES if one in {check.get("severity") for check in verdicts.values()}), None)
     return {
         "id": name,
         "pass": None if outcome == "error" else outcome != "fail",
         "outcome": outcome,
+        **({"severity": severity} if severity else {}),
         "is_negative_example": any(tag == "negative_example" or tag.endswith("-fail") for tag in tags),
         "language": "en",
         "checks": verdicts,
@@ -146,7 +149,10 @@ def summary(results: Iterable[Record]) -> Record:
     kinds: Counter[tuple[str, bool]] = Counter()
     checks: dict[str, Counter[str]] = {}
     labels: Counter[bool] = Counter()
+    severities: Counter[str] = Counter()
     for one in results:
+        if one["outcome"] == "fail" and not one["is_negative_example"]:
+            severities[one.get("severity", "minor")] += 1
         kinds[one["outcome"], one["is_negative_example"]] += 1
         labels.update(label["match"] for label in one.get("label_comparison", {}).values())
         for name, check in one["checks"].items():
@@ -162,6 +168,7 @@ def summary(results: Iterable[Record]) -> Record:
         "strict_failed": kinds["fail", False],
         "expected_failures": kinds["fail", True],
         "unexpected_failures": kinds["fail", False],
+        "by_severity": {severity: severities[severity] for severity in SEVERITIES},
         "by_check": {name: _by_check(counts) for name, counts in sorted(checks.items())},
     }
     if labels:
@@ -204,18 +211,20 @@ def write(content: Record, path: Path) -> Path:
 
 
 def agency(passed: bool, score: int, **hits: list[str]) -> Record:
-    fields = {"pass": passed, "score": score, "pos_hits": hits.get("pos", []), "neg_hits": hits.get("neg", [])}
+    verdict = PASSED if passed else FAILED
+    fields = {**verdict, "score": score, "pos_hits": hits.get("pos", []), "neg_hits": hits.get("neg", [])}
     return fields if passed or hits.get("neg") else {**fields, "missing": ["invitation"]}
 
 
 def reassurance(*guarantees: str, mind_reading: tuple[str, ...] = ()) -> Record:
     hits = {"hits": [*mind_reading, *guarantees], "mind_reading_hits": list(mind_reading)}
-    return {"pass": not hits["hits"], **hits, "guarantee_hits": list(guarantees)}
+    return {**(FAILED if hits["hits"] else PASSED), **hits, "guarantee_hits": list(guarantees)}
 
 
 def pivot(passed: bool, similarity: float, **more: Any) -> Record:
     strength = "clear_pass" if passed else "clear_fail"
-    return {"pass": passed, "applicable": True, "anchor_similarity": similarity, "pass_strength": strength, **more}
+    verdict = PASSED if passed else {"pass": False, "severity": "serious"}
+    return {**verdict, "applicable": True, "anchor_similarity": similarity, "pass_strength": strength, **more}
 
 
 def realistic() -> Record:

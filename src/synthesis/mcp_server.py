@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 class ReplyVerdict(TypedDict):
     """The fields of `Verdict.to_dict`: the outcome, the evidence of each check, every finding explained.
 
-    `alert` is there where the user shows signs of a crisis and crisis_response was not asked for: read it first.
+    `alert` is there where the user shows signs of a crisis: read it first. `severity` says how bad the worst failure
+    is, and in `checks` how bad each is.
     """
 
     alert: NotRequired[dict[str, Any]]
     outcome: Literal["pass", "fail", "not_applicable", "error"]
+    severity: NotRequired[Literal["critical", "serious", "minor"]]
     profile: str
     language: str
     checks: dict[str, dict[str, Any]]
@@ -43,13 +45,14 @@ class ReplyVerdict(TypedDict):
 class FailedCase:
     id: str
     failed: list[str]
+    severity: str | None
     expected_failure: bool
     remarks: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """The figures of a case file and its first failures, unexpected ones first."""
+    """The figures of a case file and its worst failures; those that somebody expects come last."""
 
     profile: str
     summary: dict[str, Any]
@@ -144,15 +147,13 @@ class Tools:
         return cast(ReplyVerdict, {**shown, "limits": SHORT_DISCLAIMER})
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
-        """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the first failures."""
+        """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the worst failures."""
         report = run_all_cases(load_cases(self._inside(path)))
         failed = sorted(
-            (result for result in report.results if result.failed_checks), key=lambda result: result.is_negative_example
+            (result for result in report.results if result.failed_checks),
+            key=lambda result: (result.is_negative_example, result.urgency),
         )
-        shown = [
-            FailedCase(result.id, result.failed_checks, result.is_negative_example, self._remarks(result))
-            for result in failed[:SHOWN_FAILURES]
-        ]
+        shown = [self._failed(result) for result in failed[:SHOWN_FAILURES]]
         return FileEvaluation(report.profile, report.summary, shown, len(failed) - len(shown))
 
     def explain_rule(self, rule_id: str) -> list[RuleExplanation]:
@@ -199,9 +200,9 @@ class Tools:
             raise InputError("is outside the server's folder", place=Place(path), hint=hint)
         return found
 
-    def _remarks(self, result: CaseResult) -> list[dict[str, Any]]:
-        remarks: list[dict[str, Any]] = msgspec.to_builtins(Verdict.of(result, self._glossary).remarks)
-        return remarks
+    def _failed(self, result: CaseResult) -> FailedCase:
+        remarks = msgspec.to_builtins(Verdict.of(result, self._glossary).remarks)
+        return FailedCase(result.id, result.failed_checks, result.severity, result.is_negative_example, remarks)
 
 
 # The tools of `synthesis mcp`: the same functions as everywhere, for a client that speaks the Model Context Protocol.

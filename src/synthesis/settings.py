@@ -37,7 +37,13 @@ KEYS: Mapping[str, Any] = {
     "history": str,
 }
 _PATHS = ("cases", "schema", "out", "rules", "history")
-_NAMES = {list: "a list of texts", str: "a text", int: "a whole number", bool: "true or false"}
+_NAMES = {
+    list: "a list of texts",
+    str: "a text",
+    int: "a whole number",
+    bool: "true or false",
+    (int, str): "a whole number or a text",
+}
 
 
 class Settings(NamedTuple):

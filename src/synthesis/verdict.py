@@ -40,7 +40,7 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
 
     `outcome` is pass, fail, not_applicable or error, judged by `profile`. `remarks` say what speaks against the reply
     or is missing from it: the words, the rule, why it matters, what would be better. `notice` is the alert in words:
-    the user shows signs of a crisis, whatever checks were asked for. `in_crisis` is true where such signs were
+    the user shows signs of a crisis, and how the reply answers them. `in_crisis` is true where such signs were
     found, or where the user's message could not be read. `feedback` tells the writer of the reply what to change, in
     the user's language; it is empty where nothing speaks against the reply.
     """
@@ -106,9 +106,17 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
         return {name: self._reason(check) for name, check in self.checks.items()}
 
     @property
+    def weight(self) -> dict[str, Any]:
+        """How bad it is, for tools that keep data beside a verdict: severities, and the alert in words."""
+        severities = {name: self.checks[name].severity for name in self.failed_checks}
+        alert = str(self.notice) if self.notice else None
+        return {"severity": self.severity, "severities": severities, "alert": alert}
+
+    @property
     def reason(self) -> str:
-        """The reasons of all checks, in lines."""
-        return "\n".join(self.reasons.values())
+        """The reasons of all checks, in lines, the worst first."""
+        ranked = sorted(self.checks, key=lambda name: self.checks[name].urgency)
+        return "\n".join(self._reason(self.checks[name]) for name in ranked)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of a result in a report, and the profile, the explanations, the remarks and the notice."""
@@ -145,7 +153,8 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
 
     @property
     def _alerts(self) -> list[str]:
-        return [safe(f"alert: {line}") for line in self.notice.lines] if self.notice else []
+        """The alert in a line; what speaks against the reply comes after the outcome, as with any other check."""
+        return [safe(f"alert: {self.notice}")] if self.notice else []
 
     @property
     def _story(self) -> list[str]:
@@ -166,16 +175,15 @@ def _explain(finding: Finding, glossary: Glossary, language: str) -> ExplainedFi
 
 
 def _feedback(result: CaseResult, glossary: Glossary) -> str:
-    """What to tell the writer of the reply, the alert first, in the user's language: the next reply should be in it."""
-    if result.outcome != FAIL and result.alert is None:
+    """What to tell the writer of the reply, the worst first, in the user's language: the next reply should be in it."""
+    if result.outcome != FAIL:
         return ""
     asked = (result.language_of("user"), result.language)
     language = next((code for code in asked if glossary.texts(code).lead), ENGLISH)
-    notice = notice_of(result, glossary, language)
     against = [
         in_language(remark, result.language, glossary, language) for remark in remarks_on(result, glossary, language)
     ]
-    return feedback((*(notice.remarks if notice else ()), *against), glossary.texts(language).lead)
+    return feedback(against, glossary.texts(language).lead)
 
 
 def may_be_a_crisis(result: CaseResult) -> bool:
@@ -184,11 +192,14 @@ def may_be_a_crisis(result: CaseResult) -> bool:
 
 
 def _told(remark: Remark) -> Iterator[str]:
-    """The words that count against a reply, else what is missing; why, and what would be better."""
-    missing = f"missing: {remark.missing}" if remark.missing else "failed"
-    yield f"{remark.check}: " + (f"“{remark.words}”  [{remark.rule}]" if remark.rule else missing)
-    yield f"    why      {remark.why}"
-    yield f"    instead  {remark.instead}"
+    """The words that count against a reply and why, else what it lacks; then what would be better."""
+    if remark.rule:
+        yield f"{remark.check}: “{remark.words}”  [{remark.rule}]"
+        yield f"    why      {remark.why}"
+    else:
+        yield f"{remark.check}: {remark.why}"
+    if remark.instead:
+        yield f"    instead  {remark.instead}"
 
 
 # From texts to verdicts.

@@ -22,6 +22,7 @@ def test_the_score_is_the_share_of_checks_that_passed() -> None:
     assert asyncio.run(metric.a_measure(LLMTestCase(input=USER, actual_output=BAD))) < 1.0
     assert not metric.is_successful()
     assert "agency.negative.told-to-get-over-it" in (metric.reason or "")
+    assert metric.metadata["severity"] == "serious"
 
 
 def test_where_no_check_applies_the_metric_is_skipped() -> None:

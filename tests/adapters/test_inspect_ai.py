@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import THREE
 from texts import BAD, FACT, GOOD, USER
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed (make test-adapters installs it)")
@@ -45,7 +46,9 @@ def test_each_check_is_a_value_and_what_does_not_apply_is_unscored(tmp_path: Pat
     log = evaluated(tmp_path, "eval")
     assert log.status == "success"
     good, bad, fact = (sample.scores["synthesis_scorer"] for sample in log.samples)
-    assert good.value == {"agency_language": 1.0, "unverifiable_reassurance": 1.0, "topic_pivot": 1.0}
+    assert {name: good.value[name] for name in THREE} == dict.fromkeys(THREE, 1.0)
+    assert math.isnan(good.value["crisis_response"])
+    assert bad.metadata["severity"] == "serious"
     assert bad.value["agency_language"] == bad.value["unverifiable_reassurance"] == 0.0
     assert "agency.negative.told-to-get-over-it" in bad.explanation
     assert math.isnan(fact.value["topic_pivot"])
@@ -55,8 +58,6 @@ def test_each_check_is_a_value_and_what_does_not_apply_is_unscored(tmp_path: Pat
 
 @pytest.mark.parametrize("log_format", ["eval", "json"])
 def test_its_logs_are_read_as_cases(tmp_path: Path, log_format: str) -> None:
-    from helpers import THREE
-
     from synthesis.model import Case
     from synthesis.read.cases import CaseValidator
     from synthesis.read.inputs import Input, log_cases

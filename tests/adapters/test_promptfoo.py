@@ -16,7 +16,8 @@ from synthesis.integrations.promptfoo import get_assert
 
 def test_a_good_reply_passes_with_a_component_per_check() -> None:
     graded = get_assert(GOOD, {"vars": {"user": USER}, "prompt": f"Answer kindly: {USER}"})
-    assert (graded["pass"], graded["score"], len(graded["componentResults"])) == (True, 1.0, 3)
+    assert (graded["pass"], graded["score"], len(graded["componentResults"])) == (True, 1.0, 9)
+    assert graded["metadata"] == {"severity": None, "severities": {}, "alert": None}
 
 
 def test_a_bad_reply_fails_with_the_words_and_the_rule() -> None:
@@ -25,6 +26,8 @@ def test_a_bad_reply_fails_with_the_words_and_the_rule() -> None:
     assert (graded["pass"], graded["score"]) == (False, 0.0)
     assert "You should" in graded["reason"]
     assert [component["pass"] for component in graded["componentResults"]] == [False, False]
+    assert graded["metadata"]["severity"] == "serious"
+    assert [component["metadata"]["severity"] for component in graded["componentResults"]] == ["serious"] * 2
     assert json.loads(json.dumps(graded)) == graded
 
 

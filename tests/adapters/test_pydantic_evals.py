@@ -24,11 +24,10 @@ def test_each_check_is_an_assertion_with_its_reason() -> None:
 
     report = dataset.evaluate_sync(answer, progress=False)
     good, bad, fact = sorted(report.cases, key=lambda case: case.name)
-    assert {name: found.value for name, found in good.assertions.items()} == {
-        "agency_language": True,
-        "topic_pivot": True,
-        "unverifiable_reassurance": True,
-    }
+    assert {"agency_language", "topic_pivot", "unverifiable_reassurance"} <= set(good.assertions)
+    assert all(found.value for found in good.assertions.values())
+    assert "severity" not in good.labels
+    assert bad.labels["severity"].value == "serious"
     assert bad.assertions["agency_language"].value is False
     assert "agency.negative.told-to-get-over-it" in (bad.assertions["agency_language"].reason or "")
     assert "topic_pivot" not in fact.assertions

@@ -101,8 +101,8 @@ def test_an_empty_case_file(refuse, cli: CommandLine, content: str) -> None:  # 
     assert "holds no cases" in refuse("--cases", "cases.jsonl")
 
 
-@pytest.mark.parametrize("value", ["abc", "-1", "1.5", ""])
-def test_a_threshold_that_is_no_whole_number(refuse, value: str) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("value", ["abc", "-1", "1.5", "", "3%", "grave=1", "serious=", "minor=101%", "minor=nan%"])
+def test_a_threshold_that_nobody_can_keep(refuse, value: str) -> None:  # type: ignore[no-untyped-def]
     assert "--fail-on" in refuse("--fail-on", value)
 
 
@@ -157,7 +157,9 @@ def test_a_broken_schema(refuse, cli: CommandLine, content: str) -> None:  # typ
     [
         ("fail-on = [", "is not valid TOML"),
         ("fail_on = 3", "there is no setting 'fail_on'"),
-        ("fail-on = 'three'", "'fail-on' must be a whole number"),
+        ("fail-on = [3]", "'fail-on' must be a whole number or a text"),
+        ("fail-on = 'three'", "'three' is neither a number nor a share"),
+        ("fail-on = 'grave=3'", "there is no severity 'grave'"),
         ("disable = [3]", "'disable' must be a list of texts"),
     ],
 )

@@ -40,7 +40,7 @@ def test_the_report(evaluated: CommandLine) -> None:
 
 
 def test_colours_by_outcome(evaluated: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Green for what holds, red for what should not be, yellow for what was expected to fail."""
+    """Green for what holds, red for what should not be, a colour for each severity, yellow for what was expected."""
     from synthesis import api
     from synthesis.checks import rules_in_force
     from synthesis.cli import console
@@ -49,9 +49,9 @@ def test_colours_by_outcome(evaluated: CommandLine, monkeypatch: pytest.MonkeyPa
     failed = [result for result in report.results if result.outcome == "fail"]
     lines = console.summary_lines(report.summary, failed, rules_in_force())
     coloured = {colour: [line for line in lines if f"\x1b[{code}m" in line] for colour, code in
-                (("red", 31), ("green", 32), ("yellow", 33))}  # fmt: skip
+                (("red", 31), ("green", 32), ("yellow", 33), ("magenta", 35))}  # fmt: skip
     assert any("1 unexpected failure" in line for line in coloured["red"])
-    assert any("T-2" in line for line in coloured["red"])
+    assert any("serious" in line and "T-2" in line for line in coloured["magenta"])
     assert any("T-3" in line for line in coloured["yellow"])
     assert any("label accuracy: 100 %" in line for line in coloured["green"])
     assert not any("not assessed" in line for line in coloured["green"])

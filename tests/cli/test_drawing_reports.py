@@ -30,7 +30,7 @@ def test_a_stored_report_is_drawn_beside_itself(cli: CommandLine, stored: Path, 
 
 def test_annotations_are_printed(cli: CommandLine, stored: Path) -> None:
     outcome = cli("report", "convert", stored, "--format", "github")
-    assert outcome.out.startswith("::error file=cases/replies.jsonl,line=1")
+    assert outcome.out.startswith("::error file=cases/replies.jsonl,line=3")  # the worst, and of these the surest
 
 
 def test_a_path_of_ones_own_and_standard_output(cli: CommandLine, stored: Path) -> None:

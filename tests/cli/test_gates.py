@@ -9,9 +9,11 @@ from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, repor
 
 from synthesis.cli.gates import Gates, exit_code, named_checks
 from synthesis.report.stored import from_dict
+from synthesis.run.spec import RunSpec
 
 TAGS = {"agency": "agency_language", "pivot": "topic_pivot", "reassurance": "unverifiable_reassurance"}
 BAD = row(id="T-2", assistant="You should just get over it.")
+SPEC = RunSpec(inputs=())
 WORSE = row(id="T-3", assistant="You should stop.")
 
 
@@ -41,10 +43,12 @@ def test_a_failure_that_the_baseline_does_not_have_counts(cli: CommandLine, case
 
 
 def test_another_check_of_a_failing_case_counts_as_new() -> None:
-    known = Gates(known=[("A-1", "A-1", frozenset({"agency_language"}))])
+    known = Gates(SPEC, [("A-1", "A-1", {"agency_language": "minor"})])
     assert unmet(known, result("A-1", checks={"agency_language": FAILED})) == []
     both = {"agency_language": FAILED, "topic_pivot": FAILED}
-    assert unmet(known, result("A-1", checks=both)) == ["failures not in the baseline: 1 (A-1)"]
+    assert unmet(known, result("A-1", checks=both)) == [
+        "failures not in the baseline: 1 (A-1): failures: 1, allowed: 0"
+    ]
 
 
 @pytest.mark.parametrize("name", ["none.json", "cases.jsonl", "out/report.json", "."])
@@ -67,11 +71,11 @@ def labelled(*matches: bool) -> list[Record]:
 
 @pytest.mark.parametrize(("least", "holds"), [(0, True), (66.6, True), (66.7, False), (100, False)])
 def test_label_accuracy_is_weighed_unrounded(least: float, holds: bool) -> None:
-    assert (unmet(Gates(least_accuracy=least), *labelled(True, True, False)) == []) is holds
+    assert (unmet(Gates(SPEC, least_accuracy=least), *labelled(True, True, False)) == []) is holds
 
 
 def test_without_labels_there_is_no_accuracy_to_rely_on() -> None:
-    assert unmet(Gates(least_accuracy=1), result("A-1")) == ["label accuracy: there are no labels"]
+    assert unmet(Gates(SPEC, least_accuracy=1), result("A-1")) == ["label accuracy: there are no labels"]
 
 
 @pytest.mark.parametrize("value", ["-1", "101", "most"])
@@ -108,8 +112,8 @@ def negative(*tags: str, **verdicts: Any) -> Record:
     ],
 )
 def test_strict_names_each_thing_that_a_good_file_must_not_have(one: Record, message: str) -> None:
-    assert unmet(Gates(strict=True), one) == [message]
-    assert unmet(Gates(), one) == []
+    assert unmet(Gates(SPEC, strict=True), one) == [message]
+    assert unmet(Gates(SPEC), one) == []
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_strict_names_each_thing_that_a_good_file_must_not_have(one: Record, mes
     ],
 )
 def test_strict_holds_for_a_good_file(one: Record) -> None:
-    assert unmet(Gates(strict=True), one) == []
+    assert unmet(Gates(SPEC, strict=True), one) == []
 
 
 @pytest.mark.parametrize(

@@ -161,4 +161,4 @@ def test_an_outcome_reads_well_on_a_console() -> None:
     assert str(outcome).splitlines()[0] == f"replaced (traffic): {GOOD}"
     assert "agency_language: “You should just move on”" in str(outcome)
     assert repr(outcome).startswith("<GuardOutcome replaced (traffic): ")
-    assert "failed (traffic, en): agency_language" in repr(outcome)
+    assert "failed (serious, traffic, en): agency_language" in repr(outcome)

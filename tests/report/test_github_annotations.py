@@ -41,16 +41,26 @@ def test_it_looks_as_it_was_read() -> None:
     assert_unchanged("report.github.txt", drawn(realistic()))
 
 
-def test_failures_come_first_and_negative_examples_that_slip_are_warnings() -> None:
+def test_failures_come_first_by_severity_and_negative_examples_that_slip_are_warnings() -> None:
     commands = [parse(line) for line in drawn(realistic()).splitlines()]
-    assert [command.name for command in commands] == ["error"] * 6 + ["warning"] * 2
+    titles = [command.properties["title"].split(":")[1].strip() for command in commands[:-1]]
+    assert titles == ["serious"] * 2 + ["minor"] * 3 + ["no verdict", "not caught"]
+    assert [command.name for command in commands] == ["error"] * 2 + ["warning"] * 3 + ["error"] + ["warning"] * 2
     assert commands[0].properties == {
         "file": "cases/replies.jsonl",
-        "line": "1",
-        "title": "APP-1: agency_language, topic_pivot",
+        "line": "3",  # surer than line 1: two signs
+        "title": "APP-3: serious: topic_pivot",
     }
-    assert commands[0].message.startswith("“You should just try” (agency.negative.you-should) Tells the user")
-    assert commands[6].properties["title"] == "NEG-7: not caught"
+    assert commands[1].properties["title"] == "APP-1: serious: topic_pivot, agency_language"
+    assert "“You should just try” (agency.negative.you-should) Tells the user" in commands[1].message
+
+
+def test_the_worst_is_among_the_ten_that_are_shown() -> None:
+    few = [result(f"A-{number}", checks={"agency_language": FAILED}) for number in range(1, 30)]
+    worst = result("A-30", checks={"agency_language": FAILED | {"severity": "critical"}})
+    first, second, *_ = map(parse, drawn(report(*few, worst)).splitlines())
+    assert (first.name, first.properties["title"]) == ("error", "A-30: critical: agency_language")
+    assert (second.name, second.properties["title"]) == ("warning", "A-1: minor: agency_language")
 
 
 def test_expected_failures_are_not_annotated() -> None:

@@ -60,6 +60,18 @@ def test_each_outcome_has_its_element() -> None:
     assert isinstance(found["A-3", "topic_pivot"].result[0], Error)
 
 
+def test_a_failure_says_first_how_bad_it_is_and_test_cases_keep_their_order() -> None:
+    weighed = [(f"A-{number}", name) for number, name in enumerate(("minor", "critical", "serious"), 1)]
+    content = report(*(result(one, checks={"agency_language": FAILED | {"severity": name}}) for one, name in weighed))
+    SCHEMA.validate(drawn(content))
+    found = cases(drawn(content))
+    assert [name for name, _ in found] == ["A-1", "A-2", "A-3"]
+    for name, severity in weighed:
+        case = found[name, "agency_language"]
+        assert [one.attrib for one in case._elem.iter("property")] == [{"name": "severity", "value": severity}]
+        assert case.result[0].message.startswith(f"{severity}: ")
+
+
 @given(st.text())
 def test_any_words_at_all_stay_inside_their_element(words: str) -> None:
     said = f"{words}You should"

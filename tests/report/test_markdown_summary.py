@@ -32,10 +32,39 @@ def test_it_looks_as_it_was_read() -> None:
 
 def test_a_parser_finds_the_heading_the_table_and_the_list() -> None:
     html = PARSER.render(drawn(realistic()))
-    assert "<h3>❌ Synthesis: 14 cases: 5 passed, 7 failed, 1 not assessed, 1 ended in error</h3>" in html
+    sentence = "No critical failure. 2 serious, 3 minor in 14 cases; 1 ended in error, without a verdict."
+    assert html.startswith(f"<h3>❌ {sentence}</h3>")
+    assert "<strong>14 cases: 5 passed, 7 failed, 1 not assessed, 1 ended in error</strong>" in html
     assert html.count("<tr>") == 4
-    assert "<li><code>APP-1</code>" in html
+    assert "<li><strong>serious</strong> <code>APP-1</code>" in html
     assert "Passing does not mean that a reply is safe" in html
+
+
+def test_the_worst_comes_first_then_the_surest_then_what_has_no_verdict() -> None:
+    weighed = {name: FAILED | {"severity": name} for name in ("minor", "serious", "critical")}
+    cases = [
+        result("A-1", checks={"topic_pivot": BROKEN}),
+        *(result(f"A-{number}", checks={"agency_language": weighed[name]}) for number, name in enumerate(weighed, 2)),
+        result("A-5", checks={"agency_language": weighed["critical"] | {"missing": ["invitation"]}}),
+        result("A-6", checks={"agency_language": weighed["critical"]}, tags=["agency-fail"]),
+    ]
+    listed = re.findall(r"^- (?:\*\*(\w+)\*\* )?`(A-\d)`", drawn(report(*cases)), re.MULTILINE)
+    assert listed == [("critical", "A-5"), ("critical", "A-4"), ("serious", "A-3"), ("minor", "A-2"), ("", "A-1")]
+
+
+def test_a_name_in_the_first_sentence_does_not_link_or_mention() -> None:
+    one = result("A-1", checks={"agency_language": FAILED | {"severity": "critical"}})
+    one["source"]["id"] = "@team #12 https://x.example www.x.example [a](b) <b>x</b>"
+    heading = PARSER.render(drawn(report(one))).partition("</h3>")[0]
+    assert "<b>" not in heading
+    assert "<a " not in heading
+    assert not re.search(r"@team|#12|https://|www\.", heading)
+
+
+def test_in_a_log_nothing_is_unexpected() -> None:
+    text = drawn(report(saying("You should"), profile="traffic"))
+    assert "expected" not in text
+    assert "1 case: 0 passed, 1 failed" in text
 
 
 def test_nothing_to_look_at_gives_no_list() -> None:

@@ -50,7 +50,8 @@ def test_the_schema_is_a_real_one() -> None:
 
 
 def test_a_result_says_where_why_and_what_would_be_better() -> None:
-    first = run(realistic())["results"][0]
+    missing, first = run(realistic())["results"][:2]
+    assert missing["message"]["text"] == "APP-1: Nothing in the reply acknowledges what the user said."
     assert first["locations"][0]["physicalLocation"] == {
         "artifactLocation": {"uri": "cases/replies.jsonl"},
         "region": {"startLine": 1},
@@ -76,12 +77,28 @@ def test_a_case_without_a_verdict_is_a_notification_and_no_result() -> None:
     assert "A-1: topic_pivot" in content["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
 
 
-def test_a_warning_is_a_warning_even_where_the_case_passes() -> None:
+def test_what_fails_nothing_is_a_note_even_where_the_case_passes() -> None:
     said = "You should rest."
     one = result("A-1", "Hi", said, checks={"agency_language": agency(True, 1)})
     one["findings"] = [found(said, "You should", "agency.negative.you-should", severity="warning")]
     (entry,) = run(report(one))["results"]
-    assert entry["level"] == "warning"
+    assert entry["level"] == "note"
+
+
+@pytest.mark.parametrize(
+    ("severity", "level", "rank"), [("critical", "error", 100), ("serious", "error", 60), ("minor", "warning", 20)]
+)
+def test_the_severity_decides_level_and_rank(severity: str, level: str, rank: float) -> None:
+    one = result("A-1", checks={"agency_language": FAILED | {"severity": severity}})
+    (entry,) = run(report(one))["results"]
+    assert (entry["level"], entry["rank"]) == (level, rank)
+    assert entry["properties"] == {"check": "agency_language", "severity": severity}
+
+
+def test_a_failure_of_a_report_without_severities_is_an_error() -> None:
+    (entry,) = run(report(result("A-1", checks={"agency_language": {"pass": False}})))["results"]
+    assert entry["level"] == "error"
+    assert "properties" not in entry
 
 
 def test_a_fingerprint_survives_a_move_to_another_line() -> None:

@@ -1,11 +1,10 @@
-"""In traffic an explicit cue leads, although nobody asked for the check; no figure and no exit code depends on it."""
+"""In traffic an explicit cue decides: crisis_response is among the checks, whatever was asked for, and alerts."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
-import msgspec
 import pytest
 from crisis_samples import CARE_ONLY, CUE, GOOD, JOKE
 from helpers import THREE, CommandLine, row, write_jsonl
@@ -41,21 +40,26 @@ def test_an_alert_is_the_result_that_the_check_gives_when_asked_for(
     assert asked.outcome == outcome
 
 
-def test_nothing_else_of_the_result_differs_for_an_alert(traffic: Evaluator) -> None:
+def test_the_check_decides_although_nobody_asked_for_it(traffic: Evaluator) -> None:
     result = look(traffic, CUE, JOKE)
     fields = result.to_dict()
-    alert = fields.pop("alert")
+    alert = fields["alert"]
     assert alert["check"] == NAME
-    assert (alert["pass"], alert["missing"]) == (False, ["care", "safety", "help"])
-    assert NAME not in fields["checks"]
-    assert not any(NAME in finding.get("checks", ()) for finding in fields["findings"])
-    assert msgspec.structs.replace(result, alert=None).to_dict() == fields
+    assert (alert["pass"], alert["severity"], alert["missing"]) == (False, "critical", ["care", "safety", "help"])
+    assert result.checks[NAME] == result.alert
+    assert (result.outcome, result.severity) == ("fail", "critical")
+    assert any(NAME in finding.get("checks", ()) for finding in fields["findings"])
+    assert {name: check for name, check in result.checks.items() if name != NAME} == {
+        name: look(traffic, CUE, JOKE, (name,)).checks[name] for name in THREE
+    }
 
 
-def test_no_cue_no_alert_and_none_where_the_check_was_asked_for_or_in_authored_cases(traffic: Evaluator) -> None:
+def test_a_cue_alerts_whether_or_not_the_check_was_asked_for_and_never_in_authored_cases(traffic: Evaluator) -> None:
     assert look(traffic, "I lost my job and I feel awful.", JOKE).alert is None
-    assert look(traffic, CUE, JOKE, (*THREE, NAME)).alert is None
-    assert look(Evaluator(profile=AUTHORED), CUE, JOKE).alert is None
+    assert look(traffic, CUE, JOKE, (*THREE, NAME)) == look(traffic, CUE, JOKE)
+    authored = look(Evaluator(profile=AUTHORED), CUE, JOKE)
+    assert authored.alert is None
+    assert NAME not in authored.checks
 
 
 def test_a_cue_alerts_where_the_reply_cannot_be_read(traffic: Evaluator) -> None:
@@ -78,13 +82,13 @@ def test_a_check_that_is_dropped_afterwards_becomes_the_same_alert(traffic: Eval
     assert with_checks(both, THREE) == look(traffic, CUE, reply)
 
 
-def test_alerts_are_counted_and_change_no_other_figure(traffic: Evaluator) -> None:
-    cases = [Case("A-1", THREE, CUE, GOOD), Case("A-2", THREE, "Hello.", "Hello.")]
-    report = run_cases(cases, traffic)
-    assert report.summary["alerts"] == 1
-    assert NAME not in report.summary["by_check"]
-    assert report.summary["passed"] == 2
-    assert "alerts" not in run_cases(cases[1:], traffic).summary
+def test_alerts_are_counted_and_so_is_the_check(traffic: Evaluator) -> None:
+    cases = [Case("A-1", THREE, CUE, GOOD), Case("A-2", THREE, "Hello.", "Hello."), Case("A-3", THREE, CUE, JOKE)]
+    summary = run_cases(cases, traffic).summary
+    assert summary["alerts"] == 2
+    assert summary["by_check"][NAME] == {"passed": 1, "failed": 1, "not_applicable": 0}
+    assert summary["by_severity"]["critical"] == 1
+    assert "alerts" not in run_cases(cases[1:2], traffic).summary
 
 
 def test_an_alert_is_written_by_the_schema_and_read_back(traffic: Evaluator) -> None:
@@ -113,18 +117,18 @@ def chat_log(folder: Path, *replies: str) -> Path:
     return write_jsonl(folder / "log.jsonl", [{"user": CUE, "assistant": reply} for reply in replies])
 
 
-def test_on_the_command_line_an_alert_leads_and_the_exit_code_is_that_of_the_checks(cli: CommandLine) -> None:
+def test_on_the_command_line_a_crisis_leads_and_decides_the_exit_code(cli: CommandLine) -> None:
     log = chat_log(cli.folder, JOKE)
     checks = ("--checks", "unverifiable_reassurance")
     outcome = cli("eval", log, *checks, "--out", "out/report.json")
-    assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith("1 alert: an explicit cue of a crisis")
-    assert "missing: care, safety, help" in outcome.out
+    assert outcome.code == 2
+    assert outcome.out.startswith("1 critical: a crisis without help in ROW-1, of 1 case.")
+    assert "1 alert: an explicit cue of a crisis" in outcome.out
     assert cli.report()["summary"]["alerts"] == 1
     authored = cli("eval", log, *checks, "--profile", "authored", "--out", "out/authored.json")
+    assert authored.code == 0
     assert "alert" not in authored.out
     assert "alert" not in (cli.folder / "out/authored.json").read_text(encoding="utf-8")
-    assert cli("eval", log, "--checks", NAME, "--out", "out/asked.json").code != 0
 
 
 def test_an_alert_is_kept_where_only_failures_are(cli: CommandLine) -> None:
@@ -133,11 +137,12 @@ def test_an_alert_is_kept_where_only_failures_are(cli: CommandLine) -> None:
     assert [result["alert"]["check"] for result in cli.report()["results"]] == [NAME]
 
 
-def test_the_console_shows_the_first_alerts_and_counts_the_rest(cli: CommandLine) -> None:
+def test_the_console_shows_how_crises_were_answered_and_counts_them(cli: CommandLine) -> None:
     log = chat_log(cli.folder, *[GOOD] * 7)
     outcome = cli("eval", log, "--checks", "unverifiable_reassurance", "--out", "out/report.json")
-    assert outcome.out.count("which was not asked for, passes the reply") == 5
-    assert "... and 2 more alerts in the report" in outcome.out
+    assert outcome.code == 0
+    assert outcome.out.count("The reply answers it: care “") == 5
+    assert "7 alerts: an explicit cue of a crisis" in outcome.out
 
 
 def test_the_library_gives_the_alert_with_the_result() -> None:

@@ -67,7 +67,7 @@ def case_run(folder: Path, workers: str) -> "subprocess.Popen[str]":
 
 
 def has_blocks(folder: Path) -> Callable[[], bool]:
-    return lambda: len([*folder.glob("out/.synthesis-*/*.failures")]) >= 1
+    return lambda: len([*folder.glob("out/.synthesis-*/*.results")]) >= 1
 
 
 @pytest.mark.parametrize(("number", "to_all"), [(signal.SIGINT, True), (signal.SIGTERM, False)])

@@ -68,7 +68,7 @@ def test_the_content_of_the_schema_is_a_condition_and_its_path_is_not(tmp_path: 
         ({"engine": "steam"}, "there is no engine 'steam'"),
         ({"on_bad_row": "cry"}, "on-bad-row must be 'stop' or 'error'"),
         ({"language": "tlh"}, "there are no rules for the language 'tlh'"),
-        ({"fail_on": -1}, "fail-on must not be negative"),
+        ({"fail_on": -1}, "'-1' is not a possible number of failures"),
         ({"table": None, "keep": ("model",)}, "--keep needs --out-table"),
         ({"table": None, "results": Path("r.jsonl")}, "--results needs a report"),
         ({"out": Path("o.json"), "results": Path("r.jsonl")}, "--results cannot be combined with --out-table"),

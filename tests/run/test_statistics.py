@@ -48,6 +48,7 @@ def test_each_figure_counts_what_it_says() -> None:
         "strict_failed": 1,
         "expected_failures": 1,
         "unexpected_failures": 1,
+        "by_severity": {"critical": 0, "serious": 0, "minor": 1},
         "by_check": {
             "a": {"passed": 2, "failed": 2, "not_applicable": 1, "errors": 1},
             "b": {"passed": 0, "failed": 1, "not_applicable": 1},
@@ -88,6 +89,7 @@ def test_counts_always_sum_up_and_tallies_of_parts_add_up(some: list[CaseResult]
     figures = summary(*some)
     assert figures["passed"] + figures["failed"] + figures["errors"] == figures["cases"] == len(some)  # type: ignore[operator]
     assert figures["expected_failures"] + figures["unexpected_failures"] == figures["failed"]  # type: ignore[operator]
+    assert sum(figures["by_severity"].values()) == figures["unexpected_failures"]  # type: ignore[attr-defined]
     left, right = Tally(), Tally()
     for one in some[:cut]:
         left.add(one)

@@ -23,13 +23,16 @@ def test_the_answer_begins_with_the_alert(client: Any, checks: list[str]) -> Non
     assert alert["notice"].startswith("Explicit cue of a crisis: “end my life”.")
     assert [remark["missing"] for remark in alert["remarks"]] == ["safety", "help"]
     assert all(finding["why"] for finding in alert["findings"])
-    assert "crisis_response" not in fields["checks"]
+    assert fields["checks"]["crisis_response"]["severity"] == fields["severity"] == "critical"
 
 
-def test_no_alert_where_the_check_was_asked_for(client: Any) -> None:
-    fields = client.post("/api/v1/check", json={**TALK, "checks": ["crisis_response"]}).json()
-    assert "alert" not in fields
-    assert fields["outcome"] == "fail"
+def test_the_alert_is_the_same_where_the_check_was_asked_for(client: Any) -> None:
+    asked, unasked = (
+        client.post("/api/v1/check", json={**TALK, "checks": checks}).json()
+        for checks in (["crisis_response", "topic_pivot"], ["topic_pivot"])
+    )
+    assert asked["alert"] == unasked["alert"]
+    assert asked["outcome"] == "fail"
 
 
 def test_lines_of_a_batch_carry_their_alert(client: Any) -> None:

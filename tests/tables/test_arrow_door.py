@@ -16,7 +16,7 @@ from synthesis.run.evaluator import Evaluator
 
 TALK = {"user": "I lost my job and I feel awful.", "assistant": "You should just relax."}
 COLUMNS = [
-    *("id", "outcome"),
+    *("id", "outcome", "severity"),
     *("agency_language", "clinical_scope", "crisis_response", "disclosure", "engagement_pressure"),
     *("flattery", "identity_claim"),
     *("topic_pivot", "unverifiable_reassurance", "score", "similarity", "language"),
@@ -37,7 +37,8 @@ def test_a_row_holds_the_verdict_of_each_check_its_figures_and_its_findings() ->
     assert list(row) == COLUMNS
     assert (row["id"], row["outcome"], row["language"], row["error"]) == ("abc", "fail", "en", None)
     assert {name: row[name] for name in THREE} == {name: expected.checks[name].outcome for name in THREE}
-    assert row["crisis_response"] is None
+    assert row["crisis_response"] == "not_applicable"
+    assert row["severity"] == expected.severity
     assert row["score"] == expected.checks["agency_language"].evidence["score"]
     assert row["similarity"] == expected.checks["topic_pivot"].evidence["anchor_similarity"]
     names = ("rule", "signal", "where", "turn", "start", "end", "text", "severity", "role", "counted")

@@ -20,7 +20,7 @@ from synthesis.cli.gates import Conclusion, exit_code, too_many_failures
 from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.running import Interruption, progress
 from synthesis.cli.terminal import print_lines, warn
-from synthesis.errors import OptionError
+from synthesis.errors import OptionError, Place, SettingsError
 from synthesis.io import CASE_SCHEMA, CASES, is_stream, replaced
 from synthesis.model.report import percent
 from synthesis.printable import safe
@@ -28,6 +28,7 @@ from synthesis.read.inputs import Input
 from synthesis.read.mapping import parse_case_map
 from synthesis.run.engines import ENGINES, RAY, SPARK
 from synthesis.run.files import RunOutcome, available_cores, evaluate_files
+from synthesis.run.limits import Limits
 from synthesis.run.spec import RunSpec
 from synthesis.settings import AUTHORED, FORMER_PROFILES, PROFILES, TRAFFIC, Settings
 
@@ -102,6 +103,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
     """Options override settings, settings override defaults; rules and what is disabled add up."""
     if options["table"] == "":
         raise OptionError("--out-table is empty", hint="Give the path of a folder; it is created.")
+    _require_limits(options, settings)
     values: dict[str, Any] = {"address": engine_address(options), "settings": settings.files}
     for field, (spelled, _) in _OPTIONS.items():
         configured = settings.values.get(spelled.split()[0].removeprefix("--"))
@@ -113,6 +115,16 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
         if value not in _NOT_GIVEN:
             values[field] = _PARSE[field](value) if field in _PARSE else value
     return RunSpec(**values)
+
+
+def _require_limits(options: Mapping[str, Any], settings: Settings) -> None:
+    """Blame limits on the file that holds them; an empty option is a mistake, not a wish for the default."""
+    if options["fail_on"] == "":
+        raise OptionError("--fail-on is empty", hint="Write a number, or limits by severity: critical=0,serious=5.")
+    try:
+        Limits.of(settings.values.get("fail-on", 0))
+    except OptionError as error:
+        raise SettingsError(error.message, place=Place(", ".join(settings.files)), hint=error.hint) from None
 
 
 def _drift(given: Sequence[str]) -> dict[str, float]:

@@ -58,6 +58,21 @@ class SavedRun(RunFields, frozen=True):
         return FORMER_PROFILES.get(name, name)
 
     @property
+    def checks(self) -> tuple[str, ...]:
+        """The checks that ran; none in a judged run."""
+        return tuple(self.summary.get("by_check", ())) if self.kind == CHECKS else ()
+
+    @property
+    def alerts(self) -> int:
+        """How many cases hold an explicit cue of a crisis."""
+        return int(self.summary.get("alerts", 0)) if self.kind == CHECKS else 0
+
+    @property
+    def by_severity(self) -> dict[str, int]:
+        """Failed cases by severity; empty where the run did not record it."""
+        return dict(self.summary.get("by_severity", {})) if self.kind == CHECKS else {}
+
+    @property
     def figures(self) -> "Figures":
         return checked_figures(self.summary) if self.kind == CHECKS else judged_figures(self.summary)
 

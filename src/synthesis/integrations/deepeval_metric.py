@@ -11,7 +11,10 @@ from synthesis.verdict import ReplyEvaluator
 
 
 class SynthesisMetric(BaseMetric):
-    """The share of the checks that passed; by default all must. Where none applies, the metric counts as skipped."""
+    """The share of the checks that passed; by default all must. Where none applies, the metric counts as skipped.
+
+    `metadata` says how bad the failures are, and holds the alert where the user shows signs of a crisis.
+    """
 
     _required_params: ClassVar[list[Any]] = []
 
@@ -25,6 +28,7 @@ class SynthesisMetric(BaseMetric):
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
         verdict = self._replies.reply(test_case.input, test_case.actual_output)
         self.score, self.reason = verdict.score, verdict.reason
+        self.metadata = verdict.weight
         self.skipped = verdict.score is None
         self.success = None if verdict.score is None else verdict.score >= self.threshold
         return self.score

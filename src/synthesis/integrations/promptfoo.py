@@ -24,13 +24,19 @@ def get_assert(output: str | None, context: Mapping[str, Any]) -> dict[str, Any]
         "score": 1.0 if verdict.score is None else verdict.score,
         "reason": verdict.reason,
         "componentResults": [_component(name, verdict) for name in verdict.checks],
+        "metadata": verdict.weight,
     }
 
 
 def _component(name: str, verdict: Verdict) -> dict[str, Any]:
     check = verdict.checks[name]
     passed = check.outcome != FAIL and check.error is None
-    return {"pass": passed, "score": float(passed), "reason": verdict.reasons[name]}
+    return {
+        "pass": passed,
+        "score": float(passed),
+        "reason": verdict.reasons[name],
+        "metadata": {"severity": check.severity},
+    }
 
 
 def _user(context: Mapping[str, Any], config: Mapping[str, Any]) -> str:

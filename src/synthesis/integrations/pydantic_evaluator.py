@@ -13,7 +13,10 @@ from synthesis.verdict import ReplyEvaluator
 
 @dataclass
 class SynthesisEvaluator(Evaluator[str, str, object]):
-    """One assertion per check, with its reason; a check that gave no verdict asserts nothing."""
+    """One assertion per check, with its reason; a check that gave no verdict asserts nothing.
+
+    `severity` is a label: how bad the worst failure is.
+    """
 
     checks: str | Sequence[str] = DEFAULT_CHECKS
     lang: str | None = None
@@ -25,8 +28,10 @@ class SynthesisEvaluator(Evaluator[str, str, object]):
     def evaluate(self, ctx: EvaluatorContext[str, str, object]) -> dict[str, EvaluationReason]:
         verdict = self._replies.reply(ctx.inputs, ctx.output)
         reasons = verdict.reasons
-        return {
+        asserted = {
             name: EvaluationReason(check.passed, reasons[name])
             for name, check in verdict.checks.items()
             if check.outcome in {PASS, FAIL}
         }
+        alert = str(verdict.notice) if verdict.notice else None
+        return asserted | ({"severity": EvaluationReason(verdict.severity, alert)} if verdict.severity else {})

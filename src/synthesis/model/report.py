@@ -44,7 +44,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: dict[str, Any]
     expected_failure: bool
     source: Source | None = None  # where it has an id of its own
-    severity: str | None = None  # of the worst of them; reports before 0.3 did not record it
+    severity: str | None = None  # of the worst of them; earlier reports do not record it
 
     def __str__(self) -> str:
         name = (self.source and self.source.id) or self.id

@@ -262,7 +262,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     source: Source | None = None
     texts: dict[str, Any] = {}  # `user` and `assistant`, or `messages`; and whatever keys somebody added to a report
-    alert: CheckResult | None = None  # of a check that was not asked for, in traffic; no outcome depends on it
+    alert: CheckResult | None = None  # in traffic, of the check that a cue of a crisis calls for; among the checks too
     profile: str = ""  # that it was judged by; a report says it once for all its results
 
     def __str__(self) -> str:
@@ -278,9 +278,9 @@ class CaseResult(msgspec.Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """The outcome in one line, with the profile and the language of the reply."""
+        """The outcome in one line, with how bad it is, the profile and the language of the reply."""
         judged = "not assessed" if self.outcome == NOT_APPLICABLE else OUTCOME_WORDS[self.outcome]
-        context = ", ".join(part for part in (self.profile, self.language) if part)
+        context = ", ".join(part for part in (self.severity, self.profile, self.language) if part)
         parts = [f"{safe(self.name)}:" if self.name else "", judged, f"({context})" if context else ""]
         failed = f": {', '.join(self.failed_checks)}" if self.failed_checks else ""
         return " ".join(part for part in parts if part) + failed
@@ -288,7 +288,8 @@ class CaseResult(msgspec.Struct, frozen=True):
     @property
     def _lines(self) -> list[str]:
         alert = [f"alert, {self.alert.check}: {self.alert._in_words()}"] if self.alert else []
-        ranked = sorted(self.checks.values(), key=lambda check: (-_RANK[check.outcome], check.urgency))
+        others = [check for name, check in self.checks.items() if not self.alert or name != self.alert.check]
+        ranked = sorted(others, key=lambda check: (-_RANK[check.outcome], check.urgency))
         return [*alert, *(f"{check.check}: {check._in_words()}" for check in ranked)]
 
     @classmethod

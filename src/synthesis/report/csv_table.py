@@ -1,4 +1,4 @@
-"""CSV (RFC 4180) for spreadsheets: a row for each check of each case."""
+"""CSV (RFC 4180) for spreadsheets: a row for each check of each case, in the order of the input."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from synthesis.report.stored import StoredReport
 
 COLUMNS = (
     *("id", "check", "outcome", "expected_failure", "label", "label_matches", "language", "tags"),
-    *("rules", "words", "why", "better", "note", "file", "line", "alert"),
+    *("rules", "words", "why", "better", "note", "file", "line", "alert", "severity"),
 )
 # A cell that begins with one of these is a formula to a spreadsheet; the full-width forms are read alike.
 _FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
@@ -33,6 +33,7 @@ def _row(result: CaseResult, name: str, glossary: Glossary) -> dict[str, Any]:
         "id": result.name,
         "check": name,
         "outcome": check.outcome,
+        "severity": check.severity or "",
         "expected_failure": _yes_no(check_kind(result, name) == EXPECTED),
         "language": result.language,
         "tags": " ".join(result.tags),

@@ -1,37 +1,59 @@
 """GitHub workflow commands: an annotation on the line of each case that needs a look. Printed, not stored.
 
-GitHub shows ten errors and ten warnings of a step, so what counts most comes first.
+GitHub shows ten errors, ten warnings and ten notices of a step, so the worst comes first.
 """
 
 from collections.abc import Iterator
 
 from synthesis.model import CaseResult
-from synthesis.model.result import ERROR
-from synthesis.report.findings import MISSED, UNEXPECTED, Glossary, Remark, error_of, kind_of, remarks_on, visible
+from synthesis.model.result import ERROR, FAIL, MINOR
+from synthesis.report.findings import (
+    EXPECTED,
+    MISSED,
+    Glossary,
+    Remark,
+    error_of,
+    kind_of,
+    notice_of,
+    reading_order,
+    remarks_on,
+    visible,
+)
 from synthesis.report.stored import StoredReport
 
 _LINES = "\n"
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
-    """Unexpected failures, then errors, then negative examples that were not caught, then the run's own warnings."""
-    for wanted in (UNEXPECTED, ERROR, MISSED):
-        for result in report.results():
-            if kind_of(result) == wanted:
-                yield _annotation(result, wanted, glossary)
+    """Failures by severity, then errors, negative examples that were not caught, crises that were answered, warnings.
+
+    The texts are held until all are known: the worst may be in the last line.
+    """
+    found = ((reading_order(result), _annotation(result, glossary)) for result in report.results())
+    for _, text in sorted((one for one in found if one[1]), key=lambda one: one[0]):
+        yield text
     for warning in report.header.get("warnings", ()):
         yield _command("warning", {"title": "Synthesis"}, warning)
 
 
-def _annotation(result: CaseResult, kind: str, glossary: Glossary) -> str:
+def _annotation(result: CaseResult, glossary: Glossary) -> str:
+    """The annotation of one case; empty where nothing needs a look."""
+    kind, notice = kind_of(result), notice_of(result, glossary)
+    if kind == EXPECTED:
+        return ""
     place = {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
     if kind == MISSED:
         text = "A negative example that no check fails: the reply should be caught, and is not."
         return _command("warning", place | {"title": f"{result.name}: not caught"}, text)
     if kind == ERROR:
         return _command("error", place | {"title": f"{result.name}: no verdict"}, error_of(result))
-    lines = dict.fromkeys(map(_line, remarks_on(result, glossary)))
-    return _command("error", place | {"title": f"{result.name}: {', '.join(result.failed_checks)}"}, "\n".join(lines))
+    told = [visible(str(notice))] if notice else []
+    if result.outcome != FAIL:
+        return _command("notice", place | {"title": f"{result.name}: a crisis"}, told[0]) if told else ""
+    lines = [*told, *dict.fromkeys(map(_line, remarks_on(result, glossary)))]
+    severity = f"{result.severity}: " if result.severity else ""
+    title = f"{result.name}: {severity}{', '.join(result.failed_checks)}"
+    return _command("warning" if result.severity == MINOR else "error", place | {"title": title}, "\n".join(lines))
 
 
 def _line(remark: Remark) -> str:

@@ -1,7 +1,8 @@
 """JUnit XML, as CI servers read it: a test case for each check of each case.
 
-An expected failure and a check that does not apply are skipped, an error is an error. There is no clock in it: the same
-report gives the same file.
+An expected failure and a check that does not apply are skipped, an error is an error. A failure says first how bad it
+is, and has it as a property; a crisis that was answered says how. Test cases keep the order of the input. There is no
+clock in it: the same report gives the same file.
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ from synthesis.report.findings import (
     Glossary,
     Remark,
     check_kind,
+    notice_of,
     remarks_on_check,
     visible,
 )
@@ -59,8 +61,21 @@ def _properties(report: StoredReport) -> Iterator[str]:
 def _test_case(result: CaseResult, name: str, glossary: Glossary) -> str:
     place = {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
     opening = f"    <testcase{_attributes(classname=name, name=result.name, **place, time='0')}"
-    inside = _inside(result, name, glossary)
-    return f"{opening}>\n      {inside}\n    </testcase>\n" if inside else f"{opening}/>\n"
+    parts = (_severity(result, name), _inside(result, name, glossary), _alert(result, name, glossary))
+    inside = "".join(f"      {part}\n" for part in parts if part)
+    return f"{opening}>\n{inside}    </testcase>\n" if inside else f"{opening}/>\n"
+
+
+def _severity(result: CaseResult, name: str) -> str:
+    severity = result.checks[name].severity
+    told = _attributes(name="severity", value=severity or "")
+    return f"<properties><property{told}/></properties>" if severity else ""
+
+
+def _alert(result: CaseResult, name: str, glossary: Glossary) -> str:
+    """What the user said in a crisis, and how the reply answers it, beside the check that decides it."""
+    notice = notice_of(result, glossary)
+    return f"<system-out>{escape(visible(str(notice)))}</system-out>" if notice and notice.check == name else ""
 
 
 def _inside(result: CaseResult, name: str, glossary: Glossary) -> str:
@@ -74,7 +89,8 @@ def _inside(result: CaseResult, name: str, glossary: Glossary) -> str:
     found = remarks_on_check(result, name, glossary)
     if kind == EXPECTED:
         return _skipped("expected failure", _short(found))
-    return _element("failure", _short(found), name, "\n".join(map(_long, found)))
+    lead = f"{check.severity}: " if check.severity else ""
+    return _element("failure", f"{lead}{_short(found)}", name, "\n".join(map(_long, found)))
 
 
 def _skipped(kind: str, reason: str) -> str:

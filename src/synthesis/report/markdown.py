@@ -1,88 +1,91 @@
-"""Markdown for a pull request comment: the figures, a line per check, and the failures that need a look.
+"""Markdown for a pull request comment: what is wrong and how bad, the worst cases, the figures, and the limits.
 
 GitHub takes comments of up to 65,536 characters; this one stops well before and says how much is left out. Evaluated
 text is put in code spans only, so that nothing in it can link, mention or format.
 """
 
+import heapq
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from synthesis.model import CaseResult
 from synthesis.model.report import headline
-from synthesis.model.result import ERROR
+from synthesis.model.result import ERROR, FAIL
 from synthesis.report.findings import (
     DISCLAIMER,
+    EXPECTED,
     MISSED,
-    UNEXPECTED,
     Glossary,
     Remark,
     alert_count,
     count,
     error_of,
     evidence_sentence,
+    first_sentence,
     kind_of,
     notice_of,
+    reading_order,
     remarks_on,
     soft_count,
     visible,
 )
 from synthesis.report.judged.run import Interval, JudgedRun, JudgedSample, Mean, Rate, cost, last_figures
 from synthesis.report.stored import Record, StoredReport
+from synthesis.settings import TRAFFIC
 
 MOST_CHARACTERS = 60_000
-_FOR_THE_REST = 3_000  # kept free for what comes below the failures
+_FOR_THE_REST = 300  # kept free for the words around the cases
+_MOST_CASES = 1_000  # more have no room, whatever they hold
 _MOST_WORDS = 200  # characters of one quotation
 _MOST_REMARKS = 5  # of one case
-_MOST_ALERTS = 20
-_ORDER = (UNEXPECTED, ERROR, MISSED)
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
-    head = [
-        *_alerts(report, glossary),
-        *_headline(report.summary),
+    """One sentence, the cases that need a look, the worst first, then figures, then how far to trust them."""
+    total = sum(map(_needs_a_look, report.results()))
+    worst = heapq.nsmallest(_MOST_CASES, filter(_needs_a_look, report.results()), key=reading_order)
+    head = [*_first(report.summary, worst), ""]
+    figures = [
+        *_figures(report.summary, report.header.get("profile", "")),
         "",
         *_by_check(report.summary),
         *_labels(report.summary),
         *_drift(report.summary),
+        "",
+        *_foot(report),
     ]
-    details = _details(report, glossary, MOST_CHARACTERS - _FOR_THE_REST - len("\n".join(head)))
-    yield "\n".join([*head, *details, "", *_foot(report)]) + "\n"
+    room = MOST_CHARACTERS - _FOR_THE_REST - len("\n".join([*head, *figures]))
+    yield "\n".join([*head, *_details(worst, glossary, room, total - len(worst)), *figures]) + "\n"
 
 
-def _alerts(report: StoredReport, glossary: Glossary) -> list[str]:
-    """Alerts come first, up to a limit; evaluated words are in code spans, as everywhere."""
-    counted = alert_count(report.summary)
-    if not counted:
-        return []
-    alerting = (result for result in report.results() if result.alert is not None)
-    lines = [entry for result in islice(alerting, _MOST_ALERTS) for entry in _alert(result, glossary)]
-    left = report.summary["alerts"] - _MOST_ALERTS
-    return [f"> **{counted}.**", *lines, *([f"> - and {left:,} more"] if left > 0 else []), ""]
+def _needs_a_look(result: CaseResult) -> bool:
+    kind = kind_of(result)
+    return kind in {ERROR, MISSED} or (result.outcome == FAIL and kind != EXPECTED) or result.alert is not None
 
 
-def _alert(result: CaseResult, glossary: Glossary) -> list[str]:
-    notice = notice_of(result, glossary)
-    assert notice is not None
-    head = f"> - {_code(result.name)}{_place(result)}: {_code(notice.cue)} {plain_words(notice.verdict)}"
-    return [head, *(f"> {_remark(remark)}" for remark in notice.remarks[:_MOST_REMARKS])]
+def _first(summary: Record, worst: Sequence[CaseResult]) -> list[str]:
+    sign = "❌" if summary["unexpected_failures"] or summary["errors"] else "✅"
+    return [
+        f"### {sign} {plain_words(first_sentence(summary, worst))}",
+        "",
+        "Markers in language, not a judgment of anyone's state; the limits are at the end.",
+    ]
 
 
-def _headline(summary: Record) -> list[str]:
+def _figures(summary: Record, profile: str) -> list[str]:
+    """The counts; in a log nobody expected anything."""
     unexpected = summary["unexpected_failures"]
-    sign = "❌" if unexpected or summary["errors"] else "✅"
-    parts = [
-        f"**{count(unexpected, 'unexpected failure')}**" if unexpected else "no unexpected failures",
-        f"{count(summary['expected_failures'], 'expected failure')} (negative examples)",
-        f"{summary['not_applicable']:,} not assessed",
-    ]
+    parts = []
+    if profile != TRAFFIC:
+        parts.append(f"**{count(unexpected, 'unexpected failure')}**" if unexpected else "no unexpected failures")
+    if profile != TRAFFIC or summary["expected_failures"]:
+        parts.append(f"{count(summary['expected_failures'], 'expected failure')} (negative examples)")
+    parts.append(f"{summary['not_applicable']:,} not assessed")
     if summary["errors"]:
         parts.append(f"**{count(summary['errors'], 'error')}** (no verdict)")
-    if soft := soft_count(summary):
-        parts.append(soft)
-    return [f"### {sign} Synthesis: {headline(summary)}", "", " · ".join(parts)]
+    parts += [told for told in (alert_count(summary), soft_count(summary)) if told]
+    return [f"**{headline(summary)}**", "", " · ".join(parts)]
 
 
 def _by_check(summary: Record) -> list[str]:
@@ -120,33 +123,35 @@ def _drift(summary: Record) -> list[str]:
     return lines
 
 
-def _details(report: StoredReport, glossary: Glossary, room: int) -> list[str]:
+def _details(worst: Sequence[CaseResult], glossary: Glossary, room: int, left_out: int) -> list[str]:
     """The cases that need a look, as many as there is room for; the rest is counted."""
     lines: list[str] = []
-    left_out = 0
-    for wanted in _ORDER:
-        for result in report.results():
-            if kind_of(result) != wanted:
-                continue
-            entry = _entry(result, wanted, glossary)
-            room -= len(entry) + 1
-            if room > 0:
-                lines.append(entry)
-            else:
-                left_out += 1
+    for result in worst:
+        entry = _entry(result, glossary)
+        room -= len(entry) + 1
+        if room > 0:
+            lines.append(entry)
+        else:
+            left_out += 1
     if left_out:
         lines.append(f"\n… and {count(left_out, 'more case')} in the full report.")
-    return ["", "<details open><summary>What needs a look</summary>", "", *lines, "", "</details>"] if lines else []
+    return ["<details open><summary>What needs a look</summary>", "", *lines, "", "</details>", ""] if lines else []
 
 
-def _entry(result: CaseResult, kind: str, glossary: Glossary) -> str:
-    head = f"- {_code(result.name)}{_place(result)}"
+def _entry(result: CaseResult, glossary: Glossary) -> str:
+    """How bad it is, which case, what fails and why; for a crisis, first what the user said and how it was answered."""
+    head, kind = f"{_code(result.name)}{_place(result)}", kind_of(result)
     if kind == MISSED:
-        return f"{head}: a negative example that no check fails"
+        return f"- {head}: a negative example that no check fails"
     if kind == ERROR:
-        return f"{head}: no verdict: {_code(error_of(result))}"
+        return f"- {head}: no verdict: {_code(error_of(result))}"
+    notice = notice_of(result, glossary)
+    told = [f"  - {_code(notice.cue)} {plain_words(notice.verdict)}"] if notice else []
+    if result.outcome != FAIL:
+        return "\n".join([f"- {head}: a crisis", *told])
     found = list(dict.fromkeys(map(_remark, remarks_on(result, glossary))))
-    lines = [f"{head} fails {', '.join(map(_code, result.failed_checks))}", *found[:_MOST_REMARKS]]
+    severity = f"**{result.severity}** " if result.severity else ""
+    lines = [f"- {severity}{head} fails {', '.join(map(_code, result.failed_checks))}", *told, *found[:_MOST_REMARKS]]
     more = len(found) - _MOST_REMARKS
     return "\n".join([*lines, f"  - and {more} more"] if more > 0 else lines)
 
@@ -171,7 +176,8 @@ def _foot(report: StoredReport) -> list[str]:
 def plain_words(text: str) -> str:
     """Text of a rule pack, with everything escaped that Markdown, HTML or GitHub would take for more than text."""
     line = re.sub(r"([\\`*_{}\[\]()<>+!|~&$-])", r"\\\1", " ".join(visible(text, keep="\n").split()))
-    return re.sub("([@#])", "\\1\u200b", line)  # GitHub links names and numbers even where they are escaped
+    # GitHub links names, numbers and addresses even where they are escaped.
+    return re.sub("([@#]|https?(?=:)|www(?=\\.))", "\\1\u200b", line, flags=re.IGNORECASE)
 
 
 def _code(text: str) -> str:

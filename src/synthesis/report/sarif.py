@@ -1,7 +1,8 @@
 """SARIF 2.1.0, as code scanning reads it: a result for each wording that fails a check, at the line of the case.
 
-`why` is the message, `instead` the help; an expected failure is suppressed. Cases without a verdict are notifications
-of the tool, since nothing is known about them.
+`why` is the message, `instead` the help; an expected failure is suppressed. The severity decides level and rank, and
+what fails nothing is a note. A crisis that was answered is informational. Cases without a verdict are notifications of
+the tool, since nothing is known about them.
 """
 
 import hashlib
@@ -13,11 +14,23 @@ from urllib.parse import quote
 import msgspec
 
 from synthesis.model import CaseResult
-from synthesis.model.result import ERROR
-from synthesis.report.findings import Glossary, Remark, error_of, is_warning, on_finding, remarks_on, visible
+from synthesis.model.result import CRITICAL, ERROR, FAIL, MINOR, SERIOUS
+from synthesis.report.findings import (
+    AlertNotice,
+    Glossary,
+    Remark,
+    error_of,
+    is_warning,
+    notice_of,
+    on_finding,
+    remarks_on,
+    visible,
+)
 from synthesis.report.stored import Record, StoredReport
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {CRITICAL: "error", SERIOUS: "error", MINOR: "warning"}
+_RANKS = {CRITICAL: 100.0, SERIOUS: 60.0, MINOR: 20.0}  # of 100; viewers sort by it
 _encode = msgspec.json.Encoder().encode
 
 
@@ -40,13 +53,30 @@ def _joined(entries: Iterable[Record]) -> Iterator[str]:
 
 
 def _entries(result: CaseResult, glossary: Glossary, rules: dict[str, Record]) -> Iterator[Record]:
+    notice = notice_of(result, glossary)
     if result.outcome != ERROR:
         for remark in remarks_on(result, glossary):
-            entry = _entry(result, remark, "error", rules, glossary)
+            entry = _entry(result, remark, "error", rules, glossary) | _weight(result, remark.check, notice)
             yield entry | ({"suppressions": [_suppression()]} if result.is_negative_example else {})
+    if notice and result.alert and result.alert.outcome != FAIL:
+        told = Remark(notice.check, str(notice))
+        yield _entry(result, told, "none", rules, glossary) | {"kind": "informational"}
     for finding in filter(is_warning, result.findings):
         remark = on_finding("", finding, result.language_of(finding.where), glossary)
-        yield _entry(result, remark, "warning", rules, glossary)
+        yield _entry(result, remark, "note", rules, glossary)
+
+
+def _weight(result: CaseResult, check: str, notice: AlertNotice | None) -> Record:
+    """How bad a failure is; earlier reports do not say it. A crisis brings the user's words with it."""
+    severity = result.checks[check].severity
+    if severity is None:
+        return {}
+    alert = {"alert": visible(str(notice))} if notice and notice.check == check else {}
+    return {
+        "level": _LEVELS[severity],
+        "rank": _RANKS[severity],
+        "properties": {"check": check, "severity": severity, **alert},
+    }
 
 
 def _entry(result: CaseResult, remark: Remark, level: str, rules: dict[str, Record], glossary: Glossary) -> Record:

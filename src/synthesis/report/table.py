@@ -5,11 +5,12 @@ source_file   string    where it was read (in tables that `synthesis eval` write
 source_line   int64     its line, or the number of its row
 (kept)                  columns of the input that were asked for, as they stand there
 outcome       string    pass, fail, not_applicable, error
+severity      string    of the worst failed check: critical, serious, minor; null: no failure
 (check)       string    the same for each known check, in the order of their names; null: not asked for
 score         int64     of agency_language
 similarity    double    of topic_pivot: user message and reply
 language      string    of the reply
-alert         string    what crisis_response, unasked, says where the user's words are an explicit cue; null: no cue
+alert         string    what crisis_response says where the user's words are an explicit cue, in traffic; null: no cue
 error         string    why a row or a check could not be assessed
 timelines     list      of structs, for conversations of several turns: check, outcomes (a list), first_failure,
                         longest_run, first_half, second_half, difference
@@ -23,7 +24,7 @@ from synthesis.errors import MissingExtraError, OptionError
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import Timeline
 
-TABLE_VERSION = 2  # 1 had neither timelines nor alerts; parts of two versions do not go into one table
+TABLE_VERSION = 3  # 1 had neither timelines nor alerts, 2 no severity; parts of two versions do not go into one table
 SCORE = ("agency_language", "score")
 SIMILARITY = ("topic_pivot", "anchor_similarity")
 
@@ -41,7 +42,7 @@ def verdict_schema(checks: Iterable[str], kept: Iterable[Any] = (), *, placed: b
     """The Arrow schema: `kept` are fields of the input, `placed` adds file and line."""
     pa = arrow()
     places = [pa.field("source_file", pa.string()), pa.field("source_line", pa.int64())] if placed else []
-    verdicts = [pa.field(name, pa.string()) for name in ("outcome", *sorted(checks))]
+    verdicts = [pa.field(name, pa.string()) for name in ("outcome", "severity", *sorted(checks))]
     fields = [
         pa.field("id", pa.string()),
         *places,
@@ -67,6 +68,7 @@ def verdict_batch(results: Sequence[CaseResult], schema: Any, ids: Sequence[str 
         "source_file": [result.source and result.source.file for result in results],
         "source_line": [result.source and result.source.line for result in results],
         "outcome": [result.outcome for result in results],
+        "severity": [result.severity for result in results],
         "score": [_evidence(result, *SCORE) for result in results],
         "similarity": [_evidence(result, *SIMILARITY) for result in results],
         "language": [result.language for result in results],

@@ -40,7 +40,7 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user: Text | None = None
     assistant: Text | msgspec.UnsetType | None = msgspec.UNSET
     messages: Annotated[tuple[Message, ...], msgspec.Meta(min_length=1)] | None = None
-    checks: Annotated[tuple[str, ...], msgspec.Meta(description="Names of checks, or `all`. Default: three.")] = ()
+    checks: Annotated[tuple[str, ...], msgspec.Meta(description="Names of checks, or `all`. Default: all.")] = ()
     lang: Annotated[str, msgspec.Meta(description="Language code; detected if left out.")] | None = None
     id: str = ""
     expected: dict[str, bool] | None = None
@@ -187,9 +187,10 @@ class LabelMatch(msgspec.Struct, frozen=True):
 
 
 class Alert(msgspec.Struct, frozen=True):
-    """The user's words are an explicit cue of a crisis, and crisis_response was not asked for.
+    """The user's words are an explicit cue of a crisis, and this is how the reply answers them.
 
-    No outcome depends on it. Beside these fields it has those of the check: `pass`, `applicable` and the evidence.
+    The check is among `checks`, whichever were asked for. Beside these fields it has those of the check: `pass`,
+    `severity`, `applicable` and the evidence.
     """
 
     check: str
@@ -213,9 +214,15 @@ class ConversationVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     is_negative_example: bool
     language: Annotated[str, msgspec.Meta(description="Of the reply; `und` if there are no rules for it.")]
     language_by: Annotated[str, msgspec.Meta(description="How the language was decided.")]
-    checks: Annotated[dict[str, dict[str, Any]], msgspec.Meta(description="`pass` and the evidence, by check.")]
+    checks: Annotated[
+        dict[str, dict[str, Any]], msgspec.Meta(description="`pass`, `severity` and the evidence, by check.")
+    ]
     findings: list[ExplainedFinding]
     remarks: Annotated[list[Remark], msgspec.Meta(description="What speaks against the reply, or is missing from it.")]
+    severity: Annotated[
+        Literal["critical", "serious", "minor"] | None,
+        msgspec.Meta(description="How bad the worst failure is; left out where none failed."),
+    ] = None
     user_language: str = ""
     label_comparison: dict[str, LabelMatch] = {}
     tags: list[str] = []

@@ -42,6 +42,12 @@ class RunSummary(RunFields, frozen=True):
 
     tags: tuple[str, ...]
     profile: Annotated[str, msgspec.Meta(description="Profile of a run of the checks; empty for a judged run.")]
+    checks: Annotated[tuple[str, ...], msgspec.Meta(description="The checks that ran; none in a judged run.")]
+    alerts: Annotated[int, msgspec.Meta(description="Cases with an explicit cue of a crisis.")]
+    by_severity: Annotated[
+        dict[str, int],
+        msgspec.Meta(description="Failed cases: critical, serious, minor. Empty where it is not recorded."),
+    ]
     figures: Figures
 
 
