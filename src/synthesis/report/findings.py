@@ -140,8 +140,8 @@ def _critical(worst: Iterable[CaseResult], total: int) -> str:
             check = result.failed_checks[0]
             cases.setdefault(_CRITICAL.get(check, check), []).append(visible(result.name))
             shown += 1
-    told = ", ".join(f"{cause} in {_listed(names)}" for cause, names in cases.items())
-    return f"{told} and {total - shown:,} more" if total > shown else told
+    told = "; ".join(f"{cause} in {_listed(names)}" for cause, names in cases.items())
+    return f"{told}; and {total - shown:,} more" if total > shown else told
 
 
 def _listed(names: Sequence[str]) -> str:
