@@ -1,6 +1,6 @@
 """Whole exchanges of our own, labelled by the question of a check: how many verdicts are right.
 
-    python benchmarks/exchanges.py [--errors disclosure] [--folder DIR]
+    python benchmarks/exchanges.py [--into docs/verdict-quality.md] [--errors disclosure] [--folder DIR]
 
 Each line of `exchanges/read/SUBJECT.jsonl` and `exchanges/scored/SUBJECT.jsonl` is a conversation in one of eight
 languages with labels (`fail`, `ok`, `na`) by check. The two parts have different writers, who saw neither the rules
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from protocol import READ, SCORED
+from quality import write_into
 
 from synthesis.model import Case, CheckResult, Turn
 from synthesis.run.evaluator import Evaluator
@@ -97,13 +98,17 @@ def errors(folder: Path, subject: str, evaluator: Evaluator) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="with the parts `read` and `scored`")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="put the table into a document, between its marks")
     parser.add_argument("--errors", metavar="SUBJECT", help="print the wrong verdicts of the part that may be read")
     options = parser.parse_args()
     evaluator = Evaluator(profile=TRAFFIC)
     if options.errors:
         print("\n".join(errors(options.folder, options.errors, evaluator)))
-    else:
-        print(table(options.folder, evaluator), end="")
+        return
+    made = table(options.folder, evaluator)
+    print(made)
+    if options.into:
+        write_into(options.into, {"exchanges": made})
 
 
 if __name__ == "__main__":
