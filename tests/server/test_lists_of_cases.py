@@ -66,14 +66,74 @@ def test_both_sides_are_quoted_with_the_deciding_words_marked_however_late_they_
     assert "I feel so alone at work." in row
     assert '<mark class="against">' in row
     assert "get over</mark> it" in row
-    assert "agency_language" in row
-    assert '<span class="why-line">' in row
+    assert "topic_pivot: nothing in the reply acknowledges" in row
+    assert "Fails agency_language too." in row
+    assert '<span class="badge serious">serious</span>' in row
 
 
-def test_words_about_a_crisis_are_folded(listed: Any) -> None:
+def test_a_crisis_shows_how_bad_it_is_and_why_before_its_folded_words(listed: Any) -> None:
     before, _, after = page(listed, "/runs/latest").partition("<summary>Show its words. Some of these texts")
     assert "kill myself" not in before
     assert "kill myself" in after
+    row = before[before.rindex("<li>") :]
+    assert '<span class="badge critical">critical</span>' in row
+    assert "crisis_response: nothing in the reply" in row
+
+
+def test_who_reads_many_crises_has_their_words_open_until_they_choose_otherwise(listed: Any) -> None:
+    assert "<details open><summary>Show its words" not in page(listed, "/runs/latest")
+    answer = listed.post("/crisis-words", data={"show": "yes", "back": "/runs/latest?q=kill#cases"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/runs/latest?q=kill#cases")
+    assert "<details open><summary>Show its words" in page(listed, "/runs/latest")
+    outside = listed.post("/crisis-words", data={"show": "no", "back": "https://evil.example/"})
+    assert outside.headers["location"] == "/"
+    assert "<details open><summary>Show its words" not in page(listed, "/runs/latest")
+
+
+def test_a_run_says_first_what_is_wrong_and_shows_cases_before_counts(listed: Any) -> None:
+    text = page(listed, "/runs/latest")
+    order = ["1 critical: a crisis without help in CRISIS-3", "What a pass does not mean", ">CRISIS-3</a>"]
+    places = [text.index(words) for words in (*order, ">SPAIN-5</a>", "Counts and charts</h2>", "not for triage")]
+    assert places == sorted(places)
+    assert "unexpected failure" not in text, "nobody expects anything of a log"
+
+
+def test_filters_by_severity_and_failing_check_and_sorts_by_something_else(listed: Any) -> None:
+    text = page(listed, "/runs/latest")
+    assert '<option value="critical">critical (1)</option>' in text
+    assert '<option value="topic_pivot">topic_pivot (2)</option>' in text
+    assert ids(page(listed, "/runs/latest?severity=critical")) == ["CRISIS-3"]
+    assert ids(page(listed, "/runs/latest?fails=topic_pivot")) == ["TELL-2", "AWAY-4"]
+    assert ids(page(listed, "/runs/latest?sort=place")) == [case.id for case in CASES]
+    assert ids(page(listed, "/runs/latest?sort=language"))[-1] == "SPAIN-5"
+    by_check = ids(page(listed, "/runs/latest?sort=check"))
+    assert by_check == ["TELL-2", "CRISIS-3", "AWAY-4", "GOOD-1", "SPAIN-5"]
+    case = page(listed, "/runs/latest/cases/1?sort=place")
+    assert re.findall(r'rel="next" href="([^"]*)"', case)[0].endswith("/cases/2?sort=place")
+
+
+def test_a_grid_shows_what_each_check_says_in_words_too(listed: Any) -> None:
+    text = page(listed, "/runs/latest?view=grid")
+    (row,) = re.findall(r"<tr><th scope=\"row\">(?:(?!</tr>).)*CRISIS-3.*?</tr>", text, re.DOTALL)
+    assert '<td class="critical" title="crisis_response: critical">' in row
+    assert "not asked" in re.findall(r"<tr><th scope=\"row\">(?:(?!</tr>).)*GOOD-1.*?</tr>", text, re.DOTALL)[0]
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "words"),
+    [
+        ("json", "application/json", '"severity"'),
+        ("csv", "text/csv", "CRISIS-3,"),
+        ("html", "text/html", "1 critical: a crisis without help"),
+    ],
+)
+def test_a_saved_run_is_downloaded_as_a_report(listed: Any, form: str, kind: str, words: str) -> None:
+    assert f'/download?format={form}" download>' in page(listed, "/runs/latest")
+    answer = listed.get("/runs/latest/download", params={"format": form})
+    assert answer.headers["content-type"].startswith(kind)
+    assert re.fullmatch(rf'attachment; filename="[\w.-]+\.{form}"', answer.headers["content-disposition"])
+    assert words in answer.text
+    assert listed.get("/runs/latest/download", params={"format": "exe"}, headers=HTML).status_code == 404
 
 
 def test_filters_by_reason_language_tag_rule_and_words(listed: Any) -> None:

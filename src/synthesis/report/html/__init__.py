@@ -39,7 +39,7 @@ from synthesis.report.html.charts import (
 from synthesis.report.stored import Record, StoredReport
 from synthesis.report.templates import macro, stream
 
-__all__ = ["figures", "headline", "legend", "render"]
+__all__ = ["badge_of", "figures", "headline", "legend", "render"]
 FEW = 3  # cases that are not folded
 _REPORT = "report_parts.html"
 Drawn = dict[str, Any]  # what the template of a case asks for
@@ -85,7 +85,7 @@ def _cases(
             number += 1
             yield drawn(result, f"case{number}") | {
                 "classes": filters.classes(result),
-                "badge": _badge(result, kinds),
+                "badge": badge_of(result, kinds),
                 "is_open": is_open,
             }
 
@@ -103,7 +103,7 @@ def _case(glossary: Glossary, rule_notes: RuleNotes, result: CaseResult, name: s
     }
 
 
-def _badge(result: CaseResult, kinds: Mapping[str, str]) -> tuple[str, str]:
+def badge_of(result: CaseResult, kinds: Mapping[str, str]) -> tuple[str, str]:
     """What a case is, as a class and in words: how bad a failure is says more than that it is one."""
     kind = kind_of(result)
     if kind == PASS and result.alert is not None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -24,7 +24,7 @@ from synthesis.read.lines import Row
 from synthesis.read.mapping import checked_columns, first_called, parse_case_map, with_message_columns
 from synthesis.report.formats import get_format
 from synthesis.report.judged.run import JudgedRun
-from synthesis.report.stored import open_report
+from synthesis.report.stored import StoredReport, open_report
 from synthesis.server.api import BINARY, EVENTS, JSON, api_router, described
 from synthesis.server.conversations import language_code
 from synthesis.server.http import ApiError, JsonResponse, StreamedResponse, require_length, write_body
@@ -226,12 +226,19 @@ async def report(
     folder.require_done("There is no report")
     if form == "json":
         return FileResponse(folder.path / REPORT, media_type=JSON)
-    seconds = server.settings.timeout
     stored = await server.in_thread(lambda: open_report(folder.path / REPORT))
+    return drawn_report(server, stored, form)
+
+
+def drawn_report(
+    server: ServerState, stored: StoredReport, form: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A report in one of its formats, sent as it is drawn."""
     drawn = get_format(form).render(stored, server.glossary)
     pieces = (piece.encode("utf-8", "backslashreplace") for piece in drawn)
-    headers = {"Content-Security-Policy": REPORT_POLICY} if form == "html" else {}
-    return StreamedResponse(iterate_in_threadpool(_joined(pieces)), KINDS[form], seconds, headers)
+    policy = {"Content-Security-Policy": REPORT_POLICY} if form == "html" else {}
+    seconds = server.settings.timeout
+    return StreamedResponse(iterate_in_threadpool(_joined(pieces)), KINDS[form], seconds, {**policy, **(headers or {})})
 
 
 def _joined(pieces: Iterator[bytes], size: int = 1 << 16) -> Iterator[bytes]:

@@ -126,7 +126,7 @@ async def static(name: str) -> Response:
 @router.get("/login")
 async def login(request: Request) -> Response:
     """The form."""
-    return _form(request, _local(request.query_params.get("next", "/")))
+    return _form(request, local_path(request.query_params.get("next", "/")))
 
 
 @router.post("/login")
@@ -134,7 +134,7 @@ async def log_in(request: Request) -> Response:
     """Exchange the token for a cookie that scripts cannot read and other sites cannot use."""
     form = await read_form(request)
     token = form.get("token", [""])[0].strip().encode()
-    goal = _local(form.get("next", ["/"])[0])
+    goal = local_path(form.get("next", ["/"])[0])
     if TokenAuth(server_state(request).settings).access_by_token(token) is None:
         return _form(request, goal, wrong=True)
     response = RedirectResponse(goal, 303)
@@ -164,7 +164,7 @@ def _form(request: Request, goal: str, *, wrong: bool = False) -> Response:
     )
 
 
-def _local(goal: str) -> str:
+def local_path(goal: str) -> str:
     """A path on this server; `/` for anything that could lead to another one (an open redirect)."""
     is_path = goal.startswith("/") and not goal.startswith("//") and "\\" not in goal and goal.isprintable()
     return goal if is_path else "/"

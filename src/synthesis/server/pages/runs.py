@@ -1,6 +1,8 @@
 """Saved runs as a list; one run with its charts and cases; one case with its evidence."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -21,9 +23,16 @@ from synthesis.history.model import CHECKS, JUDGE, TrendPoint
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import ERROR
 from synthesis.model.texts import ENGLISH
-from synthesis.report.findings import KINDS, NEEDS, Glossary, evidence_sentence, with_alert_findings
-from synthesis.report.html import figures, headline, legend
-from synthesis.report.html.case import Marks, alert_box, check_list, excerpt
+from synthesis.report.findings import (
+    NEEDS,
+    TURN_SIGNS,
+    Glossary,
+    evidence_sentence,
+    kinds_in_words,
+    with_alert_findings,
+)
+from synthesis.report.html import badge_of, figures, headline, legend
+from synthesis.report.html.case import Marks, Said, alert_box, check_list, excerpt_of
 from synthesis.report.html.charts import (
     MOST_TAGS,
     Survey,
@@ -33,9 +42,10 @@ from synthesis.report.html.charts import (
     turn_by_turn,
 )
 from synthesis.report.judged.run import OFFLINE, axis_title
-from synthesis.report.stored import texts_of
+from synthesis.report.stored import StoredReport, texts_of
+from synthesis.server.api.jobs import drawn_report
 from synthesis.server.http import MOST_WORDS, ApiError, not_found
-from synthesis.server.pages.layout import number_in, page, position_in, read_form
+from synthesis.server.pages.layout import local_path, number_in, page, position_in, read_form
 from synthesis.server.state import server_state
 from synthesis.settings import AUTHORED, TRAFFIC
 
@@ -297,8 +307,10 @@ CASE = "case"  # begins the anchors on the page of a case
 
 
 class WantedCases(NamedTuple):
-    """What a list of cases was asked for; empty values ask for nothing."""
+    """What a list of cases was asked for, and how it is shown; empty values ask for nothing."""
 
+    severity: str = ""  # a name in NEEDS
+    fails: str = ""  # a check
     check: str = ""
     outcome: str = ""
     kind: str = ""
@@ -307,6 +319,8 @@ class WantedCases(NamedTuple):
     language: str = ""
     tag: str = ""
     q: str = ""
+    sort: str = ""  # a key of SORTS
+    view: str = ""  # grid
 
     @classmethod
     def of_query(cls, query: QueryParams) -> "WantedCases":
@@ -322,36 +336,83 @@ class WantedCases(NamedTuple):
         """The address of the same list with something else asked for."""
         return self._replace(**changes).address or "?"
 
+    @property
+    def is_special(self) -> bool:
+        """Whether it asks for something that only the folded filters offer."""
+        return any((self.kind, self.reason, self.check, self.outcome, self.rule, self.tag))
+
 
 class CaseRow(NamedTuple):
     """A case in the list; its words are folded where it is about a crisis."""
 
     case: SavedCase
-    need: str
-    words: Markup
+    badge: tuple[str, str]  # its class, its words
+    why: str
+    sides: list[tuple[str, list[Said]]]
     strips: Markup
     warning: str
+    cells: dict[str, tuple[str, str, str]]  # by check: sign, words, class
 
 
 def positions(history: "History", run_id: str, survey: Survey, wanted: WantedCases) -> list[int]:
-    """Where the cases that were asked for are in the run, those that need a look first."""
+    """Where the cases that were asked for are in the run, in the order that was asked for: else the worst first."""
     asked = {name: getattr(wanted, name) or None for name in ("check", "outcome", "kind", "rule")}
     found = history.positions(run_id, search=wanted.q or None, **asked)
     for name in ("reason", "language", "tag"):
         if value := getattr(wanted, name):
             among = set(survey.places.get((name, value), ()))
             found = [position for position in found if position in among]
-    return sorted(found, key=lambda position: (survey.ranks[position], position))
+    if wanted.fails:
+        among = failing(survey).get(wanted.fails, set())
+        found = [position for position in found if position in among]
+    if wanted.severity:
+        found = [position for position in found if NEEDS[survey.need(position)] == wanted.severity]
+    group = _groups(survey, wanted.sort)
+    return sorted(found, key=lambda position: (group(position), survey.ranks[position], position))
 
 
-def row_of(run: SavedRun, case: SavedCase, survey: Survey, glossary: Glossary, wanted: WantedCases) -> CaseRow:
+def failing(survey: Survey) -> dict[str, set[int]]:
+    """By check, the positions of the cases that it fails."""
+    found: dict[str, set[int]] = {}
+    for (name, value), places in survey.places.items():
+        if name == "reason":
+            found.setdefault(value.partition("/")[0], set()).update(places)
+    return found
+
+
+def _groups(survey: Survey, sort: str) -> Callable[[int], Any]:
+    """What comes before how bad a case is, in a list that is sorted by something else."""
+    if sort == "place":
+        return lambda position: position
+    last = "\U0010ffff"  # cases that no check fails
+    named: dict[int, str] = {}
+    if sort == "check":
+        named = {place: name for name, places in sorted(failing(survey).items(), reverse=True) for place in places}
+    elif sort == "language":
+        named = {
+            place: value for (name, value), places in survey.places.items() if name == "language" for place in places
+        }
+    return lambda position: named.get(position, last)
+
+
+def row_of(
+    run: SavedRun, case: SavedCase, glossary: Glossary, wanted: WantedCases, kinds: Mapping[str, str]
+) -> CaseRow:
     """One line of the list. A turn links into its case, past the warning there, so the warning is repeated here."""
     result = case.result
     marks = Marks(with_alert_findings(result), glossary, f"row{case.position}")
     drawn = strips(result, f"/runs/{run.id}/cases/{case.position}{wanted.address}#{CASE}turn")
     warning = CONTENT_WARNING if needs_content_warning(result) else ""
-    words = excerpt(marks, result, glossary)
-    return CaseRow(case, NEEDS[survey.need(case.position)], words, drawn, warning)
+    why, sides = excerpt_of(marks, result, glossary)
+    return CaseRow(case, badge_of(result, kinds), why, sides, drawn, warning, _cells(result))
+
+
+def _cells(result: CaseResult) -> dict[str, tuple[str, str, str]]:
+    """A line of the grid: what each check says, as a sign, in words, and as a class."""
+    return {
+        name: (TURN_SIGNS[check.outcome], check.severity or OUTCOMES[check.outcome], check.severity or check.outcome)
+        for name, check in result.checks.items()
+    }
 
 
 # How topic_pivot decided: its table, with the line that the reply met.
@@ -409,6 +470,10 @@ def decision_of(result: CaseResult) -> Decision | None:
 
 MOST_RULES = 8  # in the chart; the filter offers all
 SURVEYS = 32  # runs whose charts are kept in memory
+DOWNLOADS = ("json", "csv", "html")
+CRISES_COOKIE = "synthesis_crises"
+A_YEAR = 365 * 24 * 3600
+SORTS = {"check": "check that fails", "language": "language", "place": "place in the file"}  # else the worst first
 OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "did not apply", "error": "ended in error"}
 
 
@@ -423,7 +488,7 @@ class RunPage(NamedTuple):
 
 @router.get("/runs/{run_id}")
 async def run(request: Request, run_id: str) -> Response:
-    """One run: its figures, its charts, its cases."""
+    """One run: what is wrong and how bad it is, its cases, then its figures and charts."""
     server = server_state(request)
     wanted = WantedCases.of_query(request.query_params)
     number = number_in(request.query_params.get("page"))
@@ -431,7 +496,8 @@ async def run(request: Request, run_id: str) -> Response:
     if found is None:
         return RedirectResponse(f"/judged/{run_id}", 303)
     one, survey, cases, earlier = found
-    drawn = charts(one.summary, survey, server.glossary, MOST_RULES, f"/runs/{one.id}?reason=")
+    kinds = kinds_in_words(one.profile)
+    rows = [row_of(one, case, server.glossary, wanted, kinds) for case in cases.items]
     return page(
         request,
         "run.html",
@@ -439,23 +505,68 @@ async def run(request: Request, run_id: str) -> Response:
         run=one,
         headline=headline(one.summary, survey.worst),
         figures=figures(one.summary),
-        charts=drawn,
+        charts=charts(one.summary, survey, server.glossary, MOST_RULES, f"/runs/{one.id}?reason="),
         evidence=evidence_sentence(one.conditions["rules"].get("measured"), one.summary["by_check"]),
         cases=cases,
-        rows=[row_of(one, case, survey, server.glossary, wanted) for case in cases.items],
+        rows=rows,
+        has_warnings=any(row.warning for row in rows),
+        shows_crises=shows_crises(request),
         wanted=wanted,
-        all_kinds=KINDS,
         earlier=earlier,
-        alerts=survey.alerts,
+        downloads=DOWNLOADS,
         **_filters(one, survey, server.glossary),
     )
+
+
+@router.get("/runs/{run_id}/download")
+async def download(request: Request, run_id: str) -> Response:
+    """The report of a saved run, as a file."""
+    form = request.query_params.get("format", "")
+    if form not in DOWNLOADS:
+        raise not_found("There is no such format.", f"Formats: {', '.join(DOWNLOADS)}.")
+    server = server_state(request)
+    one, report = await server.from_history(lambda history: _report(history, run_id))
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", one.name).strip("-.")[:80] or one.id
+    return drawn_report(server, report, form, {"Content-Disposition": f'attachment; filename="{name}.{form}"'})
+
+
+def _report(history: "History", run_id: str) -> tuple[SavedRun, StoredReport]:
+    one = history.run(run_id)
+    if one.kind != CHECKS:
+        raise not_found("A judged run has no report of the checks.")
+    return one, history.report(one.id)
+
+
+@router.post("/crisis-words")
+async def show_crises(request: Request) -> Response:
+    """Remember whether the words of a crisis are shown at once or folded, and go back."""
+    form = await read_form(request)
+    response = RedirectResponse(local_path(form.get("back", ["/runs"])[0]), 303)
+    secure = request.url.scheme == "https"
+    if form.get("show") == ["yes"]:
+        response.set_cookie(
+            CRISES_COOKIE, "shown", max_age=A_YEAR, httponly=True, samesite="strict", secure=secure, path="/"
+        )
+    else:
+        response.delete_cookie(CRISES_COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def shows_crises(request: Request) -> bool:
+    """Whether this person has chosen to see the words of a crisis without opening each."""
+    return request.cookies.get(CRISES_COOKIE) == "shown"
 
 
 def _filters(one: SavedRun, survey: Survey, glossary: Glossary) -> dict[str, Any]:
     """What the list of cases can be asked for: values and words, of which only those that the run has."""
     reasons = sorted(survey.reasons.items(), key=lambda item: (-item[1], item[0]))
+    needs = Counter(map(survey.need, range(len(survey.ranks))))
+    failed = failing(survey)
     return {
-        "kinds": {kind: words for kind, words in KINDS.items() if survey.kinds[kind]},
+        "severities": [(name, f"{name} ({needs[need]:,})") for need, name in enumerate(NEEDS) if needs[need]],
+        "fails": [(name, f"{name} ({len(failed[name]):,})") for name in sorted(failed)],
+        "sorts": SORTS,
+        "kinds": {kind: words for kind, words in kinds_in_words(one.profile).items() if survey.kinds[kind]},
         "outcomes": OUTCOMES,
         "checks": _named(one.summary["by_check"]),
         "rules": _named(sorted({rule for rule, _ in survey.rules})),
@@ -514,7 +625,8 @@ async def case(request: Request, run_id: str, position: str) -> Response:
         run=one,
         case=found.case,
         wanted=wanted,
-        kind_words=KINDS[found.case.kind],
+        kind_words=kinds_in_words(one.profile)[found.case.kind],
+        shows_crises=shows_crises(request),
         has_texts=one.with_text and result.has_texts,
         view=case_view(result, server.glossary, CASE, with_text=one.with_text),
     )
