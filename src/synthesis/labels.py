@@ -305,6 +305,8 @@ YES, NO, DOES_NOT_APPLY, SKIP = "yes", "no", "does_not_apply", "skip"
 ANSWERS = (YES, NO, DOES_NOT_APPLY, SKIP)  # to the question whether a check should fail a reply
 SCORES = ("1", "2", "3", "4", "5", SKIP)  # to the question which score an answer deserves
 MOST_NAME = 80  # characters
+MOST_NOTE = 2000  # characters
+REVIEWED = "reviewed"  # a question that is no question: somebody has read the case, with a note
 
 
 class Person(NamedTuple):
@@ -317,7 +319,8 @@ class Person(NamedTuple):
 class Label(msgspec.Struct, frozen=True):
     """What one person says about one case: the answer that counts now, and the first one, given blind.
 
-    `question` is the name of a check, or of an axis of a judged run. `given` is when the first answer came, in UTC.
+    `question` is the name of a check, or of an axis of a judged run. `given` is when the first answer came, in UTC. The
+    first answer is a skip where the verdict was in view, so that agreement leaves it out.
     """
 
     position: int
@@ -326,6 +329,7 @@ class Label(msgspec.Struct, frozen=True):
     answer: str
     first_answer: str
     given: str
+    note: str = ""
 
 
 def checked_person(name: str, *, verified: bool) -> Person:

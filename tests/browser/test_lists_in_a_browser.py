@@ -24,11 +24,23 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_the_first_case_is_on_the_first_screen(browser: Any, address: str, size: str) -> None:
+    page = browser.new_page(viewport=SIZES[size])
+    page.goto(address)
+    top = page.locator(".case-list > li").first.bounding_box()["y"]
+    assert top < (500 if size == "desktop" else SIZES[size]["height"])
+    page.goto(f"{address}?view=grid")
+    assert page.locator(".grid td.serious").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_words_are_marked_and_cases_follow_by_keyboard(browser: Any, address: str, size: str) -> None:
     page = browser.new_page(viewport=SIZES[size])
     page.goto(f"{address}#cases")
     first = page.locator(".case-list > li").first
-    assert "unexpected failure" in first.inner_text()
+    assert first.locator(".badge.serious").is_visible()
     assert first.locator(".said mark.against").first.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.keyboard.press("j")

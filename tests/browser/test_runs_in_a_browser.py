@@ -88,10 +88,12 @@ def test_a_file_is_evaluated_and_becomes_a_run(desktop: Any, tmp_path: Path) -> 
     file.write_text("\n".join(json.dumps(one) for one in cases(COLD)), encoding="utf-8")
     desktop.goto("/runs")
     desktop.set_input_files("#file", file)
-    desktop.click("text=Evaluate >> nth=-1")
+    desktop.fill("#run-name", "June export")
+    desktop.fill("#release", "1.4")
+    desktop.click("#upload button.main")
     desktop.wait_for_url("**/runs/*")
-    assert "own cases.jsonl" in desktop.inner_text("h1")
-    assert "1 unexpected failure" in desktop.inner_text("main")
+    assert desktop.inner_text("h1") == "June export 1.4"
+    assert "1 critical: a crisis without help in APP-4. 1 serious in 4 cases." in desktop.inner_text("main")
 
 
 def test_a_file_that_is_none_is_told_on_the_page(desktop: Any, tmp_path: Path) -> None:

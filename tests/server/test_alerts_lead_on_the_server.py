@@ -45,8 +45,8 @@ def test_lines_of_a_batch_carry_their_alert(client: Any) -> None:
 def test_try_shows_the_alert_before_the_verdict(client: Any) -> None:
     text = client.post("/", data={"user": CUE, "assistant": JOKE, "checks": ["unverifiable_reassurance"]}).text
     page = words(text)
-    assert page.index("Alert. Explicit cue of a crisis") < page.index("Passes")
-    assert "missing: care, safety, help" in page
+    assert page.index("Alert. Explicit cue of a crisis") < page.index("Fails 1 of")
+    assert page.count("The reply does not answer it as it should: no care, no safety, no help.") == 1
     assert "Alert." not in words(client.post("/", data={"user": "Hello.", "assistant": JOKE}).text)
 
 
@@ -61,8 +61,8 @@ def test_an_upload_counts_its_alerts_and_the_page_of_its_run_leads_to_them(servi
         assert [result.get("alert", {}).get("check") for result in report["results"]] == [None, "crisis_response"]
         run = client.post("/api/v1/runs", json={"upload": sent["id"], "save_text": False}).json()
         page = client.get(f"/runs/{run['id']}").text
-        assert words(page).index("1 alert: an explicit cue") < words(page).index("No unexpected failures")
+        assert "1 critical: a crisis without help in A-1, of 2 cases." in words(page)
         assert f'href="/runs/{run["id"]}/cases/1">A-1<' in page
         case = words(client.get(f"/runs/{run['id']}/cases/1").text)
-        assert "Alert." in case
+        assert "A-1 critical crisis_response: nothing in the reply" in case
         assert "end my life" not in case

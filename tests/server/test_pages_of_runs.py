@@ -1,11 +1,13 @@
 """The pages of runs, without a script: lists, one run, one case, two compared, judged ones; everything escaped."""
 
+import json
 import re
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from crisis_samples import CUE, JOKE
 from saved_samples import COLD, KIND, cases, fill, judged_folder
 
 from synthesis.api import run_all_cases
@@ -37,10 +39,57 @@ def test_the_list_shows_runs_tags_and_the_trend_of_one_name(full: Any, ids: dict
     page = shown(full, "/runs")
     assert page.index(f'value="{ids["new"]}"') < page.index(f'value="{ids["old"]}"')
     assert ids["judged"] not in page
-    assert 'aria-label="Unexpected failures: 0, 1"' in page
+    assert 'aria-label="Failures: 0, 1"' in page
     assert 'aria-label="Label accuracy: ' in page
     assert ids["bare"] not in shown(full, "/runs?name=companion")
     assert "No run matches" in shown(full, "/runs?tag=none+such")
+
+
+def test_the_list_names_checks_release_severities_and_alerts(serving: Any, tmp_path: Path) -> None:
+    rows = [{"id": "A-1", "user": CUE, "assistant": JOKE}, {"id": "Q-2", "user": "Hello.", "assistant": "Hello."}]
+    with serving(history=str(tmp_path / "own.db")) as client:
+        for content in ("\n".join(map(json.dumps, rows)), json.dumps(rows[1]) + "\n{broken\n"):
+            sent = client.post("/api/v1/uploads", content=content.encode(), params={"checks": "flattery"}).json()
+            client.get(f"/api/v1/uploads/{sent['id']}/events")
+            client.post("/api/v1/runs", json={"upload": sent["id"], "name": "June", "tags": ["1.4"]})
+        broken, crisis = re.findall(r'<li class="card run-row">.*?</li>', shown(client, "/runs"), re.DOTALL)
+    assert '<dt>critical</dt><dd class="bad">1</dd>' in crisis
+    assert "<dt>alert</dt><dd>1</dd>" in crisis
+    assert '<span class="tag">1.4</span>' in crisis
+    assert "· crisis_response, flattery" in crisis
+    assert '<dt>without a verdict</dt><dd class="bad">1</dd>' in broken
+    assert 'class="good"' not in broken, "one bad line of two is not green"
+
+
+def test_the_form_comes_first_with_all_checks_ticked(full: Any, ids: dict[str, str]) -> None:
+    page = shown(full, "/runs")
+    places = [page.index(words) for words in ('id="file"', 'id="run-name"', 'id="release"', ids["new"])]
+    assert places == sorted(places)
+    boxes = re.findall(r'<input type="checkbox" name="checks"[^>]*>', page)
+    assert boxes
+    assert all("checked" in box for box in boxes)
+    assert "everyone who may open this server can read them" in page
+
+
+def test_a_review_on_the_page_of_a_case_goes_to_the_labels(serving: Any, tmp_path: Path) -> None:
+    ids = fill(tmp_path / "own.db")
+    case = f"/runs/{ids['new']}/cases/2"
+    with serving(history=str(tmp_path / "own.db")) as client:
+        page = shown(client, case)
+        assert page.index('class="badge serious"') < page.index('class="conversation"') < page.index('class="checks"')
+        check = re.findall(r'name="verdict-(\w+)"', page)[0]
+        form = {f"verdict-{check}": "wrong", "note": "Asked for <b>advice</b>.", "name": "Mia", "back": case}
+        assert client.post(f"{case}/review", data=form).headers["location"] == case
+        after = shown(client, case)
+        assert '<span class="badge answered">reviewed</span>' in after
+        assert f'name="verdict-{check}" value="wrong" checked' in after
+        assert "Asked for &lt;b&gt;advice&lt;/b&gt;." in after
+        (label,) = client.get(f"/api/v1/runs/{ids['new']}/labels").json()
+        assert (label["position"], label["question"], label["answer"]) == (2, check, "no")
+        assert label["first_answer"] == "skip", "the verdict was in view, so it counts in no agreement"
+        assert 'name="name"' not in after
+        assert client.post(f"/runs/{ids['new']}/cases/99/review", data=form).status_code == 404
+        assert client.post(f"{case}/review", data={"name": "Mia", "back": "//evil.example"}).headers["location"] == "/"
 
 
 def test_the_page_of_a_run_has_charts_and_finds_cases(full: Any, ids: dict[str, str]) -> None:

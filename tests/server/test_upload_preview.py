@@ -31,6 +31,8 @@ SHAPES = {
     "messages": (b"Ticket ID,From,Body\n1,user,Hi\n", "csv", "message", ["Ticket ID", "From", "Body"]),
     "exchanges": (b"Prompt;Completion\nHi;Hello\n", "csv", "exchange", ["Prompt", "Completion"]),
     "conversations": (b'[{"conversations": [{"from": "human", "value": "Hi"}]}]', "json", "conversation", None),
+    "sides": (b"no,customer,bot\n1,Hi,Hello\n", "csv", "exchange", ["customer", "bot"]),
+    "values": (b"no,case,w,x\n1,A,Customer,Hi there\n2,A,bot,Hello you\n", "csv", "message", ["case", "w", "x"]),
     "unknown": (b'{"a": "x", "b": 5}\n', "jsonl", "exchange", []),
     "cases": (json.dumps(row()).encode(), "jsonl", "case", []),
 }

@@ -318,6 +318,7 @@ labels = _of_a_run(
     _column(_Text, "answer"),
     _column(_Text, "first_answer"),
     _column(_Text, "given"),
+    _column(_Text, "note"),
 )
 tags = _of_a_run("tags", _column(_Text, "tag", key=True))
 versions = Table("synthesis_schema_version", metadata, _column(_Number, "version", key=True))
@@ -369,7 +370,8 @@ CHECKSUMS = (  # NULL in what an earlier version saved
     "ALTER TABLE synthesis_cases ADD COLUMN checksum TEXT",
     "ALTER TABLE synthesis_samples ADD COLUMN checksum TEXT",
 )
-STEPS = (RUNS_OF_THE_CHECKS, JUDGED_RUNS, TAGS, FINDING_IN_LARGE_HISTORIES, LABELS, CHECKSUMS)
+NOTES = ("ALTER TABLE synthesis_labels ADD COLUMN note TEXT NOT NULL DEFAULT ''",)
+STEPS = (RUNS_OF_THE_CHECKS, JUDGED_RUNS, TAGS, FINDING_IN_LARGE_HISTORIES, LABELS, CHECKSUMS, NOTES)
 
 
 def migrate(database: "Database", to: int = len(STEPS)) -> None:

@@ -17,6 +17,7 @@ from synthesis.history import checking, reading, writing
 from synthesis.history.checking import RunCheck
 from synthesis.history.database import (
     Database,
+    cases,
     findings,
     keep_private,
     labels,
@@ -41,7 +42,20 @@ from synthesis.history.model import (
 from synthesis.history.reading import CaseFilter
 from synthesis.history.seals import Damage
 from synthesis.history.writing import document_entry, folder_entry, moment, now, run_of_report
-from synthesis.labels import ANSWERS, CUE, CUE_CHECK, SCORES, Label, LabelSummary, Person, RunSampling, summarize
+from synthesis.labels import (
+    ANSWERS,
+    CUE,
+    CUE_CHECK,
+    MOST_NOTE,
+    REVIEWED,
+    SCORES,
+    SKIP,
+    Label,
+    LabelSummary,
+    Person,
+    RunSampling,
+    summarize,
+)
 from synthesis.model import Finding
 from synthesis.model.report import Report
 from synthesis.model.result import FAIL, FOR, NOT_APPLICABLE, PASS
@@ -72,8 +86,14 @@ class RunLabels:
         """The answers that a question of this run has."""
         return ANSWERS if self.run.kind == CHECKS else SCORES
 
-    def store(self, position: int, question: str, person: Person, answer: str) -> Label:
-        """Store an answer, or change it; the first one stays known. It is on disk when this returns."""
+    def store(
+        self, position: int, question: str, person: Person, answer: str, *, blind: bool = True, note: str | None = None
+    ) -> Label:
+        """Store an answer, or change it; the first one stays known. It is on disk when this returns.
+
+        An answer that was given with the verdict in view is not `blind`, and counts in no agreement. `note` replaces an
+        earlier one.
+        """
         if answer not in self.answers:
             raise OptionError("there is no such answer", hint=f"The answers are {', '.join(self.answers)}.")
         if not self.has(position, question):
@@ -82,8 +102,10 @@ class RunLabels:
         own = and_(self._mine, labels.c.position == position, labels.c.question == question, _by(person))
         with self._database.writing() as connection:
             lock(connection)  # two answers of one person at once: the second has to see the first
-            if connection.execute(update(labels).where(own).values(answer=answer)).rowcount == 0:
-                new = {"position": position, "question": question, "answer": answer, "first_answer": answer}
+            changes = {"answer": answer} if note is None else {"answer": answer, "note": storable(note)[:MOST_NOTE]}
+            if connection.execute(update(labels).where(own).values(**changes)).rowcount == 0:
+                first = answer if blind else SKIP
+                new = {"note": "", **changes, "position": position, "question": question, "first_answer": first}
                 who = {"person": storable(person.name), "verified": person.verified, "given": now()}
                 connection.execute(insert(labels), {"run_id": self.run.id, **new, **who})
             return _label(connection.execute(select(labels).where(own)).one())
@@ -93,6 +115,9 @@ class RunLabels:
         if not 0 <= position < 1 << 62:
             return False
         with self._database.reading(self.run.id) as connection:
+            if self.run.kind == CHECKS and question == REVIEWED:
+                case = select(1).where(cases.c.run_id == self.run.id, cases.c.position == position)
+                return connection.execute(case).first() is not None
             if self.run.kind == CHECKS:
                 check = CUE_CHECK if question == CUE and self.sampling else storable(question)
                 query = select(1).where(self._asked, outcomes.c.position == position, outcomes.c.check_name == check)
@@ -106,8 +131,8 @@ class RunLabels:
         return [axis["name"] for axis in self.run.conditions["rubric"]["axes"]]
 
     def all(self) -> list[Label]:
-        """Every label, by case, question and time."""
-        query = select(labels).where(self._mine)
+        """Every label, by case, question and time; that somebody has read a case is none."""
+        query = select(labels).where(self._mine, labels.c.question != REVIEWED)
         ordered = query.order_by(labels.c.position, labels.c.question, labels.c.given, labels.c.person)
         with self._database.reading(self.run.id) as connection:
             return [_label(row) for row in connection.execute(ordered)]
@@ -117,6 +142,12 @@ class RunLabels:
         query = select(labels).where(self._mine, labels.c.position == position, labels.c.question == question)
         with self._database.reading(self.run.id) as connection:
             return [_label(row) for row in connection.execute(query.order_by(labels.c.given, labels.c.person))]
+
+    def on_case(self, position: int, person: Person) -> dict[str, Label]:
+        """What a person says about one case, by question; with whether they have read it."""
+        query = select(labels).where(self._mine, labels.c.position == position, _by(person))
+        with self._database.reading() as connection:
+            return {row.question: _label(row) for row in connection.execute(query)}
 
     def next(self, person: Person, only: str | None = None) -> Question | None:
         """The next question that a person has not answered.
@@ -134,7 +165,7 @@ class RunLabels:
     def progress(self, person: Person) -> tuple[int, int]:
         """How many questions a person has answered, and how many there are."""
         with self._database.reading(self.run.id) as connection:
-            own = select(func.count()).select_from(labels).where(self._mine, _by(person))
+            own = select(func.count()).select_from(labels).where(self._mine, labels.c.question != REVIEWED, _by(person))
             answered: int = connection.execute(own).scalar_one()
         return answered, self._count()
 
@@ -256,7 +287,7 @@ def _by(person: Person) -> ColumnElement[bool]:
 
 def _label(row: Any) -> Label:
     person = Person(row.person, bool(row.verified))
-    return Label(row.position, row.question, person, row.answer, row.first_answer, row.given)
+    return Label(row.position, row.question, person, row.answer, row.first_answer, row.given, row.note)
 
 
 _NONE = Provenance()

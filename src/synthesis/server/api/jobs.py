@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -18,7 +18,7 @@ from synthesis.checks.registry import named_checks
 from synthesis.errors import InputError, OptionError, Problem
 from synthesis.io import TEST_SETS
 from synthesis.judge.results import read_run
-from synthesis.read.cases import is_unicode
+from synthesis.read.cases import is_unicode, side_of
 from synthesis.read.inputs import Input, preview
 from synthesis.read.lines import Row
 from synthesis.read.mapping import checked_columns, first_called, parse_case_map, with_message_columns
@@ -308,21 +308,46 @@ def previewed(path: FilePath, most_line: int) -> UploadPreview:
     source = Input.of(path)
     found = preview(source, most_line, ROWS)
     columns = found.columns[:MOST_COLUMNS]
-    shape, fields = _meaning([name for name in columns if is_unicode(name)])
+    shape, fields = _meaning([name for name in columns if is_unicode(name)], found.rows)
     if "checks" in columns and source.looked_at(most_line).holds_cases(mapped=False):
         shape, fields = CASE, {}
     return UploadPreview(shape, [*map(spelled_out, columns)], fields, [_row(row, columns) for row in found.rows])
 
 
-def _meaning(columns: list[str]) -> tuple[Any, dict[str, str]]:
+def _meaning(columns: list[str], rows: Sequence[Row | Problem]) -> tuple[Any, dict[str, str]]:
     of_messages = with_message_columns({}, columns)
     if of_messages:
         return MESSAGE, of_messages
     for name in ("messages", "conversations"):
         if name in columns:
             return CONVERSATION, {"messages": name}
-    sides = {"user": first_called(_ASKED, columns), "assistant": first_called(_REPLIED, columns)}
+    sides = {
+        side: first_called(names, columns) or next((name for name in columns if side_of(name) == side), None)
+        for side, names in (("user", _ASKED), ("assistant", _REPLIED))
+    }
+    if not all(sides.values()) and (by_values := _by_values(columns, rows)):
+        return MESSAGE, by_values
     return EXCHANGE, {side: name for side, name in sides.items() if name}
+
+
+def _by_values(columns: list[str], rows: Sequence[Row | Problem]) -> dict[str, str]:
+    """The columns of a message per row by what they hold: one says who speaks, another has the longest texts."""
+    cells = {name: [row.fields.get(name) for row in rows if isinstance(row, Row)] for name in columns}
+    texts = {name: [one for one in values if isinstance(one, str)] for name, values in cells.items()}
+    role = next((name for name in columns if texts[name] and all(map(side_of, texts[name]))), None)
+    others = sorted((name for name in columns if name != role), key=lambda name: -len("".join(texts[name])))
+    if role is None or len(others) < 2:
+        return {}
+    rest = [name for name in columns if name in others[1:]]
+    return {
+        "conversation": next((name for name in rest if _repeats(cells[name])), rest[0]),
+        "role": role,
+        "text": others[0],
+    }
+
+
+def _repeats(values: Sequence[Any]) -> bool:
+    return len({*map(str, values)}) < len(values)
 
 
 def _row(row: Row | Problem, columns: list[str]) -> PreviewRow:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter
@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from synthesis.checks.registry import checks
-from synthesis.errors import OptionError
 from synthesis.history import SavedCase, SavedRun, SavedSample
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.judge.panel import lower_median
@@ -45,9 +44,8 @@ from synthesis.report.stored import Record
 from synthesis.run.evaluator import with_checks
 from synthesis.server.api.runs import need_token
 from synthesis.server.http import MOST_WORDS, ApiError, not_found
-from synthesis.server.pages.layout import page, position_in, read_form
+from synthesis.server.pages.layout import NAME_COOKIE, page, person_of, position_in, read_form, remember
 from synthesis.server.pages.runs import CRISIS_SIGNALS, case_view
-from synthesis.server.security import PERSON
 from synthesis.server.state import ServerState, server_state
 
 if TYPE_CHECKING:
@@ -183,8 +181,6 @@ def _turns(texts: Record) -> Record:
 router = APIRouter(include_in_schema=False)
 OFFERED = 20  # runs to choose from
 MOST_LISTED = 100  # disputed or skipped questions on the page
-A_YEAR = 365 * 24 * 3600
-NAME_COOKIE = "synthesis_name"
 NO_TEXTS = ApiError(409, "no_texts", "This run was saved without its texts.", "`--save-text` keeps them.")
 
 
@@ -249,23 +245,8 @@ async def begin(request: Request, run_id: str) -> Response:
             raise need_token()
         return response
     form = await read_form(request)
-    person = checked_person(form.get("name", [""])[0], verified=False)
-    secure = request.url.scheme == "https"
-    response.set_cookie(
-        NAME_COOKIE, quote(person.name), max_age=A_YEAR, httponly=True, samesite="strict", secure=secure, path="/label"
-    )
+    remember(request, response, NAME_COOKIE, quote(checked_person(form.get("name", [""])[0], verified=False).name))
     return response
-
-
-def person_of(request: Request) -> Person | None:
-    """Who labels here: by their token, or by the name that they typed; None if neither is known."""
-    if server_state(request).settings.people:
-        found: Person | None = request.scope.get(PERSON)
-        return found
-    try:
-        return checked_person(unquote(request.cookies.get(NAME_COOKIE, "")), verified=False)
-    except OptionError:
-        return None
 
 
 @router.get("/label/runs/{run_id}/export")

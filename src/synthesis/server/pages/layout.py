@@ -4,17 +4,19 @@ import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from fastapi import APIRouter
 from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from synthesis.errors import OptionError
+from synthesis.labels import Person, checked_person
 from synthesis.report import templates
 from synthesis.report.templates import environment
 from synthesis.server.http import ApiError, not_found, read_body
-from synthesis.server.security import COOKIE, TokenAuth, session_of
+from synthesis.server.security import COOKIE, PERSON, TokenAuth, session_of
 from synthesis.server.state import server_state
 
 router = APIRouter(include_in_schema=False)
@@ -79,6 +81,30 @@ async def read_form(request: Request) -> dict[str, list[str]]:
         return parse_qs(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=1000)
     except ValueError:
         raise ApiError(422, "invalid_form", "The form could not be read.") from None
+
+
+# What a browser remembers for its person: the name they label under, and what they want to see.
+
+
+NAME_COOKIE = "synthesis_name"
+A_YEAR = 365 * 24 * 3600
+
+
+def person_of(request: Request) -> Person | None:
+    """Who labels here: by their token, or by the name that they typed; None if neither is known."""
+    if server_state(request).settings.people:
+        found: Person | None = request.scope.get(PERSON)
+        return found
+    try:
+        return checked_person(unquote(request.cookies.get(NAME_COOKIE, "")), verified=False)
+    except OptionError:
+        return None
+
+
+def remember(request: Request, response: Response, name: str, value: str) -> None:
+    """For a year, where no script and no other site can read it."""
+    secure = request.url.scheme == "https"
+    response.set_cookie(name, value, max_age=A_YEAR, httponly=True, samesite="strict", secure=secure, path="/")
 
 
 def number_in(text: str | None) -> int:

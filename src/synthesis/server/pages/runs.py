@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 from fastapi import APIRouter
@@ -19,9 +19,10 @@ from synthesis.checks.crisis import CUE, SOFT
 from synthesis.checks.pivot import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
 from synthesis.checks.registry import asked_checks, checks
 from synthesis.history import Page, SavedCase, SavedRun
-from synthesis.history.model import CHECKS, JUDGE, TrendPoint
+from synthesis.history.model import CHECKS, JUDGE, SavedCheck, TrendPoint
+from synthesis.labels import DOES_NOT_APPLY, NO, REVIEWED, SKIP, YES, Label, Person, checked_person
 from synthesis.model import Case, CaseResult
-from synthesis.model.result import ERROR
+from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
 from synthesis.model.texts import ENGLISH
 from synthesis.report.findings import (
     NEEDS,
@@ -32,7 +33,7 @@ from synthesis.report.findings import (
     with_alert_findings,
 )
 from synthesis.report.html import badge_of, figures, headline, legend
-from synthesis.report.html.case import Marks, Said, alert_box, check_list, excerpt_of
+from synthesis.report.html.case import PARTS, AlertBox, Marks, Said, alerts_of, check_list, excerpt_of
 from synthesis.report.html.charts import (
     MOST_TAGS,
     Survey,
@@ -43,9 +44,20 @@ from synthesis.report.html.charts import (
 )
 from synthesis.report.judged.run import OFFLINE, axis_title
 from synthesis.report.stored import StoredReport, texts_of
+from synthesis.report.templates import macro
 from synthesis.server.api.jobs import drawn_report
+from synthesis.server.api.runs import need_token
 from synthesis.server.http import MOST_WORDS, ApiError, not_found
-from synthesis.server.pages.layout import local_path, number_in, page, position_in, read_form
+from synthesis.server.pages.layout import (
+    NAME_COOKIE,
+    local_path,
+    number_in,
+    page,
+    person_of,
+    position_in,
+    read_form,
+    remember,
+)
 from synthesis.server.state import server_state
 from synthesis.settings import AUTHORED, TRAFFIC
 
@@ -85,7 +97,7 @@ def trend_of(history: "History", kind: str, name: str, tag: str | None) -> dict[
 
 
 CHECK_LINES = (
-    TrendLine("Unexpected failures", "failures", lowest=0),
+    TrendLine("Failures", "failures", lowest=0),
     TrendLine("Label accuracy", "label_accuracy", " %"),
 )
 
@@ -281,8 +293,15 @@ def case_view(
         check_list(result, glossary, advice_language, marks),
         legend(),
         CONTENT_WARNING if needs_content_warning(result) else "",
-        alert_box(result, glossary),
+        macro(PARTS, "alert_boxes")(_alerts(result, glossary)),
     )
+
+
+def _alerts(result: CaseResult, glossary: Glossary) -> list[AlertBox]:
+    """What speaks against the reply is said by the check, where the case has it."""
+    boxes = alerts_of(result, glossary)
+    listed = result.alert is not None and result.alert.check in result.checks
+    return [box._replace(lines=(), evidence=()) for box in boxes] if listed else boxes
 
 
 def needs_content_warning(result: CaseResult) -> bool:
@@ -472,7 +491,6 @@ MOST_RULES = 8  # in the chart; the filter offers all
 SURVEYS = 32  # runs whose charts are kept in memory
 DOWNLOADS = ("json", "csv", "html")
 CRISES_COOKIE = "synthesis_crises"
-A_YEAR = 365 * 24 * 3600
 SORTS = {"check": "check that fails", "language": "language", "place": "place in the file"}  # else the worst first
 OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "did not apply", "error": "ended in error"}
 
@@ -542,11 +560,8 @@ async def show_crises(request: Request) -> Response:
     """Remember whether the words of a crisis are shown at once or folded, and go back."""
     form = await read_form(request)
     response = RedirectResponse(local_path(form.get("back", ["/runs"])[0]), 303)
-    secure = request.url.scheme == "https"
     if form.get("show") == ["yes"]:
-        response.set_cookie(
-            CRISES_COOKIE, "shown", max_age=A_YEAR, httponly=True, samesite="strict", secure=secure, path="/"
-        )
+        remember(request, response, CRISES_COOKIE, "shown")
     else:
         response.delete_cookie(CRISES_COOKIE, path="/", httponly=True, samesite="strict")
     return response
@@ -603,6 +618,7 @@ class CasePage(NamedTuple):
 
     run: SavedRun
     case: SavedCase
+    own: dict[str, Label]  # what the person who looks says about it
     total: int
     number: int | None
     previous: int | None
@@ -615,7 +631,8 @@ async def case(request: Request, run_id: str, position: str) -> Response:
     server = server_state(request)
     place = position_in(position, "There is no such case.")
     wanted = WantedCases.of_query(request.query_params)
-    found = await server.from_history(lambda history: _case(history, run_id, place, wanted))
+    person = person_of(request)
+    found = await server.from_history(lambda history: _case(history, run_id, place, wanted, person))
     one, result = found.run, found.case.result
     return page(
         request,
@@ -625,14 +642,18 @@ async def case(request: Request, run_id: str, position: str) -> Response:
         run=one,
         case=found.case,
         wanted=wanted,
-        kind_words=kinds_in_words(one.profile)[found.case.kind],
+        badge=badge_of(result, kinds_in_words(one.profile)),
+        why=excerpt_of(Marks(result, server.glossary, CASE), result, server.glossary)[0],
+        person=person,
+        verifies=bool(server.settings.people),
+        verdicts=verdicts_to_review(found),
         shows_crises=shows_crises(request),
         has_texts=one.with_text and result.has_texts,
         view=case_view(result, server.glossary, CASE, with_text=one.with_text),
     )
 
 
-def _case(history: "History", run_id: str, position: int, wanted: WantedCases) -> CasePage:
+def _case(history: "History", run_id: str, position: int, wanted: WantedCases, person: Person | None) -> CasePage:
     one = history.run(run_id)
     if one.kind != CHECKS:
         raise not_found("A judged run has samples, not cases.")
@@ -641,8 +662,77 @@ def _case(history: "History", run_id: str, position: int, wanted: WantedCases) -
         raise not_found("There is no such case.", f"The run has {len(survey.ranks):,}.")
     listed = positions(history, one.id, survey, wanted)
     (found,) = history.cases_at(one.id, [position])
+    own = history.labels(one.id).on_case(position, person) if person else {}
     if position not in listed:
-        return CasePage(one, found, len(listed), None, None, None)
+        return CasePage(one, found, own, len(listed), None, None, None)
     place = listed.index(position)
     around = (listed[at] if 0 <= at < len(listed) else None for at in (place - 1, place + 1))
-    return CasePage(one, found, len(listed), place + 1, *around)
+    return CasePage(one, found, own, len(listed), place + 1, *around)
+
+
+# A review where the case is read: which verdicts are right, which are wrong, and a note. They become labels.
+
+
+RIGHT, WRONG = "right", "wrong"
+
+
+class VerdictToReview(NamedTuple):
+    """A check and what it says; `said` is whether the person finds that right or wrong, empty before."""
+
+    check: str
+    outcome: str
+    said: str
+
+
+def verdicts_to_review(found: CasePage) -> list[VerdictToReview]:
+    """Those that failed first, then those that passed; a check that did not apply last."""
+    order = (FAIL, PASS, NOT_APPLICABLE)
+    checks_told = sorted(
+        (check for check in found.case.checks if check.outcome in order), key=lambda check: order.index(check.outcome)
+    )
+    return [VerdictToReview(check.check, check.outcome, _said(found.own, check)) for check in checks_told]
+
+
+def _said(own: Mapping[str, Label], check: SavedCheck) -> str:
+    label = own.get(check.check)
+    if label is None or label.answer == SKIP:
+        return ""
+    return RIGHT if (label.answer == YES) == (check.outcome == FAIL) else WRONG
+
+
+def _answer(outcome: str, said: str) -> str:
+    """As a label: yes means that the check should fail the reply."""
+    if said == WRONG:
+        return NO if outcome == FAIL else YES
+    return {FAIL: YES, PASS: NO, NOT_APPLICABLE: DOES_NOT_APPLY}[outcome]
+
+
+@router.post("/runs/{run_id}/cases/{position}/review")
+async def review(request: Request, run_id: str, position: str) -> Response:
+    """Store what a person says about the verdicts of a case, and that they have read it."""
+    place, form = position_in(position, "There is no such case."), await read_form(request)
+    server = server_state(request)
+    person = person_of(request)
+    if person is None and server.settings.people:
+        raise need_token()
+    named = person or checked_person(form.get("name", [""])[0], verified=False)
+    await server.from_history(lambda history: _store_review(history, run_id, place, named, form))
+    response = RedirectResponse(local_path(form.get("back", ["/runs"])[0]), 303)
+    if person is None:
+        remember(request, response, NAME_COOKIE, quote(named.name))
+    return response
+
+
+def _store_review(
+    history: "History", run_id: str, position: int, person: Person, form: Mapping[str, Sequence[str]]
+) -> None:
+    labels = history.labels(run_id)
+    if labels.run.kind != CHECKS or not labels.has(position, REVIEWED):
+        raise not_found("There is no such case.")
+    (case,) = history.cases_at(labels.run.id, [position])
+    for check in case.checks:
+        said = form.get(f"verdict-{check.check}", [""])[0]
+        if said in (RIGHT, WRONG) and check.outcome in (FAIL, PASS, NOT_APPLICABLE):
+            labels.store(position, check.check, person, _answer(check.outcome, said), blind=False)
+    note = form.get("note", [""])[0].strip()
+    labels.store(position, REVIEWED, person, YES, blind=False, note=note)

@@ -184,7 +184,13 @@ async function run() {
     say(job.state === "waiting" ? "Waiting for its turn." : progressOf(job))
   );
   say("Saving …");
-  const order = { upload: upload.id, name: file.name.slice(0, 200), save_text: document.getElementById("save-text").checked };
+  const [name, release] = ["run-name", "release"].map((id) => document.getElementById(id).value.trim());
+  const order = {
+    upload: upload.id,
+    name: name || file.name.slice(0, 200),
+    save_text: document.getElementById("save-text").checked,
+    tags: release ? [release] : [],
+  };
   const saved = await fetch("/api/v1/runs", { method: "POST", body: JSON.stringify(order) });
   return `/runs/${(await answered(saved)).id}`;
 }
