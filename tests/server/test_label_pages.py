@@ -1,6 +1,7 @@
 """Labelling by pages: who, in which order, blind until the answer is stored, and what is taken home."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,30 @@ def test_verdict_marks_and_the_answers_of_others_are_hidden_until_the_own_is_sto
             assert told in seen, told
         assert "Ana" not in seen
         assert "B: No" in ana.get(question).text
+
+
+def test_a_question_has_guidance_a_note_and_a_way_back(serving: Any, run: tuple[Path, str]) -> None:
+    place, run_id = run
+    with serving(history=str(place)) as client:
+        ana, bo = (Labeller(client, run_id, name=name) for name in ("Ana", "Bo"))
+        first = ana.next()
+        page = ana.get(first).text
+        assert "Yes: “" in page
+        assert ">Back</a>" not in page
+        assert ", then you can stop" in page
+        ana.post(first, answer="yes", note="A close call, <i>really</i>.")
+        assert "A close call, &lt;i&gt;really&lt;/i&gt;." in ana.get(first).text
+        ana.post(first, answer="no")
+        assert "A close call" in ana.get(first).text, "a changed answer keeps its note"
+        second = ana.next()
+        assert f'href="/label/runs/{run_id}{first}">Back</a>' in ana.get(second).text
+        assert "A close call" not in bo.get(first).text
+        bo.answer(first, "yes")
+        told = ana.get().text
+        assert re.search(r"1 of \d+ questions on what failed or is in doubt", told)
+        disputed = told.partition(">Disputed</h2>")[2]
+        assert "<summary>What was said</summary>" in disputed
+        assert "<b>Reply</b>" in disputed
 
 
 def test_the_failing_come_first_and_everything_is_asked_once(serving: Any, run: tuple[Path, str]) -> None:

@@ -169,6 +169,29 @@ class RunLabels:
             answered: int = connection.execute(own).scalar_one()
         return answered, self._count()
 
+    def first_progress(self, person: Person) -> tuple[int, int]:
+        """The same for the questions that are asked first: those on what failed or is doubtful.
+
+        All questions of a run that was drawn, whose order favours no verdict, and of a judged one.
+        """
+        if self.run.kind != CHECKS or self.sampling is not None:
+            return self.progress(person)
+        urgent = and_(self._asked, or_(outcomes.c.outcome == FAIL, self._is_doubtful()))
+        number = select(func.count()).select_from(outcomes).where(urgent)
+        with self._database.reading() as connection:
+            total: int = connection.execute(number).scalar_one()
+            answered: int = connection.execute(number.where(self._answered(person))).scalar_one()
+        return answered, total
+
+    def before(self, person: Person, position: int, question: str) -> Question | None:
+        """The question that a person answered before this one."""
+        query = select(labels).where(self._mine, labels.c.question != REVIEWED, _by(person))
+        ordered = query.order_by(labels.c.given, labels.c.position, labels.c.question)
+        with self._database.reading() as connection:
+            answered = [(row.position, row.question) for row in connection.execute(ordered)]
+        here = answered.index((position, question)) if (position, question) in answered else len(answered)
+        return answered[here - 1] if here else None
+
     def summary(self) -> LabelSummary:
         """What the labels say together."""
         flagged = self._flagged() if self.run.kind == CHECKS else {}

@@ -30,6 +30,7 @@ from synthesis.labels import (
     answers_by_place,
     checked_person,
     consensus,
+    guidance_on,
     letters,
     question_text,
     score_text,
@@ -190,6 +191,7 @@ class Listed(NamedTuple):
     position: int
     question: str
     answers: list[tuple[str, str]] | None
+    words: Sequence[tuple[str, str]] = ()  # what was said, where people disagree about it
 
 
 class RunPage(NamedTuple):
@@ -199,6 +201,7 @@ class RunPage(NamedTuple):
     summary: LabelSummary
     disputed: list[Listed]
     skipped: list[Listed]
+    first: tuple[int, int]  # of the questions that are asked first
     progress: tuple[int, int]
     strata: dict[str, int]
 
@@ -220,7 +223,7 @@ async def run(request: Request, run_id: str) -> Response:
     """Who labels, how far they are, and what the labels say."""
     server = server_state(request)
     person = person_of(request)
-    found = await server.from_history(lambda history: _run_page(labels_of(history, run_id), person))
+    found = await server.from_history(lambda history: _run_page(history, labels_of(history, run_id), person))
     return page(
         request,
         "label_run.html",
@@ -287,18 +290,28 @@ def sample_at(history: "History", labels: "RunLabels", position: int) -> SavedSa
     return found.items[0]
 
 
-def _run_page(labels: "RunLabels", person: Person | None) -> RunPage:
+def _run_page(history: "History", labels: "RunLabels", person: Person | None) -> RunPage:
     every, summary = labels.all(), labels.summary()
     own = {(label.position, label.question): label.answer for label in every if label.person == person}
     drawn = labels.sampling.rows if labels.sampling else ()
+    disputed = list(_disputed(summary.disputed[:MOST_LISTED], every, own))
+    if labels.run.kind == CHECKS:
+        disputed = [one._replace(words=_words(case_at(history, labels.run, one.position))) for one in disputed]
     return RunPage(
         labels.run,
         summary,
-        list(_disputed(summary.disputed[:MOST_LISTED], every, own)),
+        disputed,
         [Listed(*place, None) for place, answer in own.items() if answer == SKIP][:MOST_LISTED],
+        labels.first_progress(person) if person else (0, 0),
         labels.progress(person) if person else (0, 0),
         dict(sorted(Counter(row.stratum for row in drawn).items())),
     )
+
+
+def _words(case: SavedCase) -> list[tuple[str, str]]:
+    """What was said last, by either side."""
+    said = case.result.exchanges[-1:]
+    return [(who, words) for exchange in said for who, words in zip(("User", "Reply"), exchange, strict=True) if words]
 
 
 def _disputed(places: list[Place], labels: list[Label], own: dict[Place, str]) -> Iterator[Listed]:
@@ -327,6 +340,10 @@ class QuestionPage(NamedTuple):
     others: list[tuple[str, str]]
     answers: list[tuple[str, str, str]]  # value, words, key
     progress: tuple[int, int]
+    first: tuple[int, int]  # of the questions that are asked first
+    guidance: str
+    note: str
+    back: str  # the address of the question that was answered before
 
 
 @router.get("/label/runs/{run_id}/next")
@@ -376,8 +393,9 @@ async def store(request: Request, run_id: str, position: str, question: str) -> 
         return _who(request, run_id)
     answer, only = form.get("answer", [""])[0], form.get("only", [""])[0][:MOST_WORDS]
     place = position_in(position, "The run asks no such question.")
+    note = form["note"][0].strip() if "note" in form else None
     label = await server_state(request).from_history(
-        lambda history: labels_of(history, run_id).store(place, question, person, answer)
+        lambda history: labels_of(history, run_id).store(place, question, person, answer, note=note)
     )
     if label.answer == SKIP:
         return RedirectResponse(f"/label/runs/{quote(run_id)}/next" + (f"?only={quote(only)}" if only else ""), 303)
@@ -398,7 +416,9 @@ def _question(
     if not labels.has(position, question):
         raise not_found("The run asks no such question.")
     given = labels.at(position, question)
-    own = next((label.answer for label in given if label.person == person), "")
+    mine = next((label for label in given if label.person == person), None)
+    own = mine.answer if mine else ""
+    earlier = labels.before(person, position, question)
     is_open = own in ("", SKIP)
     others = [] if is_open else _others(labels, given, person)
     return QuestionPage(
@@ -410,6 +430,10 @@ def _question(
         others,
         [(answer, WORDS.get(answer, answer), KEYS.get(answer, answer)) for answer in labels.answers],
         labels.progress(person),
+        labels.first_progress(person),
+        guidance_on(question),
+        mine.note if mine else "",
+        _address(labels.run.id, *earlier, "") if earlier else "",
     )
 
 
