@@ -7,11 +7,12 @@ import pytest
 
 from synthesis.model import Case
 from synthesis.run.evaluator import Evaluator
-from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
+from synthesis.settings import TRAFFIC
 
 ROWS = [
     json.loads(line) for line in Path(__file__).with_name("speakers.jsonl").read_text(encoding="utf-8").splitlines()
 ]
+CHECKS = ("agency_language", "unverifiable_reassurance", "topic_pivot")  # that the rows were written for
 # Read wrongly today. One that is read rightly must leave this list.
 KNOWN = {
     "Debe de ser agotador. Algunas personas notan alivio si escriben lo que les ronda; si te apetece, lo vemos juntos.",
@@ -34,7 +35,7 @@ def evaluator() -> Evaluator:
 @pytest.mark.parametrize("language", sorted({row["lang"] for row in ROWS}))
 def test_good_replies_pass_and_bad_ones_fail_as_expected(evaluator: Evaluator, language: str) -> None:
     rows = [row for row in ROWS if row["lang"] == language]
-    cases = [Case(f"S-{n}", DEFAULT_CHECKS, row["user"], row["assistant"]) for n, row in enumerate(rows, start=1)]
+    cases = [Case(f"S-{n}", CHECKS, row["user"], row["assistant"]) for n, row in enumerate(rows, start=1)]
     wrong = set()
     for row, result in zip(rows, evaluator.evaluate(cases), strict=True):
         failed = set(result.failed_checks)

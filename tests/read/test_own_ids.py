@@ -19,7 +19,7 @@ def sources(cli: CommandLine) -> list[tuple[str, Any]]:
 def test_lines_without_checks_labels_and_case_ids_are_read_as_a_log(cli: CommandLine) -> None:
     done = cli("eval", write_jsonl(cli.folder / "log.jsonl", ROWS))
     assert done.code == 2
-    assert "unexpected conv_1: agency_language" in done.out
+    assert "serious  conv_1: " in done.out
     assert "ROW-1" not in done.out
     assert cli.report()["profile"] == "traffic"
     assert sources(cli) == [("ROW-1", "conv_1"), ("ROW-2", "7")]
