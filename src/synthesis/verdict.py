@@ -10,6 +10,7 @@ import msgspec
 
 from synthesis.checks.registry import named_checks, rules_in_force, signals_read
 from synthesis.errors import OptionError
+from synthesis.garbage import without_collection
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn, case_outcome
 from synthesis.model.result import FAIL, NO_RULES, NO_TEXT, PASS, card, merged_findings
@@ -28,7 +29,7 @@ Messages = Sequence[Mapping[str, Any] | Turn]
 Asked = str | Messages  # the user's message, or all messages up to it
 
 
-class ExplainedFinding(Finding, frozen=True, omit_defaults=True, kw_only=True):
+class ExplainedFinding(Finding, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """A rule that fired: the matched words (offsets in code points), why it matters, what would be better."""
 
     why: str
@@ -51,6 +52,7 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
     feedback: str = ""
 
     @classmethod
+    @without_collection()
     def of(cls, result: CaseResult, glossary: Glossary, *, in_crisis: bool | None = None) -> "Verdict":
         """The verdict that a result gives, in the words of these rules."""
         fields = {name: getattr(result, name) for name in CaseResult.__struct_fields__}
