@@ -118,14 +118,14 @@ def deep_objects(path: Path) -> None:
 
 
 def long_lines(path: Path) -> None:
-    """120 lines of 10 MB each: none is too long, and all of them do not fit."""
+    """80 lines of 10 MB each: none is too long, and all of them do not fit."""
     line = b'{"user": "hello", "assistant": "You should relax. ' + b"x" * (10 * MB) + b'"}\n'
-    packed(path, (line for _ in range(120)))
+    packed(path, (line for _ in range(80)))
 
 
 def cells(path: Path) -> None:
     """A cell of five million empty objects: 15 MB as a text, gigabytes as objects."""
-    packed(path, iter([b'messages\n"[', b"{}," * (5 * MB - 100), b'{}]"\n']))
+    packed(path, iter([b'{"messages": "[', b"{}," * (5 * MB - 100), b'{}]"}\n']))
 
 
 FILES: list[tuple[str, Callable[[Path], None], str]] = [
@@ -140,7 +140,7 @@ FILES: list[tuple[str, Callable[[Path], None], str]] = [
     ("deep.json.gz", deep, "deep.json.gz:1:2: is nested too deeply"),
     ("deep.jsonl.zst", deep, "is longer than 16,777,216 bytes"),
     ("objects.jsonl.gz", deep_objects, "is longer than 16,777,216 bytes"),
-    ("cells.csv.gz", cells, "'messages' is not a list of messages"),
+    ("cells.jsonl.gz", cells, "'messages' is not a list of messages"),
 ]
 
 
@@ -222,12 +222,17 @@ from pathlib import Path
 import httpx
 from serving import serving
 
-with serving(Path("server")) as address, httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
-    content = Path("rows.parquet").read_bytes()
-    job = client.post("/api/v1/uploads", params={"kind": "parquet"}, content=content).json()
-    while (state := client.get(f"/api/v1/uploads/{job['id']}").json())["state"] in ("waiting", "running"):
-        time.sleep(0.1)
-    print(state)
+def upload():
+    Path("server").mkdir()
+    with serving(Path("server")) as address, httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+        content = Path("rows.parquet").read_bytes()
+        job = client.post("/api/v1/uploads", params={"kind": "parquet"}, content=content).json()
+        while (state := client.get(f"/api/v1/uploads/{job['id']}").json())["state"] in ("waiting", "running"):
+            time.sleep(0.1)
+        print(state)
+
+if __name__ == "__main__":  # the process for jobs imports this, too
+    upload()
 """
 
 

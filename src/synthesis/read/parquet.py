@@ -108,6 +108,9 @@ MOST_UNIT_ROWS = 50_000  # of one unit of work: a longer row group is worked on 
 # compressed to nothing. What the footer says is checked before anything is read, what is read before it is unfolded.
 MOST_EXPANDED = 256 << 20  # bytes of a stretch, if it is also more than so many times what is stored
 MOST_TIMES = 20
+MOST_DICTIONARY = (
+    2 << 20
+)  # bytes; most programs end theirs at one megabyte. How often a longer one repeats is counted first
 MOST_FOLDED = 64 << 20  # bytes of a column whose lists are read with their dictionary, to see what they become
 MOST_COMPRESSED = 1000  # bytes that one compressed byte may become, in columns of more than MOST_BYTES
 MOST_REPEATED = 20_000_000  # values of the lists in one row group
@@ -174,7 +177,7 @@ def _whole(stretches: Iterable[RowRange], file: Any, column: str, begins: Begins
             require_names(file.schema_arrow, column, stretch.path)
             finder = BorderFinder(stretch.file)
         if stretch.skip == 0:
-            names = _names(file, stretch, column)
+            names = _read_folded(file, stretch.group, column, stretch.path)
         named = names.slice(stretch.skip, stretch.rows)
         borders = finder.borders(named)
         for border in borders:
@@ -193,14 +196,14 @@ def _whole(stretches: Iterable[RowRange], file: Any, column: str, begins: Begins
         yield current
 
 
-def _names(file: Any, stretch: RowRange, column: str) -> Any:
-    """The column of a row group, each name once: they are long, or all the same, where the map names a wrong one."""
+def _read_folded(file: Any, group: int, column: str, path: Path | str) -> Any:
+    """A column of a row group with each value once; InputError where they would be too much, written out."""
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(stretch.path, metadata=file.metadata, read_dictionary=[column]) as folded:
-        names = folded.read_row_group(stretch.group, columns=[column]).column(0)
-    _Expansion(file, stretch.group, [column], stretch.path).add(sum(map(expanded_size, names.chunks)))
-    return names
+    with pyarrow.parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=[column]) as folded:
+        values = folded.read_row_group(group, columns=[column]).column(0)
+    _Expansion(file, group, [column], str(path)).add(sum(map(expanded_size, values.chunks)))
+    return values
 
 
 def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) -> Iterator[Any]:
@@ -251,7 +254,11 @@ def _batch_size(file: Any, group: int, columns: list[str], most_line: int, path:
             place=Place(str(path)),
             hint="Raise --max-line to read them anyway.",
         )
-    longest = sum(_longest_value(chunk, path) for chunk in wanted if chunk.num_values == content.num_rows)
+    values = [(_longest_value(chunk, path), chunk) for chunk in wanted if chunk.num_values == content.num_rows]
+    longest = sum(length for length, _ in values)
+    for length, chunk in values:
+        if length > MOST_DICTIONARY and length * content.num_rows > MOST_EXPANDED:
+            _read_folded(file, group, chunk.path_in_schema.split(".")[0], path)
     return max(1, min(BATCH, MOST_BYTES // max(1, average), 2 * MOST_BYTES // max(1, longest)))
 
 
