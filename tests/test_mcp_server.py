@@ -45,6 +45,7 @@ def test_every_tool_is_described_and_typed(tmp_path: Path) -> None:
     assert name == "synthesis"
     assert {tool.name for tool in tools} == {
         "evaluate_case_file",
+        "evaluate_chat",
         "evaluate_reply",
         "explain_rule",
         "judge_answer_offline",
@@ -148,6 +149,22 @@ def test_an_answer_is_judged_offline(tmp_path: Path) -> None:
     scores = [{axis["axis"]: axis["score"] for axis in result.structured_content["axes"]} for result in (first, second)]
     assert scores[0]["faithfulness"] > scores[1]["faithfulness"]
     assert second.structured_content["passed"] is False
+
+
+def test_a_chat_that_does_not_say_who_the_assistant_is_is_answered_with_a_question(tmp_path: Path) -> None:
+    chat = f"Anna: {USER}\nMo: {BAD}"
+    unclear, wrong, told, nothing = called(
+        tmp_path,
+        ("evaluate_chat", {"chat": chat}),
+        ("evaluate_chat", {"chat": chat, "speaker": "Nobody"}),
+        ("evaluate_chat", {"chat": chat, "speaker": "Mo"}),
+        ("evaluate_chat", {"chat": "hello"}),
+    )
+    question = {"question": "Which of them is the assistant?", "choices": ["Anna", "Mo"]}
+    assert unclear.structured_content == wrong.structured_content == question
+    assert not unclear.is_error
+    assert told.structured_content["verdict"]["outcome"] == "fail"
+    assert nothing.is_error
 
 
 BAD_CALLS = {

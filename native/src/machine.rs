@@ -5,8 +5,12 @@ use crate::characters::Characters;
 
 /// Steps at one place. The loader allows 100,000 by its own count; this stops what got past it.
 const MOST_STEPS: u64 = 4_000_000;
-/// Steps in one text, about a second: a longer search is for Python, which can be interrupted.
+/// Steps in one text, about a second, and in a long one, about five: a longer search is for Python, which can be
+/// interrupted. They grow with the length, or a long text full of hits would be given up for its length alone and read
+/// twice, the second time ten times as slowly.
 const MOST_STEPS_IN_TEXT: u64 = 200_000_000;
+const MOST_STEPS_IN_LONG_TEXT: u64 = 1_000_000_000;
+const STEPS_OF_A_CHARACTER: u64 = 1_000;
 const NOWHERE: u32 = u32::MAX;
 
 /// A pattern took more steps than any that the loader accepts.
@@ -64,8 +68,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn begin_text(&mut self) {
-        self.limit = self.steps + MOST_STEPS_IN_TEXT;
+    pub fn begin_text(&mut self, length: usize) {
+        let by_length = length as u64 * STEPS_OF_A_CHARACTER;
+        self.limit = self.steps + by_length.clamp(MOST_STEPS_IN_TEXT, MOST_STEPS_IN_LONG_TEXT);
     }
 }
 
@@ -342,7 +347,7 @@ mod tests {
         let is_word = vec![true; text.len()];
         let view = View { text: &text, is_word: &is_word, low: 0, high: text.len() };
         let mut machine = patterns.machine();
-        machine.begin_text();
+        machine.begin_text(text.len());
         patterns.run(&mut machine, 0, view, 0, Ending::Anywhere)
     }
 

@@ -185,7 +185,7 @@ impl Matcher {
     ) -> Result<(), Refused> {
         scratch.hits.clear();
         scratch.machine.steps += original.len() as u64;
-        scratch.machine.begin_text();
+        scratch.machine.begin_text(original.len());
         scratch.text.read(original, &self.language, characters)?;
         Reader { matcher: self, selection, characters, scratch }.read()?;
         Ok(())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         check_pressure,
         check_reassurance,
         evaluate,
+        evaluate_chat,
         evaluate_conversation,
         evaluate_files,
         load_cases,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         run_case,
         validate_case,
     )
+    from synthesis.chats import SpeakerQuestion
     from synthesis.checks.exchange import Exchange
     from synthesis.checks.registry import check
     from synthesis.checks.similarity import EmbeddingAdapter, set_embedding_adapter
@@ -87,6 +89,7 @@ __all__ = [
     "SettingsError",
     "Signal",
     "SimilarityError",
+    "SpeakerQuestion",
     "SynthesisError",
     "TestSetError",
     "Turn",
@@ -103,6 +106,7 @@ __all__ = [
     "check_pressure",
     "check_reassurance",
     "evaluate",
+    "evaluate_chat",
     "evaluate_conversation",
     "evaluate_files",
     "evaluate_table",
@@ -115,6 +119,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "synthesis.chats": ("SpeakerQuestion",),
     "synthesis.checks.exchange": ("Exchange",),
     "synthesis.checks.registry": ("check",),
     "synthesis.checks.similarity": ("EmbeddingAdapter", "set_embedding_adapter"),

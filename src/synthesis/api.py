@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from synthesis.chats import SpeakerQuestion, parse_chat
 from synthesis.checks.registry import asked_checks, named_checks, rules_in_force
 from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, Problem
@@ -57,6 +58,26 @@ def evaluate_conversation(
 ) -> Verdict:
     """Evaluate every reply of a conversation: messages with `role` and `content`. The worst turn decides."""
     return _verdict(Case("", named_checks(checks), messages=turns_of(messages), lang=lang), profile, rules)
+
+
+def evaluate_chat(
+    text: str,
+    *,
+    speaker: str = "",
+    checks: Checks = DEFAULT_CHECKS,
+    profile: str = TRAFFIC,
+    lang: str | None = None,
+    rules: Paths = (),
+) -> Verdict | SpeakerQuestion:
+    """Evaluate every reply of a chat as people paste it: from a messenger, a chat window, a log, or as JSON.
+
+    Where the chat does not say who the assistant is, the result is a `SpeakerQuestion`: call again with one of its
+    `choices` as `speaker`. InputError if there is no reply in it.
+    """
+    turns = parse_chat(text, speaker)
+    if isinstance(turns, SpeakerQuestion):
+        return turns
+    return _verdict(Case("", named_checks(checks), messages=turns, lang=lang), profile, rules)
 
 
 def evaluate_files(

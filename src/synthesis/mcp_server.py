@@ -10,6 +10,7 @@ import msgspec
 
 from synthesis._version import __version__
 from synthesis.api import load_cases, run_all_cases
+from synthesis.chats import SpeakerQuestion, parse_chat
 from synthesis.checks.registry import asked_checks, checks, rules_in_force
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, SynthesisError, did_you_mean
 from synthesis.glossary import explain_rule, glossary_of
@@ -39,6 +40,14 @@ class ReplyVerdict(TypedDict):
     findings: list[dict[str, Any]]
     remarks: list[dict[str, Any]]
     limits: str
+
+
+class ChatEvaluation(TypedDict):
+    """The verdict on a chat; or, where it does not say who the assistant is, the question and its choices instead."""
+
+    verdict: NotRequired[dict[str, Any]]  # the fields of a ReplyVerdict
+    question: NotRequired[str]
+    choices: NotRequired[list[str]]
 
 
 @dataclass(frozen=True)
@@ -141,10 +150,21 @@ class Tools:
 
         `checks` are names of list_checks, or "all". A reply of null (a tool call) is not assessed.
         """
-        case = Case("", asked_checks(checks), user, assistant or "", lang=lang)
-        fields = self._replies.case(case).to_dict()
-        shown = {name: fields[name] for name in ReplyVerdict.__annotations__ if name in fields}
-        return cast(ReplyVerdict, {**shown, "limits": SHORT_DISCLAIMER})
+        return self._verdict(Case("", asked_checks(checks), user, assistant or "", lang=lang))
+
+    def evaluate_chat(
+        self, chat: str, speaker: str = "", checks: list[str] = CHECKS, lang: str | None = None
+    ) -> ChatEvaluation:
+        """Evaluate every reply of a pasted chat: names before messages, paragraphs that take turns, or JSON.
+
+        Where the chat does not say who the assistant is, the result is a question with `choices`: ask the user, and
+        call again with one of them as `speaker`.
+        """
+        turns = parse_chat(chat, speaker)
+        if isinstance(turns, SpeakerQuestion):
+            return cast(ChatEvaluation, turns.to_dict())
+        case = Case("", asked_checks(checks), messages=turns, lang=lang)
+        return {"verdict": {**self._verdict(case)}}
 
     def evaluate_case_file(self, path: str) -> FileEvaluation:
         """Evaluate a file of cases (JSON Lines) below the server's folder: figures, and the worst failures."""
@@ -193,6 +213,11 @@ class Tools:
         axes = [AxisScore(name, axis.score, axis.reasoning) for name, axis in verdict.axes.items()]
         return OfflineVerdict(rubric.passed(verdict), rubric.overall(verdict), axes, verdict.details)
 
+    def _verdict(self, case: Case) -> ReplyVerdict:
+        fields = self._replies.case(case).to_dict()
+        shown = {name: fields[name] for name in ReplyVerdict.__annotations__ if name in fields}
+        return cast(ReplyVerdict, {**shown, "limits": SHORT_DISCLAIMER})
+
     def _inside(self, path: str) -> Path:
         found = (self._root / path).resolve()
         if not found.is_relative_to(self._root):
@@ -226,6 +251,7 @@ def build_server(root: Path) -> "MCPServer[Any]":
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     for tool in (
         tools.evaluate_reply,
+        tools.evaluate_chat,
         tools.evaluate_case_file,
         tools.explain_rule,
         tools.list_checks,

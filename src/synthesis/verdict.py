@@ -10,6 +10,7 @@ import msgspec
 
 from synthesis.checks.registry import asked_checks, rules_in_force, signals_read
 from synthesis.errors import OptionError
+from synthesis.garbage import without_collection
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn, case_outcome
 from synthesis.model.result import FAIL, NO_RULES, NO_TEXT, PASS, card, merged_findings
@@ -28,7 +29,7 @@ Messages = Sequence[Mapping[str, Any] | Turn]
 Asked = str | Messages  # the user's message, or all messages up to it
 
 
-class ExplainedFinding(Finding, frozen=True, omit_defaults=True, kw_only=True):
+class ExplainedFinding(Finding, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """A rule that fired: the matched words (offsets in code points), why it matters, what would be better."""
 
     why: str
@@ -51,6 +52,7 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
     feedback: str = ""
 
     @classmethod
+    @without_collection()
     def of(cls, result: CaseResult, glossary: Glossary, *, in_crisis: bool | None = None) -> "Verdict":
         """The verdict that a result gives, in the words of these rules."""
         fields = {name: getattr(result, name) for name in CaseResult.__struct_fields__}
@@ -225,6 +227,7 @@ class ReplyEvaluator:
         self._evaluator = Evaluator(needed, profile=self.profile)
         self._glossary = glossary_of(needed)
 
+    @without_collection()
     def reply(self, user: Asked, assistant: str | None, lang: str | None = None) -> Verdict:
         """The verdict on one reply to a message, or to a conversation that ends with one.
 
@@ -238,6 +241,7 @@ class ReplyEvaluator:
         """The verdict on all replies of a conversation; the worst turn decides."""
         return self.case(Case("", self.checks, messages=turns_of(messages), lang=lang or self.lang))
 
+    @without_collection()
     def case(self, case: Case) -> Verdict:
         """The verdict on a case, by the checks that it names."""
         return Verdict.of(self._evaluator.evaluate([case])[0], self._glossary)

@@ -1,16 +1,19 @@
 """The audit counts what is there, the same on every way to it, and shows nobody."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
+import zstandard
 from audit_samples import SECRET, row, rows, write
 
 from synthesis.audit.counting import AuditOptions
 from synthesis.audit.document import raw_rate
 from synthesis.audit.making import EngineOptions, ReadOptions, audit, differences, write_audit
+from synthesis.audit.stored import LOG, kind_of
 from synthesis.cli.main import call
 from synthesis.errors import OptionError
 from synthesis.io import AUDIT_SCHEMA
@@ -67,6 +70,14 @@ def test_several_workers_count_the_same(log: Path, document: dict[str, Any], mon
     monkeypatch.setattr("synthesis.run.blocks.ROWS", 20)
     options = AuditOptions(by=("app",))
     assert differences(document, audit([log], READING, options, EngineOptions(workers=2)).document) == []
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_a_compressed_log_is_a_log(tmp_path: Path, ending: str) -> None:
+    pack = {".gz": gzip.compress, ".zst": zstandard.compress}[ending]
+    path = tmp_path / f"chats.jsonl{ending}"
+    path.write_bytes(pack(json.dumps(row(("hi", "hello"))).encode()))
+    assert kind_of(path) == LOG
 
 
 @pytest.mark.parametrize(

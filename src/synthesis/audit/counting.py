@@ -12,10 +12,10 @@ import msgspec
 
 from synthesis.checks.registry import rules_in_force
 from synthesis.errors import InputError, OptionError
+from synthesis.garbage import without_collection
 from synthesis.labels import StratifiedSample
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
-from synthesis.rules.reading import without_collection
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import BlockResult, BlockTask, Reader, RunPlan
 from synthesis.run.engines import LOCAL, start_engine

@@ -1,6 +1,5 @@
 """Audits of stored results (a report, a file of results, a table of verdicts, a saved run), and samples to label."""
 
-import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from synthesis.labels import FIELD, Estimate, LabelSummary, QuestionFigures, Run
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Source, Turn
 from synthesis.model.report import Report
 from synthesis.read.cases import CaseValidator
+from synthesis.read.lines import MOST_LINE, opened
 from synthesis.read.rows import LogOptions, with_facts
 from synthesis.report.findings import count
 from synthesis.report.stored import StoredReport, find_layout, from_lines, open_report
@@ -141,12 +141,10 @@ def kind_of_all(paths: Iterable[Path]) -> str:
 
 def _holds_results(path: Path) -> bool:
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            first = msgspec.json.decode(file.readline(1 << 24)) if path.suffix != ".zst" else {}
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return path.suffix == ".zst"
-    if path.suffix == ".zst":
-        return True
+        with opened(path) as file:
+            first = msgspec.json.decode(file.readline(MOST_LINE))
+    except (InputError, OSError, EOFError, ValueError, RecursionError):  # which reading it as a log reports
+        return False
     return isinstance(first, dict) and "outcome" in first and isinstance(first.get("checks"), dict)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from synthesis.errors import shorten
+from synthesis.garbage import without_collection
 from synthesis.model.case import Case, Source, Turn
 from synthesis.printable import safe
 
@@ -93,7 +94,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A rule that fired: which, for which signal, and the exact words (code points of the original text).
 
     `role` is what its signal says about a reply; `counted` means that it took part in the verdict of a check. Reports
@@ -373,6 +374,7 @@ class CaseResult(msgspec.Struct, frozen=True):
             if len(check.turns) > 1
         }
 
+    @without_collection()
     def to_dict(self) -> dict[str, Any]:
         """The fields of the report's `results`."""
         fields: dict[str, Any] = msgspec.to_builtins(self.to_record())

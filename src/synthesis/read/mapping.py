@@ -14,6 +14,7 @@ import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.read.cases import is_unicode
+from synthesis.read.lines import require_few_values
 
 MISSING: Any = object()
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -96,8 +97,9 @@ def decoded(value: Any) -> Any:
     if not looks_like_json(value):
         return value
     try:
+        require_few_values(value)
         return msgspec.json.decode(value)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except (ValueError, RecursionError):  # which the errors of msgspec and of UTF-8 are, too
         return value
 
 

@@ -1,8 +1,10 @@
 """Parquet: rows batch by batch, and stretches of row groups that cut no conversation in two."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -102,6 +104,16 @@ def _one(batches: list[Any]) -> Any:
 BATCH = 1024  # rows in memory at a time
 MOST_BYTES = 32 << 20  # of a batch: fewer rows where they are long
 MOST_UNIT_ROWS = 50_000  # of one unit of work: a longer row group is worked on in several stretches
+# A file of kilobytes can hold gigabytes: a dictionary has each value once, a list repeats in a few bytes, and zeros are
+# compressed to nothing. What the footer says is checked before anything is read, what is read before it is unfolded.
+MOST_EXPANDED = 256 << 20  # bytes of a stretch, if it is also more than so many times what is stored
+MOST_TIMES = 20
+MOST_DICTIONARY = (
+    2 << 20
+)  # bytes; most programs end theirs at one megabyte. How often a longer one repeats is counted first
+MOST_FOLDED = 64 << 20  # bytes of a column whose lists are read with their dictionary, to see what they become
+MOST_COMPRESSED = 1000  # bytes that one compressed byte may become, in columns of more than MOST_BYTES
+MOST_REPEATED = 20_000_000  # values of the lists in one row group
 
 # What a batch raises for a row that is too long, for bytes that are not UTF-8, for dates and zones that Python lacks.
 _UNREADABLE = (ValueError, ArithmeticError, LookupError)
@@ -165,7 +177,7 @@ def _whole(stretches: Iterable[RowRange], file: Any, column: str, begins: Begins
             require_names(file.schema_arrow, column, stretch.path)
             finder = BorderFinder(stretch.file)
         if stretch.skip == 0:
-            names = file.read_row_group(stretch.group, columns=[column]).column(0)
+            names = _read_folded(file, stretch.group, column, stretch.path)
         named = names.slice(stretch.skip, stretch.rows)
         borders = finder.borders(named)
         for border in borders:
@@ -184,6 +196,16 @@ def _whole(stretches: Iterable[RowRange], file: Any, column: str, begins: Begins
         yield current
 
 
+def _read_folded(file: Any, group: int, column: str, path: Path | str) -> Any:
+    """A column of a row group with each value once; InputError where they would be too much, written out."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=[column]) as folded:
+        values = folded.read_row_group(group, columns=[column]).column(0)
+    _Expansion(file, group, [column], str(path)).add(sum(map(expanded_size, values.chunks)))
+    return values
+
+
 def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) -> Iterator[Any]:
     """The record batches of a stretch, with the columns that are needed."""
     with _opened(Path(part.path)) as file:
@@ -191,10 +213,14 @@ def read_range(part: RowRange, options: LogOptions, keep: Iterable[str] = ()) ->
         begin, end, position = part.skip, part.skip + part.rows, 0
         for group in range(part.group, part.group + part.groups):
             rows = _batch_size(file, group, columns, options.most_line, part.path)
+            expansion = _Expansion(file, group, columns, part.path)
             for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=columns):
                 first, last = max(begin - position, 0), min(end - position, batch.num_rows)
-                if first < last:
-                    yield batch.slice(first, last - first)
+                for piece in _pieces(batch.slice(first, last - first)) if first < last else ():
+                    size = expanded_size(piece)
+                    expansion.add(size)
+                    # A row that is longer is reported, so it must not become as long as that.
+                    yield _unfolded(piece, file) if size <= MOST_BYTES else piece
                 position += batch.num_rows
                 if position >= end:
                     return
@@ -207,16 +233,20 @@ def parquet_rows(path: Path, most_line: int, choose: Callable[[list[str]], list[
         columns = choose(file.schema_arrow.names)
         for group in range(file.metadata.num_row_groups):
             rows = _batch_size(file, group, columns, most_line, path)
+            expansion = _Expansion(file, group, columns, str(path))
             for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=columns):
-                yield from batch_rows(batch, number, most_line)
-                number += batch.num_rows
+                for piece in _pieces(batch):
+                    expansion.add(expanded_size(piece))
+                    yield from batch_rows(piece, number, most_line)
+                    number += piece.num_rows
 
 
 def _batch_size(file: Any, group: int, columns: list[str], most_line: int, path: Path | str) -> int:
     """How many rows to hold at a time; InputError, before they are read, where rows are too long on average."""
     content = file.metadata.row_group(group)
-    chunks = [content.column(number) for number in range(content.num_columns)]
-    wanted = (chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in columns)
+    wanted = _chunks(content, columns)
+    for chunk in wanted:
+        _require_modest(chunk, content.num_rows, group, path)
     average: int = sum(chunk.total_uncompressed_size for chunk in wanted) // max(1, content.num_rows)
     if average > most_line:
         raise InputError(
@@ -224,13 +254,135 @@ def _batch_size(file: Any, group: int, columns: list[str], most_line: int, path:
             place=Place(str(path)),
             hint="Raise --max-line to read them anyway.",
         )
-    return max(1, min(BATCH, MOST_BYTES // max(1, average)))
+    values = [(_longest_value(chunk, path), chunk) for chunk in wanted if chunk.num_values == content.num_rows]
+    longest = sum(length for length, _ in values)
+    for length, chunk in values:
+        if length > MOST_DICTIONARY and length * content.num_rows > MOST_EXPANDED:
+            _read_folded(file, group, chunk.path_in_schema.split(".")[0], path)
+    return max(1, min(BATCH, MOST_BYTES // max(1, average), 2 * MOST_BYTES // max(1, longest)))
+
+
+def _longest_value(chunk: Any, path: Path | str) -> int:
+    """The bytes that one value of a dictionary can have: no more than the dictionary; 0 without one.
+
+    The footer does not say how long it is, but the header in front of it does: after its kind, both of them as Thrift
+    writes numbers.
+    """
+    if not chunk.has_dictionary_page:
+        return 0
+    with open(path, "rb") as file:
+        file.seek(chunk.dictionary_page_offset)
+        header = _HEADER.match(file.read(32))
+    whole: int = chunk.total_uncompressed_size
+    return min(whole, _zigzag(header[1])) if header else whole
+
+
+_HEADER = re.compile(rb"\x15[\x80-\xff]*[\x00-\x7f]\x15([\x80-\xff]*[\x00-\x7f])", re.DOTALL)
+
+
+def _zigzag(digits: bytes) -> int:
+    return sum((digit & 0x7F) << 7 * place for place, digit in enumerate(digits)) >> 1
+
+
+def _folded(file: Any, path: Path) -> list[str]:
+    """The columns of lists whose dictionaries could fill the memory, if they were unfolded while they are read."""
+    found = set()
+    for group in range(file.metadata.num_row_groups):
+        content = file.metadata.row_group(group)
+        for number in range(content.num_columns):
+            chunk = content.column(number)
+            if (
+                chunk.num_values != content.num_rows
+                and chunk.physical_type == "BYTE_ARRAY"
+                and chunk.total_uncompressed_size < MOST_FOLDED
+                and chunk.num_values * _longest_value(chunk, path) > MOST_EXPANDED
+            ):
+                found.add(chunk.path_in_schema)
+    return sorted(found)
+
+
+def _chunks(group: Any, columns: list[str]) -> list[Any]:
+    """What a row group holds of some columns; a nested one has several."""
+    chunks = [group.column(number) for number in range(group.num_columns)]
+    return [chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in columns]
+
+
+def _require_modest(chunk: Any, rows: int, group: int, path: Path | str) -> None:
+    """InputError for a column that would fill the memory while it is read, by what the footer says of it."""
+    size, stored, values = chunk.total_uncompressed_size, chunk.total_compressed_size, chunk.num_values
+    if size > MOST_BYTES and size > MOST_COMPRESSED * stored:
+        found = f"{size:,} bytes, compressed to {stored:,}"
+    elif values > max(rows, MOST_REPEATED):
+        found = f"{values:,} values in {rows:,} rows"
+    else:
+        return
+    raise _too_large(f"the column '{chunk.path_in_schema}' of row group {group + 1} holds {found}", path)
+
+
+def _too_large(message: str, path: Path | str) -> InputError:
+    hint = "Is the file what it should be? Smaller row groups, or JSON Lines, are read whatever they hold."
+    return InputError(message, place=Place(str(path)), hint=hint)
+
+
+class _Expansion:
+    """How much the rows of a stretch become in memory: far more than is stored, where a dictionary repeats values."""
+
+    def __init__(self, file: Any, group: int, columns: list[str], path: str) -> None:
+        chunks = _chunks(file.metadata.row_group(group), columns)
+        stored = sum(chunk.total_uncompressed_size for chunk in chunks)
+        self._most = max(MOST_EXPANDED, MOST_TIMES * stored)
+        self._group, self._path = group, path
+        self._size = 0
+
+    def add(self, size: int) -> None:
+        """More bytes; InputError where they are too many."""
+        self._size += size
+        if self._size > self._most:
+            found = f"the rows of row group {self._group + 1} expand to more than {self._most:,} bytes"
+            raise _too_large(found, self._path)
+
+
+def _pieces(batch: Any) -> Iterator[Any]:
+    """A batch in pieces that fit into memory once their dictionaries are unfolded; a long row by itself."""
+    if batch.num_rows > 1 and expanded_size(batch) > MOST_BYTES:
+        half = batch.num_rows // 2
+        yield from _pieces(batch.slice(0, half))
+        yield from _pieces(batch.slice(half))
+    else:
+        yield batch
+
+
+def expanded_size(values: Any) -> int:
+    """The bytes that an array or a batch takes with each value of a dictionary written out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(values, pa.RecordBatch):
+        return sum(map(expanded_size, values.columns))
+    if pa.types.is_dictionary(values.type):
+        texts = pa.types.is_string(values.type.value_type) or pa.types.is_large_string(values.type.value_type)
+        lengths = pc.binary_length(values.dictionary).take(values.indices) if texts else None
+        return int(values.indices.nbytes + (0 if lengths is None else pc.sum(lengths).as_py() or 0))
+    if pa.types.is_struct(values.type):
+        return sum(map(expanded_size, values.flatten()))
+    if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        return 8 * len(values) + expanded_size(values.flatten())
+    return int(values.nbytes)
+
+
+def _unfolded(batch: Any, file: Any) -> Any:
+    """The batch with its columns as the file's own schema has them."""
+    import pyarrow as pa
+
+    fields = [file.unfolded_schema.field(name) for name in batch.schema.names]
+    columns = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
 def batch_rows(batch: Any, first: int, most_line: int) -> Iterator[Row | Problem]:
     """The rows of an Arrow record batch; one whose values cannot be read does not spoil the others."""
     try:
-        if batch.nbytes > most_line:
+        if expanded_size(batch) > most_line:
             raise ValueError
         rows = _in_microseconds(batch).to_pylist()
     except _UNREADABLE:
@@ -261,7 +413,7 @@ def column_names(path: Path) -> list[str]:
 
 
 def _fields(row: Any, most_line: int) -> dict[str, Any] | str:
-    if row.nbytes > most_line:
+    if expanded_size(row) > most_line:
         return f"is longer than {most_line:,} bytes and was skipped"
     try:
         fields: dict[str, Any] = _in_microseconds(row).to_pylist()[0]
@@ -297,9 +449,12 @@ def _opened(path: Path) -> Iterator[Any]:
         raise MissingExtraError("parquet", "reading Parquet files") from None
     try:
         # Read as a stream: by default a whole row group, however long, would be held in memory.
-        with _column_names_in_utf8(path):
-            file = pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=CHUNK)
-        with file:
+        open_file = partial(pyarrow.parquet.ParquetFile, path, pre_buffer=False, buffer_size=CHUNK)
+        with _column_names_in_utf8(path), open_file() as plain:
+            folded = _folded(plain, path)
+            schema = plain.schema_arrow
+        with open_file(metadata=plain.metadata, read_dictionary=folded) as file:
+            file.unfolded_schema = schema
             yield file
     except pyarrow.ArrowException as error:
         reason = str(error).partition("\n")[0]

@@ -93,6 +93,7 @@ def _is_whole(record: bytes) -> bool:
 
 Record = dict[str, Any]
 Results = Callable[[], Iterator[CaseResult]]
+MOST_RESULT = 256 << 20  # bytes of one result: a text of 16 MB with many findings has that many
 _HINT = "`synthesis schema report` prints what a report looks like."
 
 
@@ -192,9 +193,19 @@ def from_lines(file: Path) -> Iterator[CaseResult]:
     """The results in a file of their own (`--results`), as JSON Lines."""
     try:
         with open_binary(file, "rb") as lines:
-            yield from _decoded(lines, str(file), 1)
+            yield from _decoded(_bounded(lines, file), str(file), 1)
     except OSError as error:
         raise _unreadable(error, file) from None
+
+
+def _bounded(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """The lines of a file; a compressed one of kilobytes may hold a line of gigabytes."""
+    number = 0
+    while line := file.readline(MOST_RESULT + 1):
+        number += 1
+        if len(line) > MOST_RESULT:
+            raise InputError(f"is longer than {MOST_RESULT:,} bytes", place=Place(str(path), number), hint=_HINT)
+        yield line
 
 
 def _in_a_table(path: Path, name: str) -> Results:

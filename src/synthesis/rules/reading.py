@@ -4,13 +4,11 @@ Every place is a place of the original text, in code points, and every hit carri
 returns this and nothing else, so checks, findings and reports know neither the normal form nor how it was searched.
 """
 
-import gc
 import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from operator import mul
@@ -95,21 +93,6 @@ class Reading:
     def cosine_with(self, other: "Reading") -> float:
         """How alike this text and another are by their words, from 0 to 1."""
         return token_cosine(other.words, self.words)
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """No search for cycles while many hits or results are made: they have none, and the search grows with their number.
-
-    It takes an eighth of the time of a run, and three times the time of a text with a hundred thousand hits.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Reader(Protocol):

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.garbage import without_collection
 from synthesis.io import PACKS
 from synthesis.model.texts import Texts
 from synthesis.rules.cache import cached_pack, cached_patterns, cached_program
@@ -20,7 +21,7 @@ from synthesis.rules.native.program import Program, program
 from synthesis.rules.native.reader import NativeReader, library
 from synthesis.rules.pattern import PreparedPattern, prepare, required_words_finder
 from synthesis.rules.prose import prose
-from synthesis.rules.reading import Message, Reader, Reading, without_collection
+from synthesis.rules.reading import Message, Reader, Reading
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import UNDETERMINED, Language, language_of
@@ -93,18 +94,18 @@ class RuleSet:
             self._matchers[key] = Matcher(self.wanted(*key), pack.guards, patterns, spaced=pack.spoken.spaced)
         return self._matchers[key]
 
+    @without_collection()
     def read(self, messages: Sequence[Message]) -> list[Reading]:
         """The reading of each message; one whose language has no rules has no hits.
 
         Of a reply, what is said to the person is read; a user's message as a whole.
         """
-        with without_collection():
-            spoken = [message._replace(text=_spoken(message)) for message in messages]
-            readings = self.reader.read(spoken)
-            apart = [number for number, message in enumerate(messages) if spoken[number].text != message.text]
-            if apart:
-                self._read_whole([messages[number] for number in apart], [readings[number] for number in apart])
-            return readings
+        spoken = [message._replace(text=_spoken(message)) for message in messages]
+        readings = self.reader.read(spoken)
+        apart = [number for number, message in enumerate(messages) if spoken[number].text != message.text]
+        if apart:
+            self._read_whole([messages[number] for number in apart], [readings[number] for number in apart])
+        return readings
 
     def _read_whole(self, messages: Sequence[Message], readings: Sequence[Reading]) -> None:
         """Take the words from the originals, and what counts in the whole of them."""

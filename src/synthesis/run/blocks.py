@@ -16,6 +16,7 @@ import msgspec
 
 from synthesis.checks.registry import rules_in_force
 from synthesis.errors import SHOWN_PROBLEMS, OptionError, Problem
+from synthesis.garbage import without_collection
 from synthesis.model import Case, CaseResult, Source
 from synthesis.model.result import ERROR, FAIL
 from synthesis.read.cases import duplicate, parse_block
@@ -26,7 +27,6 @@ from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, Converter, LogOptions
 from synthesis.report.stored import PartWriter, rank_of, results_suffix
-from synthesis.rules.reading import without_collection
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.spec import RunSpec
@@ -70,6 +70,7 @@ Unit = Block | RowRange
 BLOCK = 1 << 20  # bytes that one worker takes at a time: a second or so of work, so that progress is seen
 LARGE_BLOCK = 16 << 20  # the same for a part of a table, from a file that is large enough for many of them
 ROWS = 500  # of a log in one block
+MOST_TEXT = 16 << 20  # characters of its texts: fewer rows where they are long
 _encode = msgspec.json.Encoder().encode
 
 
@@ -168,7 +169,7 @@ def _log_blocks(
     """The rows of a log as blocks of ready cases; a bad row is a problem (`stop`) or a case that will end in error."""
     meter, passed = _Meter(seen), 0
     rows = log_cases(file, options, returns.add, meter.add)
-    while batch := list(islice(rows, ROWS)):
+    while batch := _next_rows(rows):
         reached = meter.reached(_line_of(batch[-1])) if file.has_lines and file.size and not options.sort else 0
         problems = [row for row in batch if isinstance(row, Problem)]
         cases = [row for row in batch if isinstance(row, Case)]
@@ -178,6 +179,18 @@ def _log_blocks(
             cases = [row if isinstance(row, Case) else _error_case(row, options, file.name) for row in batch]
         yield _ready(cases, file.name, max(reached - passed, 0))
         passed = max(reached, passed)
+
+
+def _next_rows(rows: Iterator[Case | Problem]) -> list[Case | Problem]:
+    found: list[Case | Problem] = []
+    size = 0
+    for row in islice(rows, ROWS):
+        found.append(row)
+        if isinstance(row, Case):
+            size += len(row.user) + len(row.assistant) + sum(len(turn.content) for turn in row.messages)
+        if size > MOST_TEXT:
+            break
+    return found
 
 
 class _Meter:

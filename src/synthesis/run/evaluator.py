@@ -8,6 +8,7 @@ import msgspec
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
 from synthesis.checks.severity import severity_of
+from synthesis.garbage import without_collection
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NO_TEXT, merged_findings
 from synthesis.rules.detection import Detected
@@ -85,6 +86,7 @@ class Evaluator:
         self._alerting = alerting()
         self._lacking: dict[tuple[str, str, str], str | None] = {}  # by check and the languages of reply and user
 
+    @without_collection()
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
         messages = list(self._messages(cases))

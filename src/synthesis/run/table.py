@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from synthesis.checks.registry import checks, named_checks, rules_in_force
 from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, InputError, OptionError, OutputError, Place
+from synthesis.garbage import without_collection
 from synthesis.io import held, part_path, refused_writes, replaced
 from synthesis.model import CaseResult, CheckResult
 from synthesis.read.cases import CaseValidator
@@ -25,7 +26,6 @@ from synthesis.read.mapping import TEXT, with_message_columns
 from synthesis.read.parquet import BATCH, require_kept
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions, needed_columns, require_columns
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
-from synthesis.rules.reading import without_collection
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (
     BlockResult,

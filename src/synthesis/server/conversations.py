@@ -1,18 +1,13 @@
 """A conversation as a request or a person gives it, and the verdict on it as the API answers it."""
 
-import re
-from collections import Counter
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from synthesis.checks.registry import checks
-from synthesis.errors import InputError, Problem
+from synthesis.chats import SpeakerQuestion, parse_chat
 from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
-from synthesis.read.cases import ROLES, CaseValidator, is_unicode
-from synthesis.read.lines import Row
-from synthesis.read.rows import Converter, LogOptions
+from synthesis.read.cases import is_unicode
 from synthesis.report.findings import Remark
 from synthesis.rules.text import primary
 from synthesis.server.http import ApiError, decode_as
@@ -31,7 +26,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One conversation: `user` and `assistant`, or `messages` instead. Everything else is optional.
+    """One conversation: `user` and `assistant`, or `messages`, or `chat`. Everything else is optional.
 
     The fields are those of a case, so a line of a case file is a conversation. An `assistant` of null is a reply
     without text, such as a tool call: it is not assessed.
@@ -40,6 +35,10 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user: Text | None = None
     assistant: Text | msgspec.UnsetType | None = msgspec.UNSET
     messages: Annotated[tuple[Message, ...], msgspec.Meta(min_length=1)] | None = None
+    chat: Annotated[str, msgspec.Meta(min_length=1, description="A chat as people paste it, from anywhere.")] | None = (
+        None
+    )
+    speaker: Annotated[str, msgspec.Meta(description="Who of the `chat` is the assistant, if it does not say so.")] = ""
     checks: Annotated[tuple[str, ...], msgspec.Meta(description="Names of checks, or `all`. Default: all.")] = ()
     lang: Annotated[str, msgspec.Meta(description="Language code; detected if left out.")] | None = None
     id: str = ""
@@ -47,13 +46,12 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tags: tuple[str, ...] = ()
     notes: str | None = None
 
-    def to_case(self) -> Case:
-        """The case; ApiError or OptionError says why it is not valid."""
-        if (self.messages is None) == (self.user is None and not self.assistant):
-            raise _invalid("Give either 'user' and 'assistant', or 'messages'.")
-        if self.messages is None and (self.user is None or self.assistant is msgspec.UNSET):
-            raise _invalid("'user' and 'assistant' belong together.")
-        turns = tuple(Turn(message.role, message.content or "") for message in self.messages or ())
+    def to_case(self) -> Case | SpeakerQuestion:
+        """The case, or the question who the assistant is; InputError or ApiError says why there is neither."""
+        self._require_one_form()
+        turns = self._turns()
+        if isinstance(turns, SpeakerQuestion):
+            return turns
         case = Case(
             id=self.id,
             checks=known_checks(self.checks),
@@ -68,9 +66,21 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise _invalid("A text contains half of a character (a lone surrogate).")
         return case
 
+    def _require_one_form(self) -> None:
+        forms = (self.user is not None or bool(self.assistant), self.messages is not None, self.chat is not None)
+        if forms.count(True) != 1:
+            raise _invalid("Give either 'user' and 'assistant', or 'messages', or 'chat'.")
+        if forms[0] and (self.user is None or self.assistant is msgspec.UNSET):
+            raise _invalid("'user' and 'assistant' belong together.")
 
-def decode(body: bytes) -> Case:
-    """The case in a body; ApiError if it is not one."""
+    def _turns(self) -> tuple[Turn, ...] | SpeakerQuestion:
+        if self.chat is not None:
+            return parse_chat(self.chat, self.speaker)
+        return tuple(Turn(message.role, message.content or "") for message in self.messages or ())
+
+
+def decode(body: bytes) -> Case | SpeakerQuestion:
+    """The case in a body, or the question who the assistant is; ApiError or InputError if it is neither."""
     return decode_as(Conversation, body).to_case()
 
 
@@ -81,98 +91,6 @@ def language_code(code: str | None) -> str | None:
 
 def _invalid(message: str) -> ApiError:
     return ApiError(422, "invalid_conversation", message, "See the schema at /api/v1/openapi.json.")
-
-
-# Chats as people paste them. Who speaks is told by JSON, by how lines begin, or by the person who pasted the chat.
-
-
-_SPEAKERS = {**ROLES, "you": "user", "me": "user", "client": "user", "customer": "user", "claude": "assistant"}
-_SPEAKER = re.compile(
-    rf"^[ \t]*[*#\[_]*({'|'.join(sorted(_SPEAKERS, key=len, reverse=True))})(?: said)?[\]*_]*[ \t]*[:：][*_]*[ \t]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-# A name before what somebody says, after the time that messengers put there: "[12:03] Anna:", "3/4/24, 9:01 - Anna:".
-# Every repetition is bounded: a line of blanks alone is read in no time.
-_TIME = r"(?:\[?\d[\d/.,: -]{3,23}(?:[ap]\.?m\.?)?\]? {0,3}(?:[-–] {0,3})?)?"
-_NAME = r"[*_]{0,3}([^\W\d_][^:：\n\[\]*]{0,39}?)[*_]{0,3} {0,3}[:：][*_]{0,3}[ \t]{0,3}"
-_NAMED = re.compile(rf"^[ \t]{{0,8}}{_TIME}{_NAME}", re.MULTILINE | re.IGNORECASE)
-_FEW, MOST_SPEAKERS = 3, 8
-FIRST, SECOND = "the first paragraph", "the second paragraph"  # speakers of a chat without names
-_HINT = "Begin each message with who speaks: 'User: ...' and 'Assistant: ...', or paste messages as JSON."
-
-
-class UnknownSpeakersError(InputError):
-    """A chat in which nobody is known as the assistant; `names` are those who may be."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__("Who of them is the assistant?")
-        self.names = names
-
-
-def parse_chat(text: str, assistant: str = "") -> tuple[Turn, ...]:
-    """The messages of a pasted chat: JSON, lines that begin with who speaks, or paragraphs that take turns.
-
-    `assistant` is the speaker whose messages are replies. InputError if there is no reply; UnknownSpeakersError if
-    somebody has to say whose they are.
-    """
-    is_json = text.lstrip().startswith(("[", "{"))
-    turns = _spoken_by(text, assistant) if assistant else _from_json(text) if is_json else _from_lines(text)
-    if any(turn.role == "assistant" for turn in turns):
-        return turns
-    if names := speakers(text):
-        raise UnknownSpeakersError(names)
-    raise InputError("The chat contains no reply of an assistant.", hint=_HINT)
-
-
-def speakers(text: str) -> tuple[str, ...]:
-    """Who may be speaking in a chat, in the order in which they appear; none where the text is no chat."""
-    found = [match[1].strip() for match in _NAMED.finditer(text)]
-    counted = Counter(found)
-    names = [name for name in dict.fromkeys(found) if counted[name] > 1 or len(counted) <= _FEW]
-    if len(names) > 1:
-        return tuple(names[:MOST_SPEAKERS])
-    return (FIRST, SECOND) if not names and len(_paragraphs(text)) > 1 else ()
-
-
-def _paragraphs(text: str) -> list[str]:
-    return [part.strip() for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
-
-
-def _spoken_by(text: str, assistant: str) -> tuple[Turn, ...]:
-    if assistant in {FIRST, SECOND}:
-        replies = 0 if assistant == FIRST else 1
-        return tuple(
-            Turn("assistant" if number % 2 == replies else "user", said)
-            for number, said in enumerate(_paragraphs(text))
-        )
-    names = speakers(text)
-    starts = [match for match in _NAMED.finditer(text) if match[1].strip() in names]
-    ends = [*(start.start() for start in starts), len(text)][1:]
-    return tuple(
-        Turn("assistant" if start[1].strip() == assistant else "user", text[start.end() : end].strip())
-        for start, end in zip(starts, ends, strict=True)
-    )
-
-
-def _from_lines(text: str) -> tuple[Turn, ...]:
-    starts = list(_SPEAKER.finditer(text))
-    ends = [*(start.start() for start in starts), len(text)][1:]
-    return tuple(
-        Turn(_SPEAKERS[start[1].lower()], text[start.end() : end].strip())
-        for start, end in zip(starts, ends, strict=True)
-    )
-
-
-def _from_json(text: str) -> tuple[Turn, ...]:
-    try:
-        value = msgspec.json.decode(text.encode())
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return _from_lines(text)  # a chat may begin with a bracket
-    fields = value if isinstance(value, dict) else {"messages": value}
-    case = Converter(LogOptions(CaseValidator(checks())), "chat").case(Row(1, 1, fields))
-    if isinstance(case, Problem):
-        raise InputError(f"The messages cannot be used: {case.message}", hint=_HINT)
-    return case.messages or (Turn("user", case.user), Turn("assistant", case.assistant))
 
 
 # The verdict on a conversation, as the schema of the API describes it: what `Verdict.to_dict` gives.

@@ -8,6 +8,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.chats import SpeakerQuestion
 from synthesis.errors import SynthesisError
 from synthesis.server.api import JSON, LINES, api_router, described
 from synthesis.server.conversations import Conversation, ConversationVerdict, decode, encoded, fields_of
@@ -15,6 +16,7 @@ from synthesis.server.http import (
     ApiError,
     Deadline,
     ErrorDetail,
+    JsonResponse,
     LineSplitter,
     StreamedResponse,
     as_api_error,
@@ -36,19 +38,40 @@ EXAMPLES = {
         ],
         "checks": ["unverifiable_reassurance"],
     },
+    "a pasted chat": {"chat": "Anna: My dog died.\nMo: You should get over it.", "speaker": "Mo"},
 }
 
 
-@router.post("/check", **described(ConversationVerdict, takes=Conversation, examples=EXAMPLES, words="The verdict."))
+@router.post(
+    "/check",
+    **described(
+        (ConversationVerdict, SpeakerQuestion),
+        takes=Conversation,
+        examples=EXAMPLES,
+        words="The verdict; or a question, for a `chat` that does not say who the assistant is.",
+    ),
+)
 async def check(request: Request) -> Response:
-    """Check one conversation: a verdict for each check, with the matched words."""
+    """Check one conversation: a verdict for each check, with the matched words.
+
+    A `chat` that does not say who the assistant is is answered with a question and its choices: send it again with one
+    of them as `speaker`.
+    """
     server = server_state(request)
     case = decode(await read_body(request, server.settings.max_body, server.settings.timeout))
+    if isinstance(case, SpeakerQuestion):
+        return JsonResponse(case)
     return Response(encoded(await server.verdict(case), server), media_type=JSON)
 
 
 class BatchVerdict(ConversationVerdict, frozen=True, omit_defaults=True, kw_only=True):
     """The verdict on one line."""
+
+    line: int
+
+
+class BatchQuestion(SpeakerQuestion, frozen=True, kw_only=True):
+    """The question about the chat of one line."""
 
     line: int
 
@@ -60,12 +83,14 @@ class BatchError(msgspec.Struct, frozen=True):
     error: ErrorDetail
 
 
-WORDS = "One line per line, in order, sent as soon as it is ready: a verdict or an error."
+WORDS = "One line per line, in order, sent as soon as it is ready: a verdict, a question about a chat, or an error."
 
 
 @router.post(
     "/batch",
-    **described((BatchVerdict, BatchError), words=WORDS, takes=Conversation, takes_type=LINES, gives_type=LINES),
+    **described(
+        (BatchVerdict, BatchQuestion, BatchError), words=WORDS, takes=Conversation, takes_type=LINES, gives_type=LINES
+    ),
 )
 async def batch(request: Request) -> Response:
     """Check any number of conversations, one JSON object per line. Read the answers while you send.
@@ -110,7 +135,10 @@ async def _answer(line: bytes | None, number: int, server: ServerState) -> bytes
     if not line or line.isspace():
         return b""
     try:
-        result = await server.result(decode(line))
+        case = decode(line)
+        if isinstance(case, SpeakerQuestion):
+            return _line({"line": number, **case.to_dict()})
+        result = await server.result(case)
     except (ApiError, SynthesisError) as error:
         return _line(BatchError(number, as_api_error(error).detail))
     return _line({"line": number, **fields_of(result, server)})

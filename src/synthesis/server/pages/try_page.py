@@ -7,12 +7,13 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.chats import SpeakerQuestion, parse_chat, speakers
 from synthesis.checks.registry import asked_checks, checks, measured_languages
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
 from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
 from synthesis.report.findings import count, evidence_sentence
-from synthesis.server.conversations import UnknownSpeakersError, language_code, parse_chat, speakers
+from synthesis.server.conversations import language_code
 from synthesis.server.http import ApiError
 from synthesis.server.pages.layout import fragment, page, read_form
 from synthesis.server.pages.runs import case_view, decision_of, with_texts_of
@@ -67,13 +68,14 @@ class Draft(msgspec.Struct, frozen=True):
         """The checks that are ticked; all of them until somebody chooses."""
         return known_checks(self.checks or asked_checks())
 
-    def to_case(self) -> Case | None:
-        """The case; None if there is nothing to evaluate yet."""
+    def to_case(self) -> Case | SpeakerQuestion | None:
+        """The case, or the question who the assistant is; None if there is nothing to evaluate yet."""
         lang = language_code(self.lang)
         if not (self.chat if self.pasted else self.assistant).strip():
             return None
         if self.pasted:
-            return Case("", self.asked, messages=parse_chat(self.chat, self.speaker), lang=lang)
+            turns = parse_chat(self.chat, self.speaker)
+            return turns if isinstance(turns, SpeakerQuestion) else Case("", self.asked, messages=turns, lang=lang)
         return Case("", self.asked, self.user, self.assistant, lang=lang)
 
 
@@ -122,10 +124,10 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
     shared: dict[str, Any] = {"result": None, "problem": None, "speakers": names, "speaker": draft.speaker}
     try:
         case = draft.to_case()
-    except UnknownSpeakersError as error:
-        return shared | {"speakers": error.names}
     except InputError as error:
         return shared | {"problem": error}
+    if isinstance(case, SpeakerQuestion):
+        return shared | {"speakers": case.choices}
     if case is None:
         return shared
     result = await server.verdict(case)
