@@ -10,7 +10,7 @@ from protocol import POSITIVES_FOR_RECALL, SCORED, Confusion
 HEAD = """\
 # Counts on labelled texts that were only scored, never read, in the profile `traffic`: docs/verdict-quality.md.
 # Written by `python benchmarks/quality.py DATA_FOLDER --measured`. A check and a language that are not here
-# were tried on own examples alone.
+# are tested on our own examples only.
 """
 Counted = dict[str, dict[str, dict[str, Confusion]]]  # check, language, source
 
