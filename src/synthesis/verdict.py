@@ -216,6 +216,7 @@ class ReplyEvaluator:
         self._evaluator = Evaluator(needed, profile=self.profile)
         self._glossary = glossary_of(needed)
 
+    @without_collection()
     def reply(self, user: Asked, assistant: str | None, lang: str | None = None) -> Verdict:
         """The verdict on one reply to a message, or to a conversation that ends with one.
 
@@ -229,6 +230,7 @@ class ReplyEvaluator:
         """The verdict on all replies of a conversation; the worst turn decides."""
         return self.case(Case("", self.checks, messages=turns_of(messages), lang=lang or self.lang))
 
+    @without_collection()
     def case(self, case: Case) -> Verdict:
         """The verdict on a case, by the checks that it names."""
         return Verdict.of(self._evaluator.evaluate([case])[0], self._glossary)
