@@ -36,7 +36,13 @@ def test_an_installed_check_is_known_everywhere(site: Path, tmp_path: Path) -> N
     assert report["summary"]["by_check"]["reply_length"] == {"passed": 1, "failed": 1, "not_applicable": 0}
     assert report["summary"]["label_accuracy_by_check"]["reply_length"]["accuracy"] == 100
     assert report["failures"] == [
-        {"id": "T-2", "failed": ["reply_length"], "evidence": {"words": 6}, "expected_failure": True}
+        {
+            "id": "T-2",
+            "failed": ["reply_length"],
+            "evidence": {"words": 6},
+            "expected_failure": True,
+            "severity": "minor",
+        }
     ]
     assert report["results"][1]["findings"][0]["rule"] == "length.filler.needless-to-say"
     assert "reply_length" in done.stdout
