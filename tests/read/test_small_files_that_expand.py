@@ -167,6 +167,7 @@ def test_an_evaluation_ends_in_words(tmp_path: Path, name: str, make: Callable[[
     assert found.megabytes < MOST
 
 
+@pytest.mark.slow
 def test_names_of_conversations_are_bounded(tmp_path: Path) -> None:
     long_names(tmp_path / "names.parquet")
     found = ended(
@@ -187,6 +188,7 @@ def test_names_of_conversations_are_bounded(tmp_path: Path) -> None:
     assert found.megabytes < MOST
 
 
+@pytest.mark.slow
 def test_long_lines_are_evaluated_few_at_a_time(tmp_path: Path) -> None:
     long_lines(tmp_path / "lines.jsonl.zst")
     found = ended(
@@ -197,6 +199,7 @@ def test_long_lines_are_evaluated_few_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "deep.json.gz", "zeros.jsonl.zst"])
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -236,6 +239,7 @@ if __name__ == "__main__":  # the process for jobs imports this, too
 """
 
 
+@pytest.mark.slow
 def test_an_upload_does_too(tmp_path: Path) -> None:
     pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
     dictionary(tmp_path / "rows.parquet")

@@ -202,6 +202,7 @@ HOSTILE += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", HOSTILE)
 def test_the_time_grows_with_the_length(part: str) -> None:
     def seconds(length: int) -> float:
