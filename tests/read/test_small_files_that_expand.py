@@ -144,6 +144,7 @@ FILES: list[tuple[str, Callable[[Path], None], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "make", "told"), FILES, ids=[name for name, _, _ in FILES])
 def test_an_evaluation_ends_in_words(tmp_path: Path, name: str, make: Callable[[Path], None], told: str) -> None:
     make(tmp_path / name)
