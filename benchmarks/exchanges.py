@@ -5,16 +5,17 @@
 Each line of `exchanges/read/SUBJECT.jsonl` and `exchanges/scored/SUBJECT.jsonl` is a conversation in one of eight
 languages with labels (`fail`, `ok`, `na`) by check. The two parts have different writers, who saw neither the rules
 nor each other's part. Whoever writes rules may read the first (`--errors` prints what is wrong there); the second
-gives figures only. They are labelled as they were meant.
+gives figures only, and each look at them is noted in `looks.jsonl`. They are labelled as they were meant.
 """
 
 import argparse
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from protocol import READ, SCORED
+from protocol import LOOKS, READ, SCORED, log_look
 from quality import write_into
 
 from synthesis.model import Case, CheckResult, Turn
@@ -107,6 +108,9 @@ def main() -> None:
         return
     made = table(options.folder, evaluator)
     print(made)
+    subjects = sorted(path.stem for path in (options.folder / SCORED).glob("*.jsonl"))
+    rows = sum(len(path.read_text("utf-8").splitlines()) for path in (options.folder / SCORED).glob("*.jsonl"))
+    log_look(LOOKS, datetime.now(UTC), sets=subjects, profiles=[TRAFFIC], rows=rows)
     if options.into:
         write_into(options.into, {"exchanges": made})
 

@@ -33,6 +33,7 @@ from synthesis.report.findings import (
     Remark,
     alert_count,
     count,
+    deciding_turn,
     evidence_sentence,
     first_sentence,
     notice_of,
@@ -170,8 +171,7 @@ def _said(result: CaseResult) -> Iterator[str]:
     """What the person wrote and what was replied, cut short, where the worst check failed first."""
     if not result.exchanges:
         return
-    turns = result.timelines.get(result.failed_checks[0])
-    user, reply = result.exchanges[(turns and turns.first_failure) or 0]
+    user, reply = result.exchanges[deciding_turn(result)]
     yield f"{_dim('user ')}  {safe(shorten(' '.join(user.split()), _SHOWN_CHARACTERS))}"
     yield f"{_dim('reply')}  {safe(shorten(' '.join(reply.split()), _SHOWN_CHARACTERS))}"
 

@@ -122,8 +122,12 @@ def first_sentence(summary: Mapping[str, Any], worst: Iterable[CaseResult]) -> s
 
 def _no_failure(summary: Mapping[str, Any]) -> str:
     """Old reports have no severities, and cases that should fail are no alarm."""
-    failed = summary["unexpected_failures"]
-    return count(failed, "failure") if failed else "No failure" if summary["passed"] else "Nothing was assessed"
+    failed, expected = summary["unexpected_failures"], summary["expected_failures"]
+    if failed:
+        return count(failed, "failure")
+    if expected:
+        return f"No unexpected failure, and {expected:,} that should fail did,"
+    return "No failure" if summary["passed"] else "Nothing was assessed"
 
 
 def _unread(summary: Mapping[str, Any]) -> str:
@@ -285,6 +289,17 @@ def need_of(result: CaseResult) -> int:
 def reading_order(result: CaseResult) -> tuple[int, int]:
     """The key by which lists for people are sorted: what needs a look most, then what is surest; place decides then."""
     return need_of(result), result.urgency[1]
+
+
+def deciding_turn(result: CaseResult) -> int:
+    """Where the worst check failed first; without a failure where a crisis was answered, else the last exchange."""
+    failed, last = result.failed_checks, len(result.exchanges) - 1
+    verdict = result.checks[failed[0]] if failed else result.alert
+    if verdict is None:
+        return last
+    told = (verdict.outcome, verdict.severity)
+    turns = [turn for turn, one in enumerate(verdict.turns) if (one.outcome, one.severity) == told]
+    return min(turns[0], last) if turns else last
 
 
 def check_kind(result: CaseResult, name: str) -> str:

@@ -25,6 +25,7 @@ from synthesis.report.findings import (
     Glossary,
     Remark,
     check_kind,
+    deciding_turn,
     is_warning,
     marks_of,
     notice_of,
@@ -400,17 +401,6 @@ def _flowing(text: str, steps: Iterable[Step], window: Part, highlights: Sequenc
             words = plain(text[part.start : part.end]).replace("\n", " ")
             yield Said(Markup(), words, highlight.mark if highlight else "")
             gap, begun = "", True
-
-
-def deciding_turn(result: CaseResult) -> int:
-    """Where the worst check failed first; without a failure where a crisis was answered, else the last exchange."""
-    failed, last = result.failed_checks, len(result.exchanges) - 1
-    verdict = result.checks[failed[0]] if failed else result.alert
-    if verdict is None:
-        return last
-    told = (verdict.outcome, verdict.severity)
-    turns = [turn for turn, one in enumerate(verdict.turns) if (one.outcome, one.severity) == told]
-    return min(turns[0], last) if turns else last
 
 
 def excerpt(marks: Marks, result: CaseResult, glossary: Glossary) -> Markup:
