@@ -2,6 +2,7 @@
 
 import json
 
+import click
 import pytest
 from helpers import CommandLine, row, write_jsonl
 from snapshots import assert_unchanged
@@ -55,3 +56,22 @@ def test_colours_by_outcome(evaluated: CommandLine, monkeypatch: pytest.MonkeyPa
     assert any("T-3" in line for line in coloured["yellow"])
     assert any("label accuracy: 100 %" in line for line in coloured["green"])
     assert not any("not assessed" in line for line in coloured["green"])
+
+
+@pytest.mark.parametrize(("width", "lines_each"), [(None, 1), (80, 2)])
+def test_counts_of_a_million_stay_apart_and_below_each_other(
+    width: int | None, lines_each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from synthesis.cli import console
+
+    monkeypatch.setattr(console, "columns", lambda: width)
+    found = {
+        "agency_language": {"passed": 1_234_567, "failed": 100_000, "not_applicable": 8},
+        "topic_pivot": {"passed": 9, "failed": 12, "not_applicable": 1_234_579, "errors": 123_456},
+    }
+    lines = [click.unstyle(line) for line in console._by_check({"by_check": found})]
+    assert len(lines) == lines_each * len(found)
+    figures = [line for line in lines if "passed" in line]
+    assert "1,234,567 passed   100,000 failed         8 not applicable" in figures[0]
+    for word in (" passed", " failed", " not applicable"):
+        assert len({line.index(word) for line in figures}) == 1

@@ -119,17 +119,17 @@ def _names(title: str, found: Sequence[str], colour: str | None = None) -> Itera
     """A line with the first names and how many there are; none for none."""
     if found:
         listed = ", ".join(map(safe, found[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
-        yield f"{click.style(f'{title}: {len(found)}', fg=colour, bold=True)} ({listed})"
+        yield f"{click.style(f'{title}: {len(found):,}', fg=colour, bold=True)} ({listed})"
 
 
 def _listed(title: str, entries: Iterable[str], colour: str | None) -> Iterator[str]:
     found = list(entries)
     if not found:
         return
-    yield click.style(f"{title}: {len(found)}", fg=colour, bold=True)
+    yield click.style(f"{title}: {len(found):,}", fg=colour, bold=True)
     yield from (f"  {entry}" for entry in found[:SHOWN])
     if len(found) > SHOWN:
-        yield f"  ... and {len(found) - SHOWN} more (--json lists them all)"
+        yield f"  ... and {len(found) - SHOWN:,} more (--json lists them all)"
 
 
 def _change(change: "Change") -> str:
@@ -151,7 +151,7 @@ def _rate(comparison: "Comparison") -> Iterator[str]:
         return
     before, after = 100 * rate.passed_before / rate.cases, 100 * rate.passed_after / rate.cases
     yield f"pass rate of {count(rate.cases, 'case')} assessed in both, negative examples apart:"
-    yield f"  {before:.1f} % -> {after:.1f} % ({rate.newly_failing} lost, {rate.newly_passing} gained)"
+    yield f"  {before:.1f} % -> {after:.1f} % ({rate.newly_failing:,} lost, {rate.newly_passing:,} gained)"
     if comparison.ruler_changes:
         yield from _measured_differently(comparison.ruler_changes)
         return

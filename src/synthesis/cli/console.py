@@ -50,7 +50,7 @@ SHOWN_FAILURES = 5
 SHOWN_REMARKS = 6  # lines of a case
 _SHOWN_CHARACTERS = 100  # of a message: enough to know what it is about
 _SEVERITY_COLOURS = {CRITICAL: "red", SERIOUS: "magenta", MINOR: "yellow"}
-_COUNTS_WIDTH = 50  # columns beside the name of a check; without room for them they get a line of their own
+_LEAST_DIGITS = 5  # columns of a count, so that small runs line up with each other
 
 
 def summary_lines(
@@ -76,7 +76,7 @@ def summary_lines(
 
 def warning_lines(warnings: Sequence[str], total: int) -> list[str]:
     lines = [f"{_yellow('warning')}  {safe(warning)}" for warning in warnings]
-    return lines if total == len(warnings) else [*lines, _yellow(f"... and {total - len(warnings)} more warnings")]
+    return lines if total == len(warnings) else [*lines, _yellow(f"... and {total - len(warnings):,} more warnings")]
 
 
 def _first_line(summary: dict[str, Any], ordered: Sequence[CaseResult]) -> str:
@@ -100,7 +100,7 @@ def _expectations(summary: dict[str, Any], profile: str) -> list[str]:
     if summary["expected_failures"]:
         lines.append(_yellow(f"  {count(summary['expected_failures'], 'expected failure')} (negative examples)"))
     if summary["not_applicable"]:
-        lines.append(f"  {summary['not_applicable']} not assessed (no check applied)")
+        lines.append(f"  {summary['not_applicable']:,} not assessed (no check applied)")
     if summary["errors"]:
         lines.append(_red(f"  {count(summary['errors'], 'error')}: no verdict"))
     lines += [f"  {line}" for line in (alert_count(summary), soft_count(summary)) if line]
@@ -108,29 +108,33 @@ def _expectations(summary: dict[str, Any], profile: str) -> list[str]:
 
 
 def _by_check(summary: dict[str, Any]) -> list[str]:
-    width = max((len(name) for name in summary["by_check"]), default=0)
-    narrow = width + _COUNTS_WIDTH > (columns() or math.inf)
-    lines = []
-    for name, counts in summary["by_check"].items():
-        cells = [
-            (_green if counts["passed"] else _dim)(f"{counts['passed']:>5} passed"),
-            (_bold if counts["failed"] else _dim)(f"{counts['failed']:>5} failed"),
-            _dim(f"{counts['not_applicable']:>5} not applicable"),
-        ]
-        if counts.get("errors"):
-            cells.append(_red(f"{counts['errors']:>5} errors"))
-        if narrow:
-            lines += [f"  {safe(name)}", f"  {' '.join(cells)}"]
-        else:
-            lines.append(f"  {safe(name):<{width}} {' '.join(cells)}")
-    return lines
+    """A line for each check; without room for that, the counts get a line of their own."""
+    found = summary["by_check"]
+    width = max((len(name) for name in found), default=0)
+    digits = max([_LEAST_DIGITS, *(len(f"{number:,}") for counts in found.values() for number in counts.values())])
+    rows = {name: _counted(counts, digits) for name, counts in found.items()}
+    longest = max((len(click.unstyle(row)) for row in rows.values()), default=0)
+    if width + longest + 3 > (columns() or math.inf):
+        return [line for name, row in rows.items() for line in (f"  {safe(name)}", f"  {row}")]
+    return [f"  {safe(name):<{width}} {row}" for name, row in rows.items()]
+
+
+def _counted(counts: dict[str, int], digits: int) -> str:
+    cells = [
+        (_green if counts["passed"] else _dim)(f"{counts['passed']:>{digits},} passed"),
+        (_bold if counts["failed"] else _dim)(f"{counts['failed']:>{digits},} failed"),
+        _dim(f"{counts['not_applicable']:>{digits},} not applicable"),
+    ]
+    if counts.get("errors"):
+        cells.append(_red(f"{counts['errors']:>{digits},} errors"))
+    return " ".join(cells)
 
 
 def _labels(summary: dict[str, Any]) -> list[str]:
     accuracy = summary.get("label_accuracy")
     if accuracy is None:
         return []
-    text = f"label accuracy: {accuracy['accuracy']} % ({accuracy['matched']} of {accuracy['total']})"
+    text = f"label accuracy: {accuracy['accuracy']} % ({accuracy['matched']:,} of {accuracy['total']:,})"
     colour = _green if accuracy["matched"] == accuracy["total"] else _red
     return ["", f"  {colour(text)}"]
 
@@ -142,7 +146,7 @@ def _cases(ordered: Sequence[CaseResult], summary: dict[str, Any], rules: RuleSe
     glossary = glossary_of(rules)
     lines = [line for result in failed for line in ("", *_case(result, glossary, profile))]
     if summary["failed"] > len(failed):
-        lines += ["", _dim(f"... and {summary['failed'] - len(failed)} more in the report")]
+        lines += ["", _dim(f"... and {summary['failed'] - len(failed):,} more in the report")]
     return [*lines, *(line for result in answered for line in ("", *_answered(result, glossary)))]
 
 
@@ -182,7 +186,7 @@ def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
         reason = next((check.error for check in result.checks.values() if check.error), "")
         lines.append(f"{_red('error     ')} {safe(result.name)}: {safe(reason)}")
     if total > len(examples):
-        lines.append(_dim(f"... and {total - len(examples)} more errors in the report"))
+        lines.append(_dim(f"... and {total - len(examples):,} more errors in the report"))
     return lines
 
 
