@@ -1,8 +1,9 @@
-"""Builds the compiled reader (`native/`) into the package, and prepares the bundled rule packs.
+"""Builds the compiled reader (`native/`) into the package and, where it is asked for, prepares the bundled rule packs.
 
 Called by `pip install .`, by `pip install --editable .` and by `python -m build`. Neither step must succeed: without
 cargo Python reads the texts, which `synthesis --version` says, and packs that are not prepared are prepared when they
-are first used, which takes some seconds for each language.
+are first used, which takes some seconds for each language. So a checkout is installed in seconds; packages for others
+(wheels, containers) are built with SYNTHESIS_PREPARE=1, which takes a minute and spares everyone those seconds.
 """
 
 import os
@@ -28,7 +29,7 @@ PACKS = "src/synthesis/rules/packs"
 PREPARED = "synthesis/rules/prepared"
 KEPT = "build/prepared"  # from build to build: the names are made of all that the content depends on
 CACHE = "SYNTHESIS_CACHE"
-PREPARE = "SYNTHESIS_PREPARE"  # 0: do not prepare packs
+PREPARE = "SYNTHESIS_PREPARE"  # 1: prepare packs
 FOR_COMPILED = (".program.", ".characters-")  # what the compiled reader alone needs
 
 
@@ -54,11 +55,13 @@ class BuildHook(BuildHookInterface):
             build_data["force_include"][str(folder)] = PREPARED
 
     def _prepare(self, folder: Path, *, compiled: bool) -> None:
-        """Fill a folder with the prepared packs; what an older source left there goes."""
+        """Fill a folder with the prepared packs, if that is asked for; what an older source left there goes."""
+        shutil.rmtree(folder, ignore_errors=True)
+        if os.environ.get(PREPARE) != "1":
+            return
         begun = time.time() - 1  # what is used is touched, and clocks of files are coarse
         try:
             problem = self._run_preparation()
-            shutil.rmtree(folder, ignore_errors=True)
             if not problem:
                 self._ship(folder, begun, compiled=compiled)
         except (OSError, subprocess.SubprocessError) as error:
@@ -77,11 +80,11 @@ class BuildHook(BuildHookInterface):
 
     def _run_preparation(self) -> str | None:
         """What was in the way; None if all packs are prepared. Languages are shared out among the processors."""
-        if os.environ.get(PREPARE) == "0":
-            return f"{PREPARE}=0"
         self.app.display_info("Preparing the rule packs, which takes about a minute the first time ...")
         languages = sorted(path.parent.name for path in (Path(self.root) / PACKS).glob("*/pack.yaml"))
-        environment = {**os.environ, "PYTHONPATH": str(Path(self.root) / "src"), CACHE: str(Path(self.root) / KEPT)}
+        # What the package needs to run is where pip has put it for this build alone, which only this variable tells.
+        paths = [str(Path(self.root) / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), CACHE: str(Path(self.root) / KEPT)}
         shares = [share for first in range(os.cpu_count() or 1) if (share := languages[first :: os.cpu_count()])]
         command = [sys.executable, "-m", "synthesis.checks.prepare"]
         running = [

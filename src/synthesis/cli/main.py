@@ -76,6 +76,8 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         reason = why_not()
         click.echo(f"synthesis, version {__version__}")
         click.echo(f"reader: Python, no compiled reader ({reason})" if reason else "reader: compiled")
+        if reason:
+            click.echo("  Verdicts are the same, more slowly. With cargo at hand, pip install builds the compiled one.")
         ctx.exit()
 
 
