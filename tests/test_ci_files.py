@@ -21,7 +21,7 @@ HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").r
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 BAD = "You should just move on."
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-ACTION_NAME = re.compile(r"(?:[\w-]+/[\w/-]+@(?:v\d+|release/v\d+)|\./\.github/workflows/[\w-]+\.yml)")
+ACTION_NAME = re.compile(r"(?:[\w-]+/[\w/-]+@(?:v\d+|release/v\d+|[0-9a-f]{40})|\./\.github/workflows/[\w-]+\.yml)")
 
 
 def expressions(part: object) -> list[str]:
@@ -33,7 +33,7 @@ def test_every_step_of_the_action_does_one_thing() -> None:
     for step in STEPS:
         assert ("run" in step) != ("uses" in step), step["name"]
         assert "uses" in step or step["shell"] == "bash", step["name"]
-        assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w/-]+@v\d+", step["uses"])
+        assert "uses" not in step or ACTION_NAME.fullmatch(step["uses"])
 
 
 def test_inputs_that_are_used_exist_and_all_are_used() -> None:
@@ -54,30 +54,72 @@ def test_no_input_is_written_into_a_script() -> None:
     assert not [step["name"] for step in STEPS if "${{" in step.get("run", "")]
 
 
-@pytest.mark.parametrize(("assistant", "code"), [(BAD, "2"), ("Would you like to talk about it?", "0")])
-def test_the_evaluating_step_annotates_summarises_and_keeps_the_exit_code(
-    tmp_path: Path, assistant: str, code: str
-) -> None:
-    write_jsonl(tmp_path / "my cases.jsonl", [row(assistant=assistant)])
-    (step,) = [step for step in STEPS if step.get("id") == "evaluate"]
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "CASES": "my cases.jsonl\n",
-        "FAIL_ON": "0",
-        "OPTIONS": "--no-text\n",
-        "OUT": "out",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-        "GITHUB_OUTPUT": str(tmp_path / "output"),
-    }
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "output").read_text() == f"exit-code={code}\nreport=out/report.json\n"
-    assert (tmp_path / "summary").read_text() == (tmp_path / "out" / "report.md").read_text() != ""
-    written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"report.json", "report.html", "report.xml", "report.sarif", "report.md"} <= written
-    assert ("::error" in done.stdout) == (code == "2")
+class Step:
+    """The script of the evaluating step, run with some inputs as a runner does it."""
+
+    def __init__(self, folder: Path, inputs: dict[str, str]) -> None:
+        (step,) = [step for step in STEPS if step.get("id") == "evaluate"]
+        given = {name: found["default"] for name, found in ACTION["inputs"].items()} | inputs
+        assert set(given) == set(ACTION["inputs"])
+        variables = {
+            name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1]], value)
+            for name, value in step["env"].items()
+        }
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        files = {"GITHUB_STEP_SUMMARY": str(folder / "summary"), "GITHUB_OUTPUT": str(folder / "output")}
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, **variables, **files, "PATH": path}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        self.said = done.stdout + done.stderr
+        self.out = folder / given["out"]
+        self.output = (folder / "output").read_text()
+        self.summary = (folder / "summary").read_text() if (folder / "summary").exists() else ""
+
+    def assert_gave(self, code: int, out: str) -> None:
+        assert self.output == f"exit-code={code}\nreport={out}/report.json\n", self.said
+        assert self.summary == (self.out / "report.md").read_text() != ""
+        written = {path.name for path in self.out.iterdir()}
+        assert {"report.json", "report.html", "report.xml", "report.sarif", "report.md"} <= written
+        assert ("::error" in self.said) == (code == 2)
+
+
+def test_the_evaluating_step_takes_paths_with_spaces(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "my cases.jsonl", [row(assistant=BAD)])
+    Step(tmp_path, {"cases": "my cases.jsonl\n", "fail-on": "0", "out": "my out"}).assert_gave(2, "my out")
+
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES: list[dict[str, str]] = [
+    step.get("with", {})
+    for path in DOCUMENTS
+    for block in re.findall(r"^```yaml\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    if "/synthesis@" in block
+    for step in yaml.safe_load(block)["steps"]
+    if "/synthesis@" in step["uses"]
+]
+
+
+def test_documented_steps_of_the_action_do_not_take_each_others_place() -> None:
+    inputs = [
+        {name: example.get(name, ACTION["inputs"][name]["default"]) for name in ("name", "out")} for example in EXAMPLES
+    ]
+    assert len(inputs) > 1
+    for name in ("name", "out"):
+        assert len({found[name] for found in inputs}) == len(inputs)
+
+
+@pytest.mark.parametrize("inputs", EXAMPLES, ids=lambda inputs: inputs["cases"].split()[0])
+def test_a_documented_step_of_the_action_runs_with_exactly_its_inputs(tmp_path: Path, inputs: dict[str, str]) -> None:
+    """Cases that fail give exit code 2, a log without a failure 0; neither could be read by mistake."""
+    for name in inputs["cases"].split():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        if name.endswith(".csv"):
+            (tmp_path / name).write_text("prompt,completion\nI lost my job.,Would you like to talk about it?\n")
+        else:
+            write_jsonl(tmp_path / name, [row(assistant=BAD)])
+    Step(tmp_path, inputs).assert_gave(0 if ".csv" in inputs["cases"] else 2, inputs.get("out", "out"))
 
 
 def test_every_hook_calls_a_command_that_exists() -> None:
@@ -211,3 +253,13 @@ def test_the_citation_names_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == __version__
     assert {"cff-version", "message", "title", "authors"} <= set(citation)
+
+
+def test_the_owner_is_left_open_only_where_the_release_checklist_replaces_it() -> None:
+    checklist = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    (replaced,) = re.findall(r"^ *sed -i 's#OWNER/\S+ (.*)$", checklist, re.MULTILINE)
+    top = [path for path in ROOT.iterdir() if path.is_file()]
+    below = [path for folder in ("docs", ".github", "src") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    texts = [path for path in (*top, *below) if path.suffix in {"", ".md", ".yml", ".yaml", ".toml", ".cff", ".html"}]
+    naming = {path for path in texts if re.search(r"\bOWNER\b", path.read_text(encoding="utf-8", errors="replace"))}
+    assert {path.relative_to(ROOT).as_posix() for path in naming} == set(replaced.split())

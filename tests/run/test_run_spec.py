@@ -105,3 +105,14 @@ def test_a_similarity_of_this_process_is_not_lost_in_another(tmp_path: Path, mon
     with pytest.raises(OptionError, match="this process only"):
         evaluate_files(RunSpec(inputs=(cases,), workers=2))
     assert evaluate_files(RunSpec(inputs=(cases,))).report.conditions["similarity"] == "Same"
+
+
+def test_cases_and_a_log_in_one_run_are_refused_by_name_with_what_to_do(tmp_path: Path) -> None:
+    cases = write_jsonl(tmp_path / "cases.jsonl", [row()])
+    log = write_jsonl(tmp_path / "log.jsonl", [{"user": "Hello.", "assistant": "Good morning."}])
+    with pytest.raises(OptionError, match=r"cases\.jsonl holds cases and .*log\.jsonl is a log") as refused:
+        evaluate_files(RunSpec(inputs=(Input.of(log), Input.of(cases))))
+    assert "in two runs" in str(refused.value.hint)
+    assert "--profile" in str(refused.value.hint)
+    together = evaluate_files(RunSpec(inputs=(Input.of(log), Input.of(cases)), profile="traffic"))
+    assert together.report.summary["cases"] == 2

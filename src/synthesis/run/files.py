@@ -377,11 +377,11 @@ def _with_profile(spec: RunSpec) -> RunSpec:
     """With the profile that the files ask for, if none is named: somebody who wrote cases named their checks."""
     if spec.profile is not None:
         return spec
-    logs = {not file.holds_cases(mapped=spec.is_mapped) for file in spec.inputs}
+    logs = {not file.holds_cases(mapped=spec.is_mapped): file.name for file in reversed(spec.inputs)}
     if len(logs) > 1:
         raise OptionError(
-            "the files are both cases and logs, which are evaluated by different profiles",
-            hint=f"Name one with --profile ({AUTHORED} or {TRAFFIC}), or evaluate them apart.",
+            f"{logs[False]} holds cases and {logs[True]} is a log, which are evaluated by different profiles",
+            hint=f"Evaluate them in two runs, or name one profile for all with --profile ({AUTHORED} or {TRAFFIC}).",
         )
     return msgspec.structs.replace(spec, profile=TRAFFIC if True in logs else AUTHORED)
 
