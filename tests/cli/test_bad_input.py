@@ -117,7 +117,7 @@ def test_a_threshold_that_nobody_can_keep(refuse, value: str) -> None:  # type: 
         ["schema", "nonsense"],
         ["--limit", "0"],
         ["--profile", "nonsense"],
-        ["--check", "nonsense"],
+        ["--only-check", "nonsense"],
         ["--id", "NO-1"],
         ["--tag", "no-such-tag"],
         ["--disable", "no.such.rule"],

@@ -82,7 +82,7 @@ def test_an_error_outranks_a_failure(cli: CommandLine, cases: Path, default_simi
         (["--tag", "work", "--tag", "family"], ["T-1", "T-2"]),
         (["--id", "T-3", "--id", "T-1"], ["T-1", "T-3"]),
         (["--limit", "2"], ["T-1", "T-2"]),
-        (["--check", "agency_language"], ["T-1", "T-2", "T-3"]),
+        (["--only-check", "agency_language"], ["T-1", "T-2", "T-3"]),
     ],
 )
 def test_filters(cli: CommandLine, cases: Path, options: list[str], expected: list[str]) -> None:

@@ -122,3 +122,19 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:  # how Linux says that the other end is closed
         return b""
+
+
+@pytest.mark.parametrize(("quiet", "told"), [(False, True), (True, False)])
+def test_without_a_terminal_a_line_is_printed_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool, told: bool
+) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr("synthesis.cli.running.SECONDS_BETWEEN_LINES", 0.01)
+    monkeypatch.setattr("synthesis.cli.running._write", printed.append)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    described = iter(f"step {number}" for number in range(10**6))
+    with ProgressLine(lambda: next(described), quiet=quiet):
+        deadline = time.monotonic() + 5
+        while told and len(printed) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert printed[:3] == (["step 0\n", "step 1\n", "step 2\n"] if told else [])

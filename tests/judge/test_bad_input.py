@@ -108,7 +108,7 @@ def test_answers_without_context_are_named(capsys, here):
         (["--extra-body", "@none.json"], "none.json"),
         (["--extra-body", '{"messages": []}'], "--extra-body cannot set 'messages'"),
         (["--map", "question"], "--map cannot read"),
-        (["--ids", "log-1,log-9"], "no sample 'log-9'"),
+        (["--id", "log-1,log-9"], "no sample 'log-9'"),
         (["--system-prompt-version", "none.yaml", "--judge-provider", "openai"], "none.yaml"),
     ],
 )

@@ -30,6 +30,6 @@ def test_the_python_example_prints_what_it_says(tmp_path):
 def test_every_option_that_the_chapter_names_exists():
     text = CHAPTER.read_text()
     parts = ("run", "report", "panel")
-    help_text = "".join(run(".", "-m", "synthesis", "judge", part, "--help") for part in parts)
+    help_text = "".join(run(".", "-m", "synthesis", "judge", part, "--help-all") for part in parts)
     for option in set(re.findall(r"--[a-z][a-z-]+", text)):
         assert option in help_text, option

@@ -234,7 +234,7 @@ def test_limit_and_ids_judge_a_part_and_the_whole_later_judges_the_rest(tmp_path
         return [record["queryLogId"] for record in read(folder / "records/records-iteration-1.json")]
 
     assert judged("--limit", "2") == ["q-0", "q-1"]
-    assert judged("--ids", "q-3,q-1", "--ids", "q-4") == ["q-1", "q-3", "q-4"]
+    assert judged("--id", "q-3,q-1", "--id", "q-4") == ["q-1", "q-3", "q-4"]
     assert judged() == [f"q-{n}" for n in range(5)]
     journal = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
     assert sum(line["t"] == "verdict" for line in journal) == 5

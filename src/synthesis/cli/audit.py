@@ -9,10 +9,10 @@ import msgspec
 from synthesis.cli import ExitCode
 from synthesis.cli.evaluate import engine_address, spec_options
 from synthesis.cli.history import history_option, history_place
+from synthesis.cli.options import Group, out_option, quiet_option, workers_option
 from synthesis.errors import OptionError
 from synthesis.printable import safe
 from synthesis.run.engines import LOCAL
-from synthesis.settings import PROFILES
 
 if TYPE_CHECKING:
     from synthesis.audit.counting import AuditOptions
@@ -22,8 +22,8 @@ VERIFY, MAKE = "verify", "make"
 DEFAULT_OUT = "audit"
 
 
-class AuditCommands(click.Group):
-    """`audit LOGS` is short for `audit make LOGS`."""
+class AuditCommands(Group):
+    """`audit FILE` is short for `audit make FILE`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in (VERIFY, MAKE, "-h", "--help"):
@@ -31,29 +31,19 @@ class AuditCommands(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group("audit", cls=AuditCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("audit", cls=AuditCommands)
 def audit() -> None:
     """Audit many conversations in one document: counts and rates, no texts.
 
-    `synthesis audit LOGS` writes it (short for `audit make LOGS`; `audit make --help` lists the options).
+    `synthesis audit FILE...` writes it (short for `audit make FILE...`; `audit make --help` lists the options).
     `synthesis audit verify` computes it again and compares.
     """
 
 
 @audit.command(MAKE)
-@click.argument("logs", nargs=-1, metavar="LOGS...")
-@click.option("--out", default=DEFAULT_OUT, show_default=True, metavar="DIR", help="Folder for the documents.")
-@click.option(
-    "--map",
-    "columns",
-    multiple=True,
-    metavar="FIELD=NAME,..",
-    help="Where a log has its fields, such as user=prompt,time=meta.created_at.",
-)
+@click.argument("logs", nargs=-1, metavar="FILE...")
+@out_option("the documents: a folder. [default: audit]", default=DEFAULT_OUT)
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also give rates by this column of the log; repeatable.")
-@click.option("--checks", metavar="NAME,..", help="Checks to run. [default: all]")
-@click.option("--profile", metavar="|".join(PROFILES), help="Who wrote the texts. [default: as for `synthesis eval`]")
-@click.option("--lang", metavar="CODE", help="Language of conversations that do not declare one. [default: detected]")
 @click.option(
     "--notice",
     "notices",
@@ -61,21 +51,22 @@ def audit() -> None:
     metavar="REGEX",
     help="Pattern of your own notice of talking to an AI, in addition to the bundled ones; repeatable.",
 )
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Also draw N conversations to label.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="A random sample of N conversations, to label.")
 @click.option(
     "--labels", metavar="ID", help="Saved run of a labelled sample: also estimate true rates from its labels."
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="For the sample.")
+@click.option("--seed", type=int, default=0, metavar="S", help="Seed of the sample. [default: 0]")
 @click.option("--all-cells", is_flag=True, help="Also show counts below five.")
 @click.option("--with-ids", is_flag=True, help="Also show the ids of cases.")
 @click.option("--with-excerpts", is_flag=True, help="Also show redacted text around findings.")
-@click.option("--run", "run_id", metavar="ID", help="Audit a saved run instead of LOGS.")
+@click.option("--run", "run_id", metavar="ID", help="Audit a saved run instead of FILE.")
 @history_option
-@spec_options("sort", "rules", "disabled", "engine", "workers")
-@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+@spec_options("columns", "sort", "checks", "profile", "language", "rules", "disabled", "engine", "workers")
+@quiet_option
 def make(**options: Any) -> int:
-    """Read LOGS (files or folders of conversations, a report, a file of results, a table of verdicts) and write
-    audit.json, audit.html and audit.md.
+    """Write audit.json, audit.html and audit.md.
+
+    FILE is a file or a folder of conversations, a report, a file of results or a table of verdicts.
 
     Exit codes: 0 written, 1 could not run, 3 written but some rows could not be read, 130 interrupted.
     """
@@ -94,10 +85,10 @@ def make(**options: Any) -> int:
 
 @audit.command(VERIFY)
 @click.argument("document", metavar="AUDIT_JSON")
-@click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes. [default: available cores]")
+@click.argument("logs", nargs=-1, required=True, metavar="FILE...")
+@workers_option("available cores")
 def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
-    """Read LOGS again as AUDIT_JSON says, and compare every figure.
+    """Read each FILE again as AUDIT_JSON says, and compare every figure.
 
     Exit codes: 0 all figures match, 1 could not run, 2 some differ.
     """
@@ -133,7 +124,7 @@ def _made(options: dict[str, Any]) -> "Audit":
 
     asked = _audit_options(options)
     if (options["run_id"] is None) is not bool(options["logs"]):
-        raise OptionError("give LOGS, or --run ID of a saved run", hint="One of the two: synthesis audit chats.jsonl")
+        raise OptionError("give a FILE, or --run ID of a saved run", hint="One of the two: synthesis audit chats.jsonl")
     if options["run_id"] is not None:
         from synthesis.history import open_history
         from synthesis.settings import find_settings
@@ -181,7 +172,7 @@ def _read_options(options: dict[str, Any]) -> "ReadOptions":
         map=parse_case_map(options["columns"]),
         sort=bool(options["sort"]),
         profile=options["profile"],
-        language=options["lang"],
+        language=options["language"],
         rules=options["rules"],
         disable=options["disabled"],
     )

@@ -9,6 +9,7 @@ import click
 
 from synthesis.cli import ExitCode
 from synthesis.cli.console import change_lines
+from synthesis.cli.options import Command, json_option, print_json
 from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError
 from synthesis.printable import safe
@@ -24,9 +25,9 @@ _HASH_SHOWN = 16
 SHOWN = 20  # of the names or cases of one kind
 
 
-@click.command("compare")
-@click.argument("old")
-@click.argument("new")
+@click.command("compare", cls=Command)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
 @click.option("--fail-on-regression", is_flag=True, help="Exit with 2 if there are new unexpected failures.")
 @click.option("--across", is_flag=True, help="List changes even if profiles or checks differ.")
 @click.option(
@@ -35,7 +36,7 @@ SHOWN = 20  # of the names or cases of one kind
     help="Evaluate the stored texts of both again with today's rules and the profile and checks of NEW, so that only "
     "the texts differ.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@json_option
 def compare(old: str, new: str, fail_on_regression: bool, across: bool, reevaluate: bool, as_json: bool) -> int:
     """Compare two reports, or the folders of two judged runs: newly failing, newly passing, what else changed.
 
@@ -43,8 +44,6 @@ def compare(old: str, new: str, fail_on_regression: bool, across: bool, reevalua
     if the exact McNemar test and the paired bootstrap interval agree that the difference is not chance.
     Reports of different profiles or checks cannot be compared: exit code 1, unless --across lists the changes.
     """
-    import msgspec
-
     judged = Path(old).is_dir() and Path(new).is_dir()
     if judged and reevaluate:
         raise OptionError("--reevaluate is for reports of the checks", hint="Judge both sets again with one judge.")
@@ -52,7 +51,7 @@ def compare(old: str, new: str, fail_on_regression: bool, across: bool, reevalua
         _compare_judged(Path(old), Path(new)) if judged else _compare_reports(old, new, across, reevaluate)
     )
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+        print_json(comparison)
     else:
         print_lines(lines)
     return _exit_code(comparison, fail_on_regression)

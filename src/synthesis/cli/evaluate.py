@@ -18,6 +18,7 @@ from synthesis.cli import ExitCode
 from synthesis.cli.console import summary_lines, warning_lines
 from synthesis.cli.gates import Conclusion, exit_code, too_many_failures
 from synthesis.cli.history import Saving, saving_options
+from synthesis.cli.options import Command, format_option, quiet_option
 from synthesis.cli.running import Interruption, progress
 from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError, Place, SettingsError
@@ -207,11 +208,12 @@ def _present(local: str, bundled: Path) -> str:
 _OPTIONS = {
     "inputs": (
         "--cases PATH",
-        "JSONL cases, a chat log or a table. [default: data/evals.jsonl, else the bundled cases]",
+        "Case file, chat log or table, the same as FILE; repeatable. [default: data/evals.jsonl, else the bundled "
+        "cases]",
     ),
     "columns": (
         "--map FIELD=NAME,..",
-        "Where a log has its fields: user=prompt,assistant=choices[0].text; "
+        "Where the input has its fields: user=prompt,assistant=choices[0].text; "
         "for one message a row conversation=chat,role=sender,text=body.",
     ),
     "sort": ("--sort", "Group rows by conversation first, on disk; rows keep their order."),
@@ -225,18 +227,18 @@ _OPTIONS = {
         "Stop at a bad row, or count it as an error. [default: stop for cases, error for logs]",
     ),
     "schema": ("--schema PATH", "JSON schema. [default: schemas/eval_case.schema.json, else the bundled one]"),
-    "out": ("--out PATH", "JSON report. [default: out/report.json]"),
+    "out": ("--out PATH", "Where to write the JSON report. [default: out/report.json]"),
     "fail_on": (
         "--fail-on N",
         "Failures allowed before exit code 2: a number, or by severity, such as critical=0,serious=5,minor=2%. In logs "
         "a critical one is allowed only by severity. [default: 0]",
     ),
-    "tags": ("--tag TAG", "Only cases with this tag; repeatable."),
-    "ids": ("--id ID", "Only the case with this id; repeatable."),
-    "only": ("--check NAME", "Only this check; repeatable."),
+    "tags": ("--tag TAG", "Tag that a case must have; repeatable."),
+    "ids": ("--id ID", "Only this one; repeatable."),
+    "only": ("--only-check NAME", "Of the checks that the cases name only this one; repeatable."),
     "limit": ("--limit N", "At most N cases."),
     "sample": ("--sample N", "A random sample of N cases."),
-    "seed": ("--seed S", "Seed of the sample.  [default: 0]"),
+    "seed": ("--seed S", "Seed of the sample. [default: 0]"),
     "rules": ("--rules DIR", "Folder with extra rule packs; repeatable."),
     "disabled": ("--disable RULE", "Disable the rule with this id; repeatable."),
     "profile": (
@@ -244,7 +246,7 @@ _OPTIONS = {
         f"Who wrote the texts. [default: {AUTHORED} for case files, {TRAFFIC} for logs and tables]",
     ),
     "keep_text": ("--no-text", "Leave the texts out of the report."),
-    "language": ("--lang CODE", "Language of cases that do not declare one. [default: auto, detected]"),
+    "language": ("--lang CODE", "Language of texts that do not declare one. [default: auto, detected]"),
     "results": (
         "--results PATH",
         "Write results as JSON Lines (.jsonl, .jsonl.gz, .jsonl.zst) next to a small report.",
@@ -324,16 +326,14 @@ def _option(field: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(flag, field, type=_KINDS.get(field), multiple=repeats, metavar=metavar or None, help=text)
 
 
-@click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    "eval",
+    cls=Command,
+    epilog="Defaults can be set in synthesis.toml, or under [tool.synthesis] in pyproject.toml.",
+)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @spec_options()
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    metavar="F[=PATH]",
-    help="Also write the report as csv, github, html, junit, markdown or sarif; repeatable. [default: next to --out]",
-)
+@format_option("csv, github, html, junit, markdown or sarif, too, next to --out")
 @click.option("--no-report", is_flag=True, help="Write no JSON report; exit code, --format and --save stay the same.")
 @click.option("--baseline", metavar="REPORT", help="Count only failures that are not in this earlier report.")
 @click.option(
@@ -349,7 +349,7 @@ def _option(field: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     "that its tag names.",
 )
 @saving_options
-@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+@quiet_option
 def evaluate(**options: Any) -> int:
     """Evaluate cases and write a report. FILE is the same as --cases FILE.
 

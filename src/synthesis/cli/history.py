@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from synthesis.cli import ExitCode
+from synthesis.cli.options import Group, json_option, limit_option, out_option, print_json
 from synthesis.cli.terminal import columns, print_lines, warn
 from synthesis.errors import DamagedRunError, OptionError, SynthesisError, shorten
 from synthesis.printable import safe
@@ -257,12 +258,12 @@ class Saving(msgspec.Struct, frozen=True):
 
         return self._save(add, quiet=quiet, to_stderr=to_stderr)
 
-    def save_judged(self, folder: Path) -> bool:
+    def save_judged(self, folder: Path, *, quiet: bool, to_stderr: bool) -> bool:
         """Save a judged run from its folder; False if that failed."""
         from synthesis.history import Provenance
 
         known = Provenance(revision=self.revision, with_text=self.with_text)  # the journal says when it began
-        return self._save(lambda history: history.add_judged(folder, known), quiet=False, to_stderr=False)
+        return self._save(lambda history: history.add_judged(folder, known), quiet=quiet, to_stderr=to_stderr)
 
     def _save(self, add: "Callable[[History], str]", *, quiet: bool, to_stderr: bool) -> bool:
         from synthesis.history import open_history
@@ -284,7 +285,7 @@ _AGE = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
-@click.group()
+@click.group(cls=Group)
 def history() -> None:
     """Runs saved with --save: list, show, tag, export, delete, prune, check.
 
@@ -298,20 +299,12 @@ def _open(place: str | None, *, create: bool = False) -> "History":
     return open_history(history_place(place, find_settings(Path.cwd()).values), create=create)
 
 
-def _as_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-
-
-def _echo_json(value: Any) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
-
-
 @history.command("list")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="At most N runs.")
+@limit_option("runs. [default: 20]", default=20)
 @click.option("--kind", type=click.Choice(["checks", "judge"]), help="Only runs of this kind.")
-@click.option("--tag", metavar="TAG", help="Only runs with this tag.")
+@click.option("--tag", metavar="TAG", help="Tag that a run must have.")
 @history_option
-@_as_json
+@json_option
 def list_(limit: int, kind: str | None, tag: str | None, history: str | None, as_json: bool) -> int:
     """List runs, the newest first.
 
@@ -321,7 +314,7 @@ def list_(limit: int, kind: str | None, tag: str | None, history: str | None, as
         found = opened.runs(limit=limit, kind=kind, tag=tag)
         damaged = opened.damaged_runs()
     if as_json:
-        _echo_json([run_fields(run) for run in found])
+        print_json([run_fields(run) for run in found])
     else:
         print_lines(table_lines(found, columns()))
     return _told(damaged)
@@ -340,18 +333,16 @@ def _told(damage: "Sequence[Damage]") -> int:
 
 @history.command()
 @click.argument("run")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="At most N failures."
-)
+@limit_option("failures. [default: 20]", default=20)
 @history_option
-@_as_json
+@json_option
 def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
     """Show one run: its conditions, its figures, and the failures that need a look, with evidence."""
     with _open(history) as opened:
         found = opened.run(run)
         trouble = found_in(opened, found, limit)
     if as_json:
-        _echo_json(run_fields(found) | {"failures": trouble.items, "failures_in_all": trouble.total})
+        print_json(run_fields(found) | {"failures": trouble.items, "failures_in_all": trouble.total})
         return ExitCode.OK
     print_lines(run_lines(found, trouble), hang=4)
     return ExitCode.OK
@@ -373,14 +364,15 @@ def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str |
 
 
 @history.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE...")
 @save_text_option
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Give the run this tag; repeatable.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag that the new runs get; repeatable.")
 @history_option
 def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], history: str | None) -> int:
     """Save earlier runs: reports, folders of judged runs, or what `history export` wrote.
 
-    A report does not record when it ran, so its file's time is used. An exported run is restored as it was.
+    Each is a FILE. A report does not record when it ran, so its file's time is used. An exported run is restored as
+    it was.
     """
     from synthesis.history import Provenance
 
@@ -428,7 +420,7 @@ def _ask(number: int) -> None:
 
 @history.command()
 @click.argument("run", required=False)
-@click.option("--out", metavar="PATH", help="Where to write it. [default: standard output]")
+@out_option("it. [default: standard output]")
 @click.option(
     "--rest",
     is_flag=True,
@@ -472,7 +464,7 @@ def _export_all(history: "History", folder: Path) -> int:
 
 @history.command()
 @history_option
-@_as_json
+@json_option
 def check(history: str | None, as_json: bool) -> int:
     """Check every run against its checksums, and the file of the history.
 
@@ -482,7 +474,7 @@ def check(history: str | None, as_json: bool) -> int:
         file = opened.check_file()
         found = list(opened.check())
     if as_json:
-        _echo_json({"file": file, "runs": found})
+        print_json({"file": file, "runs": found})
     else:
         print_lines(_check_lines(file, found), hang=4)
     return ExitCode.UNMET if file or any(run.damage for run in found) else ExitCode.OK

@@ -6,10 +6,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
 
 from synthesis.cli import ExitCode
 from synthesis.cli.history import Saving, saving_options
-from synthesis.cli.judge_output import RunProgress, calibration_lines, estimate_lines, status_lines, summary_lines
+from synthesis.cli.judge_output import (
+    RunProgress,
+    calibration_lines,
+    estimate_lines,
+    figures,
+    standing,
+    status_lines,
+    summary_lines,
+)
+from synthesis.cli.options import (
+    Command,
+    Group,
+    answers_option,
+    contexts_option,
+    format_option,
+    formats_and_paths,
+    json_option,
+    limit_option,
+    map_option,
+    max_line_option,
+    out_option,
+    print_json,
+    quiet_option,
+)
 from synthesis.cli.running import run_interruptible
 from synthesis.cli.terminal import print_lines
 from synthesis.errors import OptionError, OutputError, did_you_mean, shorten
@@ -34,23 +58,42 @@ run_root = click.option(
     type=click.Path(path_type=Path),
     default=Path(JUDGED_RUNS),
     show_default=True,
+    metavar="DIR",
     help="Folder that holds the runs.",
 )
 _OPTIONS = (
-    click.argument("test_set", required=False),
-    click.option("--answers", type=click.Path(path_type=Path), help="Answers by queryLogId, with --contexts."),
-    click.option("--contexts", type=click.Path(path_type=Path), help="Contexts (rankedCourses) by queryLogId."),
-    click.option("--judge-provider", help="offline (default), openai, openrouter, anthropic, replay, ..."),
-    click.option("--judge-model", help="The judge's model; for replay the recording: a records file or a run."),
-    click.option("--base-url", help="An OpenAI-compatible server in place of the vendor's own."),
+    click.argument("test_set", required=False, metavar="[FILE]"),
+    answers_option,
+    contexts_option,
     click.option(
-        "--api-key-env", metavar="NAME", help="Environment variable that holds the key.  [default: OPENAI_API_KEY]"
+        "--judge-provider",
+        metavar="NAME",
+        help="offline, openai, openrouter, anthropic, replay, ... [default: offline]",
     ),
-    click.option("--iterations", type=click.IntRange(min=1), default=1, show_default=True),
-    click.option("--concurrency", type=click.IntRange(min=1), default=5, show_default=True),
-    click.option("--output-dir", metavar="NAME", help="Name of the run's folder.  [default: the set's name]"),
+    click.option(
+        "--judge-model",
+        metavar="NAME",
+        help="The judge's model; for replay the recording: a records file or a run.",
+    ),
+    click.option("--base-url", metavar="URL", help="An OpenAI-compatible server in place of the vendor's own."),
+    click.option(
+        "--api-key-env", metavar="NAME", help="Environment variable that holds the key. [default: OPENAI_API_KEY]"
+    ),
+    click.option(
+        "--iterations", type=click.IntRange(min=1), default=1, metavar="N", help="Judge N times. [default: 1]"
+    ),
+    click.option(
+        "--concurrency",
+        type=click.IntRange(min=1),
+        default=5,
+        metavar="N",
+        help="At most N calls at a time. [default: 5]",
+    ),
+    click.option("--output-dir", metavar="NAME", help="Name of the run's folder. [default: the set's name]"),
     run_root,
-    click.option("--system-prompt-version", metavar="NAME|FILE", default="v1", show_default=True),
+    click.option(
+        "--system-prompt-version", metavar="NAME|FILE", default="v1", help="The prompt of a chat judge. [default: v1]"
+    ),
     click.option("--rubric", metavar="NAME|FILE", help="course, rag, relational or a file of your own."),
     click.option(
         "--detail",
@@ -60,7 +103,9 @@ _OPTIONS = (
         help="claims: a chat judge lists the answer's claims with quotes, which are checked.",
     ),
     click.option("--max-cost", type=float, metavar="USD", help="Stop before the run could cost more."),
-    click.option("--price-file", type=click.Path(path_type=Path), help="Prices in USD per million tokens."),
+    click.option(
+        "--price-file", type=click.Path(path_type=Path), metavar="FILE", help="Prices in USD per million tokens."
+    ),
     click.option(
         "--on-change",
         type=click.Choice(["keep", "rejudge", "error"]),
@@ -68,33 +113,22 @@ _OPTIONS = (
         show_default=True,
         help="What to do with a verdict whose question, context or answer has changed.",
     ),
-    click.option(
-        "--map",
-        "columns",
-        multiple=True,
-        metavar="FIELD=NAME,..",
-        help="Where a sample has its fields: question=prompt,answer=out[0].text,context=docs",
-    ),
-    click.option("--ids", multiple=True, metavar="ID[,ID...]", help="Only these samples; repeatable."),
-    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples."),
-    click.option(
-        "--max-line",
-        type=click.IntRange(min=1000),
-        default=16 << 20,
-        metavar="BYTES",
-        help="Longer rows of a JSON Lines or CSV file are errors and are not read. [default: 16 MB]",
-    ),
-    click.option("--temperature", type=float, help="Sent only if given."),
-    click.option("--seed", type=int, help="Sent only if given."),
+    map_option("question=prompt,answer=out[0].text,context=docs"),
+    click.option("--id", "ids", multiple=True, metavar="ID", help="Only this one; repeatable."),
+    limit_option("samples, the first."),
+    max_line_option,
+    click.option("--temperature", type=float, metavar="T", help="Sent to a chat judge only if given."),
+    click.option("--judge-seed", "seed", type=int, metavar="S", help="Sent to a chat judge only if given."),
     click.option("--reasoning-effort", metavar="LEVEL", help="none, minimal, low, medium, high; sent only if given."),
     click.option(
         "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Extra request header; repeatable."
     ),
     click.option("--extra-body", metavar="JSON|@FILE", help="Fields to add to every request."),
-    click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one call."),
+    click.option("--timeout", type=float, default=60.0, metavar="SECONDS", help="Limit for one call. [default: 60]"),
     click.option(
         "--max-output-tokens",
         type=click.IntRange(min=1),
+        metavar="N",
         help="Limit of one reply; a truncated reply is retried once with four times the limit.",
     ),
 )
@@ -192,15 +226,15 @@ def stem(path: Path) -> str:
 def _chosen(
     cases: "tuple[TestCase, ...]", ids: tuple[str, ...], limit: int | None, notes: list[str]
 ) -> "tuple[TestCase, ...]":
-    """The samples that --ids and --limit select. The same command without them judges the rest."""
+    """The samples that --id and --limit select. The same command without them judges the rest."""
     wanted = {name.strip() for text in ids for name in text.split(",") if name.strip()}
     known = {case.query_log_id for case in cases}
     if missing := sorted(wanted - known - set(ids)):
-        raise OptionError(f"--ids: the set has no sample '{missing[0]}'", hint=did_you_mean(missing[0], known))
+        raise OptionError(f"--id: the set has no sample '{missing[0]}'", hint=did_you_mean(missing[0], known))
     wanted |= known & set(ids)  # an id may hold a comma itself
     chosen = tuple(case for case in cases if not wanted or case.query_log_id in wanted)[:limit]
     if len(chosen) < len(cases):
-        notes.append(f"Judging {len(chosen)} of {len(cases)} samples (--ids, --limit).")
+        notes.append(f"Judging {len(chosen)} of {len(cases)} samples (--id, --limit).")
     return chosen
 
 
@@ -219,21 +253,18 @@ def _find(name: str) -> Path:
 
 # `synthesis judge panel`
 
+PANEL_FORMATS = ("text", "markdown")
 SHOWN = 10  # samples on which the judges differ most; panel.json has all
 FILE_NAME = "panel.json"
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="RUN RUN...")
 @run_root
-@click.option("--format", "form", type=click.Choice(["text", "markdown"]), default="text", show_default=True)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help=f"Write everything as JSON; a folder gets {FILE_NAME}.",
-)
-def panel(names: tuple[str, ...], root: Path, form: str, out: Path | None) -> int:
+@format_option("text or markdown. [default: text, printed]", default=["text"])
+@out_option(f"everything as JSON; a folder gets {FILE_NAME}.")
+@json_option
+def panel(names: tuple[str, ...], root: Path, formats: tuple[str, ...], out: str | None, as_json: bool) -> int:
     """Compare several judges on the same samples: median scores, agreement, and where they differ most.
 
     Name the runs of different judges on one test set. Exits with 3 if a judge has no verdict on a sample.
@@ -241,18 +272,28 @@ def panel(names: tuple[str, ...], root: Path, form: str, out: Path | None) -> in
     from synthesis.judge.panel import build_panel, panel_run
 
     found = build_panel([panel_run(name, stored_run(name, root)[1]) for name in names])
-    for line in _text(found) if form == "text" else _markdown(found):
-        click.echo(safe(line))
+    if as_json:
+        print_json(found)
+    for form, path in () if as_json else formats_and_paths(formats, PANEL_FORMATS):
+        _show_or_write(_text(found) if form == "text" else _markdown(found), path)
     for warning in found.warnings:
         click.echo(safe(f"warning: {warning}"), err=True)
     if out is not None:
-        _write(found, out / FILE_NAME if out.is_dir() else out)
+        _write(found, Path(out) / FILE_NAME if Path(out).is_dir() else Path(out))
     return ExitCode.OK if found.is_complete else ExitCode.INCOMPLETE
 
 
-def _write(found: "Panel", path: Path) -> None:
-    import msgspec
+def _show_or_write(lines: Iterable[str], path: str | None) -> None:
+    from synthesis.report.formats import write_pieces
 
+    if path is None:
+        _print(lines)
+    else:
+        write_pieces((f"{safe(line)}\n" for line in lines), Path(path))
+        click.echo(f"Written: {safe(path)}", err=True)
+
+
+def _write(found: "Panel", path: Path) -> None:
     from synthesis.report.formats import write_pieces
 
     write_pieces([msgspec.json.format(msgspec.json.encode(found), indent=2).decode(), "\n"], path)
@@ -340,15 +381,13 @@ def _rate(rate: "Rate") -> str:
 # The other commands of `synthesis judge`.
 
 
-@click.group()
+@click.group(cls=Group, alone="run")
 def judge() -> None:
     """Judged evaluation of generated answers: faithfulness and completeness, or the axes of your own rubric.
 
-    Verdicts are stored as they arrive; the same command resumes where it stopped and pays for nothing twice.
+    `synthesis judge FILE` is short for `judge run FILE`. Verdicts are stored as they arrive; the same command resumes
+    where it stopped and pays for nothing twice. NAME is the name of a run's folder.
     """
-
-
-judge.add_command(panel)
 
 
 @judge.command()
@@ -357,15 +396,18 @@ judge.add_command(panel)
     "--grace",
     type=float,
     default=30.0,
-    show_default=True,
-    help="Seconds to wait for calls in flight when interrupted.",
+    metavar="SECONDS",
+    help="Wait for calls in flight when interrupted. [default: 30]",
 )
 @click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 if the pass rate is below RATE (0 to 1).")
 @saving_options
-def run(fail_under: float | None, **options: Any) -> int:
-    """Judge a test set: a file, a name from data/evaluation/test-sets, or a bundled set.
+@json_option
+@quiet_option
+def run(fail_under: float | None, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Judge a test set.
 
-    By default the offline judge judges the bundled set 'passages'.
+    FILE is a file, a name from data/evaluation/test-sets, or the name of a bundled set. By default the offline judge
+    judges the bundled set 'passages'.
     """
     from synthesis.judge.run import run_evaluation
 
@@ -374,8 +416,8 @@ def run(fail_under: float | None, **options: Any) -> int:
     wanted = {name: options.pop(name) for name in ("save", "save_text", "history")}
     inputs = read_inputs(**options)
     saving = Saving.of(wanted, find_settings(Path.cwd()).values)
-    _print(inputs.notes, err=True)
-    progress = RunProgress(inputs.config.grace)
+    _print(() if quiet else inputs.notes, err=True)
+    progress = RunProgress(inputs.config.grace, quiet=quiet)
     with progress.line:
         try:
             result = run_interruptible(run_evaluation(inputs.cases, inputs.config, observer=progress.update))
@@ -383,54 +425,76 @@ def run(fail_under: float | None, **options: Any) -> int:
             return _interrupted(progress)
         except OutputError as error:
             return _cut_short(error, progress)
-    _print(summary_lines(result.run, result.total, result.results, result.folder))
+    if as_json:
+        print_json(figures(result.run, result.total, result.results, result.folder))
+    elif not quiet:
+        _print(summary_lines(result.run, result.total, result.results, result.folder))
     _print([f"warning: {warning}" for warning in result.warnings], err=True)
-    saved = saving is None or saving.save_judged(result.folder)
+    saved = saving is None or saving.save_judged(result.folder, quiet=quiet, to_stderr=as_json)
     verdict = _verdict(result, fail_under)
     return verdict if saved else ExitCode.INCOMPLETE
 
 
 @judge.command()
 @evaluation_options
-def estimate(**options: Any) -> int:
+@json_option
+def estimate(as_json: bool, **options: Any) -> int:
     """Estimate tokens and cost of what is left to judge. Sends and writes nothing."""
     from synthesis.judge.run import estimate_evaluation
 
     inputs = read_inputs(**options)
     _print(inputs.notes, err=True)
-    _print(estimate_lines(asyncio.run(estimate_evaluation(inputs.cases, inputs.config))))
+    found = asyncio.run(estimate_evaluation(inputs.cases, inputs.config))
+    if as_json:
+        print_json({**msgspec.to_builtins(found), "likely_cost": found.likely_cost(), "worst_cost": found.worst_cost()})
+    else:
+        _print(estimate_lines(found))
     return ExitCode.OK
 
 
 @judge.command()
 @click.argument("name")
 @run_root
-def status(name: str, root: Path) -> int:
+@json_option
+def status(name: str, root: Path, as_json: bool) -> int:
     """Show what is done, pending, failed and stale in a run."""
-    _print(status_lines(stored_run(name, root)[1]))
+    ledger = stored_run(name, root)[1]
+    if as_json:
+        print_json(standing(ledger))
+    else:
+        _print(status_lines(ledger))
     return ExitCode.OK
 
 
 @judge.command()
 @click.argument("name")
 @run_root
-@click.option("--format", "form", type=click.Choice(["text", "html", "markdown"]), default="text", show_default=True)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it. [default: the run's folder]"
-)
-def report(name: str, root: Path, form: str, out: Path | None) -> int:
+@format_option("text, html or markdown. [default: text, printed]", default=["text"])
+@out_option("it, in place of =PATH. [default: the run's folder]")
+@json_option
+def report(name: str, root: Path, formats: tuple[str, ...], out: str | None, as_json: bool) -> int:
     """Report the figures of a run: on the console, as an HTML page, or as Markdown."""
     from synthesis.judge.results import derive
 
     folder, ledger = stored_run(name, root)
-    if form == "text":
-        _print(summary_lines(ledger.present_run(), len(ledger.samples), derive(ledger), folder))
-    else:
-        _draw(ledger, form, out or folder / ("report.html" if form == "html" else "report.md"))
+    shown = (ledger.present_run(), len(ledger.samples), derive(ledger), folder)
+    if as_json:
+        print_json(figures(*shown))
+    if out is not None and len(formats) > 1:
+        raise OptionError("--out says where one document goes", hint="Write --format F=PATH for each.")
+    for form, path in formats_and_paths(formats, ("text", *_BESIDE)):
+        where = path or out
+        if form != "text":
+            _draw(ledger, form, Path(where) if where else folder / _BESIDE[form], to_stderr=as_json)
+        elif where or not as_json:
+            _show_or_write(summary_lines(*shown), where)
     return ExitCode.OK
 
 
-def _draw(ledger: "Ledger", form: str, path: Path) -> None:
+_BESIDE = {"html": "report.html", "markdown": "report.md"}
+
+
+def _draw(ledger: "Ledger", form: str, path: Path, *, to_stderr: bool) -> None:
     from synthesis.judge.results import judged_run
     from synthesis.report.formats import write_pieces
 
@@ -440,7 +504,7 @@ def _draw(ledger: "Ledger", form: str, path: Path) -> None:
         from synthesis.report.markdown import render_judged as render
 
     write_pieces(render(judged_run(ledger)), path)
-    click.echo(f"Written: {safe(str(path))}")
+    click.echo(f"Written: {safe(str(path))}", err=to_stderr)
 
 
 @judge.command("prompt")
@@ -457,7 +521,8 @@ def show_prompt(name: str) -> int:
 @click.argument("name")
 @click.argument("labels", type=click.Path())
 @run_root
-def calibrate(name: str, labels: str, root: Path) -> int:
+@json_option
+def calibrate(name: str, labels: str, root: Path, as_json: bool) -> int:
     """Compare a run's verdicts with human LABELS: agreement, confusion, bias."""
     from synthesis.judge.calibration import calibrate as compare
     from synthesis.judge.calibration import load_labels
@@ -465,11 +530,16 @@ def calibrate(name: str, labels: str, root: Path) -> int:
 
     human = load_labels(labels)
     folder, ledger = stored_run(name, root)
+    every = []
     for iteration in derive(ledger).iterations:
         found = compare(iteration.records, human, ledger.present_run().rubric)
         path = write_calibration(folder, iteration.number, found)
-        _print([f"Iteration {iteration.number}, judge against people:", *calibration_lines(found)])
-        _print([f"Written to {path}"])
+        every.append({"iteration": iteration.number, **found, "written": str(path)})
+        if not as_json:
+            _print([f"Iteration {iteration.number}, judge against people:", *calibration_lines(found)])
+            _print([f"Written to {path}"])
+    if as_json:
+        print_json(every)
     return ExitCode.OK
 
 
@@ -499,3 +569,6 @@ def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
 
 def _print(lines: Iterable[str], *, err: bool = False) -> None:
     print_lines((safe(line, keep_lines=True) for line in lines), err=err)
+
+
+judge.add_command(panel)

@@ -21,8 +21,8 @@ _COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", 
 class RunProgress:
     """What is judged so far: for the line of progress, and for the last message of a run that was cut short."""
 
-    def __init__(self, grace: float) -> None:
-        self.line = ProgressLine(self._describe)
+    def __init__(self, grace: float, *, quiet: bool = False) -> None:
+        self.line = ProgressLine(self._describe, quiet=quiet)
         self._grace = grace
         self._is_stopping = False
         self._last: Progress | None = None
@@ -40,7 +40,6 @@ class RunProgress:
         if progress.interrupted and not self._is_stopping:
             self._is_stopping = True
             self.line.say(self._stopping(progress.under_way))
-        self.line.print_sometimes()
 
     def summary(self) -> str:
         """One sentence on what is judged and stored."""
@@ -76,6 +75,37 @@ def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) 
         yield from _stability_lines(run, results.final_metrics)
     yield ""
     yield f"Files: {folder}"
+
+
+def figures(run: "RunLine", total: int, results: "Results", folder: Path) -> dict[str, Any]:
+    """The same as JSON: what the files of the run hold about it, without its records."""
+    iterations = [
+        {"iteration": found.number, "metrics": found.metrics, "cost": found.cost, "errors": found.errors}
+        for found in results.iterations
+    ]
+    return {
+        "run": run.test_set_name,
+        "samples": total,
+        "judge": {"provider": run.judge.provider, "model": run.judge.model},
+        "rubric": run.rubric.name,
+        "iterations": iterations,
+        "final": results.final_metrics,
+        "folder": str(folder),
+    }
+
+
+def standing(ledger: "Ledger") -> dict[str, Any]:
+    """The state of every sample, as JSON."""
+    from synthesis.judge.ledger import State
+    from synthesis.judge.results import derive, states
+
+    run = ledger.present_run()
+    iterations = []
+    for found in derive(ledger).iterations:
+        counts = states(ledger, found.number)
+        known = {str(state): counts[state] for state in State}
+        iterations.append({"iteration": found.number, **known, "cost": found.cost, "errors": found.errors})
+    return {"run": run.test_set_name, "samples": len(ledger.samples), "iterations": iterations}
 
 
 def status_lines(ledger: "Ledger") -> Iterator[str]:

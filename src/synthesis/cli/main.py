@@ -11,24 +11,37 @@ from click.shell_completion import CompletionItem
 
 from synthesis._version import __version__
 from synthesis.cli import ExitCode
+from synthesis.cli.options import Command, write_groups
 from synthesis.cli.terminal import print_lines
 from synthesis.errors import SynthesisError
 from synthesis.printable import safe
 
-# name -> (where the command lives, one line of help). Imported only when called.
-COMMANDS = {
-    "audit": ("synthesis.cli.audit:audit", "Audit many conversations in one document."),
-    "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
-    "completion": ("synthesis.cli.main:completion", "Print a completion script for your shell."),
-    "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate cases (the same as no command at all)."),
-    "history": ("synthesis.cli.history:history", "List, show, tag, export, check and delete saved runs."),
-    "judge": ("synthesis.cli.judge:judge", "Judge generated answers against their sources."),
-    "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
-    "report": ("synthesis.cli.report:report", "Convert a stored report to another format."),
-    "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
-    "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case, a report or an audit."),
-    "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
-    "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),
+# Group of help -> name -> (where the command lives, one line of help). Imported only when called.
+GROUPED = {
+    "Check replies": {
+        "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate logs, tables or cases; also runs without a command."),
+        "audit": ("synthesis.cli.audit:audit", "Audit many conversations in one document."),
+        "judge": ("synthesis.cli.judge:judge", "Judge generated answers against their sources."),
+        "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),
+    },
+    "Look at results": {
+        "compare": ("synthesis.cli.compare:compare", "Compare two reports."),
+        "report": ("synthesis.cli.report:report", "Convert a stored report to another format."),
+        "history": ("synthesis.cli.history:history", "List, show, tag, export, check and delete saved runs."),
+    },
+    "Set up and serve": {
+        "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
+        "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
+        "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
+        "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case, a report or an audit."),
+        "completion": ("synthesis.cli.main:completion", "Print a completion script for your shell."),
+    },
+}
+COMMANDS = {name: command for group in GROUPED.values() for name, command in group.items()}
+EXAMPLES = {
+    "synthesis eval chats.jsonl": "check every reply of a log",
+    "synthesis eval cases.jsonl --fail-on 2": "exit with 2 above two failures",
+    "synthesis audit logs/ --out audit": "one document about all of them",
 }
 OWN_OPTIONS = ("--help", "-h", "--version")
 
@@ -37,7 +50,7 @@ class Commands(click.Group):
     """Imports a sub-command when it is called; all other arguments go to `eval`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -60,12 +73,15 @@ class Commands(click.Group):
             return list({**own, **{item.value: item for item in super().shell_complete(ctx, incomplete)}}.values())
         return super().shell_complete(ctx, incomplete)
 
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS] [FILE]...")
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        evaluate = self.get_command(ctx, "eval")
-        if evaluate is not None:
-            evaluate.format_options(click.Context(evaluate), formatter)
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in sorted(COMMANDS.items())])
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_dl(list(EXAMPLES.items()), col_max=max(map(len, EXAMPLES)))
+        lines = {group: [(name, line) for name, (_, line) in found.items()] for group, found in GROUPED.items()}
+        write_groups(formatter, lines)
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -83,9 +99,10 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="'synthesis COMMAND --help' explains a command. Exit codes: 0 all conditions met, 1 could not run, "
-    "2 a condition is not met, 3 incomplete, 130 interrupted.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Options: 'synthesis COMMAND --help'; without a command those of eval hold. Their defaults can be set in "
+    "synthesis.toml, or under [tool.synthesis] in pyproject.toml.\n\n"
+    "Exit codes: 0 conditions met, 1 could not run, 2 not met, 3 incomplete, 130 stopped.",
 )
 @click.option(
     "--version",
@@ -98,12 +115,11 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def main() -> None:
     """Does an assistant treat people well, and does it tell them the truth?
 
-    Without a command, evaluates cases: markers in language, no model in the loop. Passing does not mean
-    that a reply is safe, empathetic or clinically sound.
+    A pass means that no marker was found: not that a reply is safe or empathetic.
     """
 
 
-@click.command("schema")
+@click.command("schema", cls=Command)
 @click.argument("kind", type=click.Choice(["audit", "case", "report"]))
 def schema(kind: str) -> None:
     """Print the JSON Schema of a case (with the names of the known checks), of a report or of an audit."""
@@ -118,7 +134,7 @@ def schema(kind: str) -> None:
     click.echo(json.dumps(with_check_names(content, checks()) if kind == "case" else content, indent=2))
 
 
-@click.command("completion")
+@click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script for a shell.

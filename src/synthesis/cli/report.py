@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from synthesis.cli import ExitCode
+from synthesis.cli.options import Group, format_and_path, format_option, out_option, rules_option
 from synthesis.errors import OptionError
 from synthesis.printable import safe
 from synthesis.report.findings import Glossary
@@ -18,40 +19,49 @@ from synthesis.report.stored import StoredReport, open_report
 Taken = Mapping[str, Path | Sequence[Path]]  # what a file is -> its path
 
 
-@click.group("report")
+@click.group("report", cls=Group, alone="convert")
 def report() -> None:
-    """Convert a stored report to another format."""
+    """Convert a stored report to another format.
+
+    `synthesis report FILE` is short for `report convert FILE`.
+    """
 
 
 @report.command("convert")
-@click.argument("path", metavar="REPORT")
-@click.option(
-    "--format", "name", required=True, metavar="FORMAT", help="csv, github, html, json, junit, markdown, sarif."
-)
-@click.option("--out", metavar="PATH", help="Output path; `-` is standard output. [default: next to the report]")
+@click.argument("path", metavar="FILE")
+@format_option("csv, github, html, json, junit, markdown or sarif", required=True)
+@out_option("it, in place of =PATH; `-` is standard output. [default: next to the report]")
 @click.option("--cases", multiple=True, metavar="PATH", help="Case file, for a report without texts; repeatable.")
 @click.option("--redact", is_flag=True, help="Replace all texts and matched words with their lengths.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
+@rules_option
 def convert(
-    path: str, name: str, out: str | None, cases: tuple[str, ...], redact: bool, folders: tuple[str, ...]
+    path: str,
+    formats: tuple[str, ...],
+    out: str | None,
+    cases: tuple[str, ...],
+    redact: bool,
+    folders: tuple[str, ...],
 ) -> int:
-    """Convert REPORT, the JSON that a run wrote, to another format.
+    """Convert FILE, the JSON report that a run wrote, to another format.
 
     Explanations come from the current rules; the report itself does not change.
     """
     from synthesis.report.stored import redacted
 
-    form = get_format(name)
+    if out is not None and (len(formats) > 1 or "=" in formats[0]):
+        raise OptionError("--out says where one document goes", hint="Write --format F=PATH for each.")
+    texts = formats if out is None else [f"{formats[0]}={out}"]
+    taken: Taken = {"the report": Path(path), "--cases": [Path(case) for case in cases]}
     stored = open_report(path)
-    output = Output(form.name, out or form.beside(Path(path)))
-    output.require_apart_from({"the report": Path(path), "--cases": [Path(case) for case in cases]})
+    outputs = apart([Output.of(text, Path(path)) for text in texts], taken)
     if cases:
         stored = _with_cases(stored, cases)
     if redact:
         stored = redacted(stored)
-    write_outputs([output], stored, _glossary(stored, folders))
-    if not output.is_printed:
-        click.echo(f"Written: {safe(output.path)}", err=True)
+    write_outputs(outputs, stored, _glossary(stored, folders))
+    for output in outputs:
+        if not output.is_printed:
+            click.echo(f"Written: {safe(output.path)}", err=True)
     return ExitCode.OK
 
 
@@ -86,12 +96,11 @@ class Output(msgspec.Struct, frozen=True):
     path: str
 
     @classmethod
-    def parse(cls, text: str, report: Path) -> "Output":
+    def of(cls, text: str, report: Path) -> "Output":
         """`html` or `html=PATH`; without a path the document is written next to the report."""
-        name, _, path = text.partition("=")
-        if name == "json":
-            raise OptionError("--format json is the report itself", hint="Say where it goes with --out.")
-        return cls(name, path or get_format(name).beside(report))
+        name, path = format_and_path(text)
+        form = get_format(name)
+        return cls(form.name, path or form.beside(report))
 
     @property
     def is_printed(self) -> bool:
@@ -112,12 +121,19 @@ class Output(msgspec.Struct, frozen=True):
 
 def parse_outputs(texts: Iterable[str], report: Path, taken: Taken) -> tuple[Output, ...]:
     """All requested documents; OptionError before the run if two of them collide."""
-    outputs: list[Output] = []
-    for text in texts:
-        output = Output.parse(text, report)
-        earlier = {f"the {other.format} document": Path(other.path) for other in outputs if not other.is_printed}
-        output.require_apart_from({**taken, "the JSON report": report, **earlier})
-        outputs.append(output)
+    outputs = [Output.of(text, report) for text in texts]
+    if any(output.format == "json" for output in outputs):
+        raise OptionError("--format json is the report itself", hint="Say where it goes with --out.")
+    return apart(outputs, {**taken, "the JSON report": report})
+
+
+def apart(outputs: Sequence[Output], taken: Taken) -> tuple[Output, ...]:
+    """The same documents; OptionError if one would replace what is read, or another one."""
+    for number, output in enumerate(outputs):
+        earlier = {
+            f"the {other.format} document": Path(other.path) for other in outputs[:number] if not other.is_printed
+        }
+        output.require_apart_from({**taken, **earlier})
     return tuple(outputs)
 
 

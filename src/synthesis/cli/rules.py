@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import ExitCode
+from synthesis.cli.options import Group, rules_option
 from synthesis.cli.terminal import columns, print_lines
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.printable import safe
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 _ID_WIDTH = 58
 _TABLE_WIDTH = 120  # below that a rule takes two lines: its id, and why it is there
-_folders = click.option(
-    "--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable."
-)
 
 
 def _load(folders: tuple[str, ...]) -> "RuleSet":
@@ -29,15 +27,15 @@ def _load(folders: tuple[str, ...]) -> "RuleSet":
     return rules_in_force((*configured, *folders))
 
 
-@click.group("rules")
+@click.group("rules", cls=Group)
 def rules() -> None:
     """List, explain, test and lint the rules."""
 
 
 @rules.command("list")
-@_folders
+@rules_option
 @click.option("--signal", metavar="NAME", help="Only rules of this signal, such as agency.negative.")
-@click.option("--lang", metavar="CODE", help="Only rules of this language.")
+@click.option("--lang", metavar="CODE", help="Language of the rules. [default: all]")
 def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> None:
     """List the rules by language and id, and how their checks were tested."""
     from synthesis.checks.registry import checks, measured_languages
@@ -60,7 +58,7 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
 
 @rules.command("show")
 @click.argument("rule_id", metavar="ID")
-@_folders
+@rules_option
 def show(rule_id: str, folders: tuple[str, ...]) -> None:
     """Explain one rule: what it finds, why it matters, what would be better, and its examples."""
     loaded = _load(folders)
@@ -99,10 +97,10 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
 
 
 @rules.command("test")
-@click.argument("path", required=False)
-@_folders
+@click.argument("path", required=False, metavar="[FOLDER]")
+@rules_option
 def test(path: str | None, folders: tuple[str, ...]) -> int:
-    """Test every rule on its examples; with PATH, the rules of that folder on top of the bundled ones."""
+    """Test every rule on its examples; with FOLDER, the rules there on top of the bundled ones."""
     from synthesis.checks.registry import signals
     from synthesis.rules.authoring import example_count, example_failures, missing_concepts, rules_on_top
 
@@ -120,8 +118,8 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
 
 
 @rules.command("lint")
-@click.argument("path", required=False)
-@_folders
+@click.argument("path", required=False, metavar="[FOLDER]")
+@rules_option
 def lint(path: str | None, folders: tuple[str, ...]) -> int:
     """Look for weak rules, concepts without a rule, missing translations, and expired helplines."""
     from datetime import date

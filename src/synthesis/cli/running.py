@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -28,25 +27,29 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.5  # seconds: what is quicker needs no line
 INTERVAL = 0.25  # seconds between two looks
-SECONDS_BETWEEN_LINES = 10.0  # where no terminal redraws one
+SECONDS_BETWEEN_LINES = 10.0  # where no terminal redraws one: a log, a pipe
 _ERASE = "\r\x1b[2K"
 Note = Callable[[int, int, int], None]
 
 
 class ProgressLine:
-    """Shows what `describe` returns, in a thread: the first part may take long, and the time should move meanwhile."""
+    """Shows what `describe` returns, in a thread: the first part may take long, and the time should move meanwhile.
 
-    def __init__(self, describe: Callable[[], str]) -> None:
+    A terminal has one line that is drawn again; elsewhere a line is printed every few seconds.
+    """
+
+    def __init__(self, describe: Callable[[], str], *, quiet: bool = False) -> None:
         self._describe = describe
+        self._is_quiet = quiet
         self._over = threading.Event()
         self._turn = threading.Lock()
         self._is_shown = False
-        self._printed = time.monotonic()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> "ProgressLine":
-        if sys.stderr.isatty():
-            self._thread = threading.Thread(target=self._draw, name="progress", daemon=True)
+        if not self._is_quiet:
+            show = self._draw if sys.stderr.isatty() else self._print
+            self._thread = threading.Thread(target=show, name="progress", daemon=True)
             self._thread.start()
         return self
 
@@ -62,17 +65,15 @@ class ProgressLine:
         self._clear()
         click.echo(message, err=True)
 
-    def print_sometimes(self) -> None:
-        """Print the line every few seconds where no terminal draws it."""
-        if self._thread is None and time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
-            self._printed = time.monotonic()
-            click.echo(self._describe(), err=True)
-
     def _clear(self) -> None:
         with self._turn:
             if self._is_shown:
                 _write(_ERASE)
                 self._is_shown = False
+
+    def _print(self) -> None:
+        while not self._over.wait(SECONDS_BETWEEN_LINES):
+            _write(f"{self._describe()}\n")
 
     def _draw(self) -> None:
         wait = PATIENCE
@@ -91,8 +92,8 @@ def _write(text: str) -> None:
 
 @contextmanager
 def progress(noun: str, *, enabled: bool = True) -> Iterator[Note | None]:
-    """A function that takes rows, what is done and of how much (0: unknown); None where no terminal shows it."""
-    if not (enabled and sys.stderr.isatty()):
+    """A function that takes rows, what is done and of how much (0: unknown); None where nothing is shown."""
+    if not enabled:
         yield None
         return
     pace = Pace()

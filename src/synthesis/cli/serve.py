@@ -6,15 +6,22 @@ from typing import Any
 import click
 
 from synthesis.cli import ExitCode
-from synthesis.cli.history import history_place
+from synthesis.cli.history import history_option, history_place
+from synthesis.cli.options import Command, rules_option, workers_option
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.printable import safe
 from synthesis.settings import find_settings
 
 
-@click.command("serve")
+@click.command("serve", cls=Command)
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free port.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    metavar="N",
+    help="Port to listen on; 0 picks a free one. [default: 8765]",
+)
 @click.option(
     "--token", envvar="SYNTHESIS_TOKEN", metavar="TEXT", help="Token that clients must send. Prefer SYNTHESIS_TOKEN."
 )
@@ -23,12 +30,10 @@ from synthesis.settings import find_settings
 )
 @click.option("--add-person", metavar="NAME", help="Add someone to --people, print their token once, and exit.")
 @click.option("--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="Host name to accept; repeatable.")
-@click.option("--history", envvar="SYNTHESIS_HISTORY", metavar="FILE|URL", help="History to show and to save to.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Folder with extra rule packs; repeatable.")
+@history_option
+@rules_option
 @click.option("--disable", "disabled", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
-@click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Worker processes."
-)
+@workers_option("1", most=64, default=1)
 @click.option(
     "--max-body", type=click.IntRange(1000), default=1 << 20, metavar="BYTES", help="Largest request. [default: 1 MB]"
 )
@@ -53,7 +58,7 @@ from synthesis.settings import find_settings
     default=64,
     show_default=True,
     metavar="N",
-    help="Concurrent evaluations per process; more get a 429.",
+    help="At most N evaluations at a time in a process; more get a 429.",
 )
 @click.option("--access-log", is_flag=True, help="Log a line per request: route, status, time; never texts or ids.")
 def serve(people: str | None, add_person: str | None, **options: Any) -> int:
@@ -96,8 +101,14 @@ def _add_person(file: str | None, name: str) -> int:
     return ExitCode.OK
 
 
-@click.command("mcp")
-@click.option("--root", default=".", metavar="DIR", help="Only files below this folder can be read. [default: .]")
+@click.command("mcp", cls=Command)
+@click.option(
+    "--root",
+    default=".",
+    type=click.Path(),
+    metavar="DIR",
+    help="Folder that holds the files; no others can be read. [default: .]",
+)
 def mcp(root: str) -> None:
     """Serve the checks to a Model Context Protocol client (stdio).
 

@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from synthesis.cli import ExitCode
-from synthesis.errors import shorten
+from synthesis.cli.options import (
+    Group,
+    answers_option,
+    contexts_option,
+    limit_option,
+    map_option,
+    max_line_option,
+    out_option,
+)
+from synthesis.errors import OptionError, shorten
 from synthesis.io import require_writable
 from synthesis.judge import querylog
 from synthesis.judge import testset as library
@@ -19,24 +28,11 @@ LISTED = 20
 HEADER = ("ID", "CREATED", "STATUS", "MODEL", "ANSWER", "CONTEXT", "QUESTION")
 
 
-_MAX_LINE = click.option(
-    "--max-line",
-    type=click.IntRange(min=1000),
-    default=16 << 20,
-    metavar="BYTES",
-    help="A longer row is an error, skipped unread. [default: 16 MB]",
-)
-
-
-def _map(words: str) -> Callable[..., Any]:
-    return click.option("--map", "columns", multiple=True, metavar="FIELD=NAME,..", help=words)
-
-
-@click.group()
+@click.group(cls=Group)
 def testset() -> None:
-    """Build test sets for the judge from query querylog.
+    """Build test sets for the judge from query logs.
 
-    SOURCE is a log in JSON Lines (.jsonl, .ndjson), JSON (.json), CSV (.csv, .tsv) or Parquet (.parquet), or a
+    FILE is a log in JSON Lines (.jsonl, .ndjson), JSON (.json), CSV (.csv, .tsv) or Parquet (.parquet), or a
     database URL such as sqlite:///FILE or postgresql://USER@HOST/DATABASE with --table.
     """
 
@@ -44,16 +40,16 @@ def testset() -> None:
 def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose rows, the same for every command that reads querylog."""
     options = [
-        click.argument("source"),
-        click.option("--table", help="Table of the logs, with a database URL (NAME or SCHEMA.NAME)."),
-        _map("Where a row has its fields: question=prompt,answer=steps.write.text"),
-        _MAX_LINE,
-        click.option("--id", "ids", multiple=True, help="Only this row; may be repeated."),
-        click.option("--status", "statuses", multiple=True, help="Only rows of this status; may be repeated."),
+        click.argument("source", metavar="FILE|URL"),
+        click.option("--table", metavar="NAME", help="Table of the logs, with a database URL (NAME or SCHEMA.NAME)."),
+        map_option("question=prompt,answer=steps.write.text"),
+        max_line_option,
+        click.option("--id", "ids", multiple=True, metavar="ID", help="Only this one; repeatable."),
+        click.option("--status", "statuses", multiple=True, metavar="S", help="Only rows of this status; repeatable."),
         click.option("--since", metavar="DATE", help="Only rows from this date or time on (UTC)."),
         click.option("--until", metavar="DATE", help="Only rows up to this date, the day included, or time."),
-        click.option("--sample", type=click.IntRange(min=1), help="Pick this many of the rows at random."),
-        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same sample."),
+        click.option("--sample", type=click.IntRange(min=1), metavar="N", help="A random sample of N rows."),
+        click.option("--seed", type=int, default=0, metavar="S", help="Seed of the sample. [default: 0]"),
     ]
     for option in reversed(options):
         command = option(command)
@@ -62,7 +58,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @testset.command("list")
 @_selecting
-@click.option("--limit", type=click.IntRange(min=1), default=LISTED, show_default=True, help="Newest rows only.")
+@limit_option(f"rows, the newest. [default: {LISTED}]", default=LISTED)
 def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line: int, **chosen: Any) -> int:
     """List recent query logs, newest first, with a short excerpt of each question."""
     selection = _selection(**chosen)
@@ -83,8 +79,8 @@ def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line
 
 @testset.command()
 @_selecting
-@click.option("--limit", type=click.IntRange(min=1), help="Only the newest of the rows (before sampling).")
-@click.option("--out", type=click.Path(), required=True, help="The test set to write.")
+@limit_option("rows, the newest, before sampling.")
+@out_option("the test set.", required=True)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def build(
     source: str, table: str | None, columns: tuple[str, ...], max_line: int, out: str, force: bool, **chosen: Any
@@ -97,14 +93,30 @@ def build(
 
 
 @testset.command()
-@click.option("--answers", type=click.Path(), required=True, help="Answers by queryLogId.")
-@click.option("--contexts", type=click.Path(), required=True, help="Contexts (rankedCourses) by queryLogId.")
-@_map("Where an entry has its fields: id=key,answer=output[0].text,context=chunks")
-@_MAX_LINE
-@click.option("--out", type=click.Path(), required=True, help="The test set to write.")
+@click.argument("files", nargs=-1, metavar="[ANSWERS CONTEXTS]")
+@answers_option
+@contexts_option
+@map_option("id=key,answer=output[0].text,context=chunks")
+@max_line_option
+@out_option("the test set.", required=True)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def join(answers: str, contexts: str, columns: tuple[str, ...], max_line: int, out: str, force: bool) -> int:
-    """Put an answer set and a context set together into one test set."""
+def join(
+    files: tuple[str, ...],
+    answers: Path | None,
+    contexts: Path | None,
+    columns: tuple[str, ...],
+    max_line: int,
+    out: str,
+    force: bool,
+) -> int:
+    """Put an answer set and a context set together into one test set.
+
+    ANSWERS and CONTEXTS are files; --answers and --contexts name them, too.
+    """
+    named = [path for path in (answers, contexts) if path is not None]
+    if len(files) + len(named) != 2 or len(named) == 1:
+        raise OptionError("give a file of answers and one of contexts", hint="Write `testset join ANSWERS CONTEXTS`.")
+    answers, contexts = named or map(Path, files)
     require_writable(Path(out), overwrite=force)
     joined = library.join(answers, contexts, mapping=parse_map(columns, library.NAMES), most_line=max_line)
     return _write(joined.objects, joined.notes, out, force)

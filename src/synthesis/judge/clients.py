@@ -215,7 +215,7 @@ _OWN_OPTIONS = {
     "stream": "replies are read whole",
     "max_tokens": "--max-output-tokens sets it",
     "max_completion_tokens": "--max-output-tokens sets it",
-    "seed": "--seed sets it",
+    "seed": "--judge-seed sets it",
     "temperature": "--temperature sets it",
     "reasoning_effort": "--reasoning-effort sets it",
 }

@@ -473,7 +473,7 @@ def _require_matches(spec: RunSpec, totals: StreamTotals) -> None:
     wanted = set(spec.ids)
     if not totals.tally.cases or (totals.tally.cases < len(wanted) and not spec.chooses):
         what = f"not every id has a case (wanted: {', '.join(sorted(wanted))})" if wanted else "no case is left"
-        raise OptionError(f"{what} after the filters", hint="Check --tag, --id, --check and --limit.")
+        raise OptionError(f"{what} after the filters", hint="Check --tag, --id, --only-check and --limit.")
 
 
 def _require_portable_similarity(spec: RunSpec) -> None:
