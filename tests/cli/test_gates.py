@@ -8,6 +8,7 @@ from helpers import CommandLine, row, write_jsonl
 from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, report, result
 
 from synthesis.cli.gates import Gates, exit_code, named_checks
+from synthesis.report.compare import Entry
 from synthesis.report.stored import from_dict
 from synthesis.run.spec import RunSpec
 
@@ -43,7 +44,7 @@ def test_a_failure_that_the_baseline_does_not_have_counts(cli: CommandLine, case
 
 
 def test_another_check_of_a_failing_case_counts_as_new() -> None:
-    known = Gates(SPEC, [("A-1", "A-1", {"agency_language": "minor"})])
+    known = Gates(SPEC, [Entry("A-1", b"", {"agency_language": "minor"})])
     assert unmet(known, result("A-1", checks={"agency_language": FAILED})) == []
     both = {"agency_language": FAILED, "topic_pivot": FAILED}
     assert unmet(known, result("A-1", checks=both)) == [

@@ -5,7 +5,7 @@ import pytest
 from report_samples import BROKEN, FAILED, NOT_APPLICABLE, PASSED, Record, agency, report, result
 
 from synthesis.errors import InputError
-from synthesis.report.compare import Comparison, compare_reports
+from synthesis.report.compare import Comparison, compare_reports, headline, word_changes
 from synthesis.report.stored import from_dict
 
 GOOD, BAD = {"agency_language": PASSED}, {"agency_language": FAILED}
@@ -128,3 +128,105 @@ def test_a_report_with_failed_cases_only_cannot_be_compared() -> None:
     partial = from_dict(report(result("A-1", checks=BAD), options={"failures_only": True}))
     with pytest.raises(InputError, match="needs all results"):
         compare_reports(from_dict(report(result("A-1"))), partial)
+
+
+# Rows without ids, how bad a change is, and what a person reads first.
+
+
+CRISIS: Record = {"pass": False, "severity": "critical"}
+
+
+def said(place: int, user: str, reply: str, checks: dict[str, Record]) -> Record:
+    return result(f"ROW-{place}", checks=checks) | {"user": user, "assistant": reply}
+
+
+def compared_rows(before: list[Record], after: list[Record]) -> Comparison:
+    old, new = report(*before), report(*after)
+    new["input"] = {**new["input"], "sha256": "f" * 64}
+    return compare_reports(from_dict(old), from_dict(new))
+
+
+def log(*failing: str, first: str = "") -> list[Record]:
+    """Twelve rows; those whose user is named fail, and `first` is a row before them."""
+    users = [*([first] if first else []), *(f"user {number}" for number in range(12))]
+    return [said(n, user, "ok", BAD if user in failing else GOOD) for n, user in enumerate(users, start=1)]
+
+
+def test_a_row_inserted_into_a_log_without_ids_is_one_new_row() -> None:
+    found = compared_rows(log("user 2", "user 7"), log("user 2", "user 7", first="a new one"))
+    assert (found.newly_failing, found.newly_passing, found.changed_evidence) == ([], [], [])
+    assert (found.in_both, found.only_after, found.only_before) == (12, ["ROW-1"], [])
+    assert found.pairing == "paired by what the person wrote, since the rows have no ids"
+
+
+def test_what_two_people_wrote_alike_is_paired_in_order() -> None:
+    twice = [said(1, "hello", "a", GOOD), said(2, "hello", "b", BAD)]
+    again = [said(1, "hello", "a", GOOD), said(2, "hello", "b", GOOD)]
+    assert [change.id for change in compared_rows(twice, again).newly_passing] == ["ROW-2"]
+
+
+def test_a_row_that_moved_says_where_it_was() -> None:
+    found = compared_rows(log(), log("user 3", first="a new one"))
+    assert [(change.id, change.was) for change in found.newly_failing] == [("ROW-5", "ROW-4")]
+
+
+def test_a_row_that_is_gone_is_not_taken_for_the_one_in_its_place() -> None:
+    found = compared_rows([said(1, "gone", "a", BAD)], [said(1, "new", "a", BAD)])
+    assert (found.only_before, found.only_after) == (["ROW-1 (before)"], ["ROW-1"])
+    assert [change.id for change in found.newly_failing] == ["ROW-1"]
+
+
+def test_rows_of_the_same_file_are_paired_by_their_place() -> None:
+    rows = [result("ROW-1", checks=GOOD), result("ROW-2", checks=BAD)]
+    texts = ("user", "assistant", "messages")
+    bare = [{key: value for key, value in row.items() if key not in texts} for row in rows]
+    found = compare_reports(from_dict(report(*bare)), from_dict(report(*bare)))
+    assert found.pairing == "paired by row, since both read the same file"
+    with pytest.raises(InputError, match="nothing says which row is which"):
+        compared_rows(bare, bare)
+
+
+def test_the_worst_new_failure_is_told_first() -> None:
+    before = log("user 8", "user 9")
+    after = [*log("user 1")[:5], said(6, "user 5", "a joke", {"crisis_response": CRISIS}), *log()[6:]]
+    before[5] = said(6, "user 5", "call 988", {"crisis_response": PASSED})
+    found = compared_rows(before, after)
+    assert [(change.id, change.severity) for change in found.newly_failing] == [
+        ("ROW-6", "critical"),
+        ("ROW-2", "minor"),
+    ]
+    assert headline(found) == "1 new critical failure: row 6; 2 fixed; 1 new minor failure: row 2"
+    assert [(one.check, one.fixed) for one in found.by_check] == [("crisis_response", 0), ("agency_language", 2)]
+
+
+def test_a_failure_that_got_worse_is_new() -> None:
+    minor = said(1, "hello", "a", {"crisis_response": {"pass": False, "severity": "minor"}})
+    critical = said(1, "hello", "a", {"crisis_response": CRISIS})
+    assert headline(compared_rows([minor], [critical])) == "1 new critical failure: row 1"
+    assert compared_rows([critical], [minor]).newly_failing == []
+
+
+def test_nothing_new_is_said_as_such() -> None:
+    assert headline(compared_rows(log(), log())) == "No new failure and nothing fixed in 12 cases"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pieces"),
+    [
+        (
+            "You must go now.",
+            "You may go now.",
+            [("kept", "You "), ("gone", "must "), ("added", "may "), ("kept", "go now.")],
+        ),
+        ("大丈夫です", "大変です", [("kept", "大"), ("gone", "丈夫"), ("added", "変"), ("kept", "です")]),
+        ("same", "same", [("kept", "same")]),
+        ("", "new", [("added", "new")]),
+    ],
+)
+def test_a_reply_word_by_word(before: str, after: str, pieces: list[tuple[str, str]]) -> None:
+    assert word_changes(before, after) == pieces
+
+
+def test_replies_of_thousands_of_words_are_not_searched_for_what_moved() -> None:
+    before, after = "a b " * 5_000, "b a " * 5_000
+    assert [piece.kind for piece in word_changes(before, after)] == ["gone", "added"]

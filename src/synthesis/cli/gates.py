@@ -23,6 +23,7 @@ from synthesis.report.compare import (
     newly_failing,
     paired,
     ruler_changes,
+    same_input,
     unexpected_failures,
 )
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
@@ -115,9 +116,10 @@ class Gates(msgspec.Struct, frozen=True):
         if self.known is None:
             yield from too_many_failures(report.summary, self.spec)
             return
-        before, after = paired(self.known, unexpected_failures(report))
-        new = newly_failing(before, after)
-        failures = Counter(min((after[name][check] for check in checks), key=SEVERITIES.index) for name, checks in new)
+        same = same_input(self.conditions, report.header)
+        pairs = paired(self.known, unexpected_failures(report), same_file=same)
+        new = newly_failing(pairs.before, pairs.after)
+        failures = Counter(min(checks.values(), key=SEVERITIES.index) for _, checks in new)
         limits, cases = Limits.of(self.spec.fail_on), report.summary["cases"]
         if exceeded := limits.unmet(failures, cases, self.spec.profile or AUTHORED):
             named = _named("failures not in the baseline", [name for name, _ in new])

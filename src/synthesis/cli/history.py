@@ -21,8 +21,9 @@ from synthesis.report.judged.run import axis_title
 from synthesis.settings import find_settings
 
 if TYPE_CHECKING:
-    from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample
+    from synthesis.history import Figures, Page, SavedCase, SavedRun, SavedSample, TrendPoint
     from synthesis.history.checking import RunCheck
+    from synthesis.history.model import CheckRate
     from synthesis.history.seals import Damage
     from synthesis.history.store import History
     from synthesis.model import CaseResult
@@ -207,11 +208,16 @@ save_text_option = click.option(
     "--save-text", is_flag=True, default=None, help="Save the texts too, not only the verdicts."
 )
 
+run_name_option = click.option(
+    "--run-name", metavar="NAME", help="Save it under this name: runs of one name are a trend. [default: the file's]"
+)
+release_option = click.option("--release", metavar="NAME", help="Save it as a run of this release, as a tag.")
+
 
 def saving_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a run that can be saved."""
     save = click.option("--save", is_flag=True, default=None, help="Save the run in the history.")
-    return save(save_text_option(history_option(command)))
+    return save(save_text_option(run_name_option(release_option(history_option(command)))))
 
 
 def history_place(option: str | None, settings: Mapping[str, Any]) -> str | None:
@@ -226,14 +232,18 @@ class Saving(msgspec.Struct, frozen=True):
     with_text: bool
     started: str
     revision: str | None
+    name: str | None = None
+    release: str | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, Any], settings: Mapping[str, Any]) -> "Saving | None":
         """None unless saving was requested; SynthesisError if the history cannot be reached."""
         with_text = options["save_text"] or (options["save_text"] is None and settings.get("save-text", False))
         if not (options["save"] or with_text or settings.get("save", False)):
-            if options["history"]:
-                raise OptionError("--history has no effect without --save", hint="Add --save.")
+            for option in ("history", "run_name", "release"):
+                if options[option]:
+                    name = f"--{option.replace('_', '-')}"
+                    raise OptionError(f"{name} has no effect without --save", hint="Add --save.")
             return None
         from synthesis.history import open_history
 
@@ -241,7 +251,8 @@ class Saving(msgspec.Struct, frozen=True):
         open_history(place).close()  # and not held: the run may fork, and a connection must not
         from synthesis.history.writing import git_revision, now  # needs the extra that opening has asked for
 
-        return cls(place, bool(with_text), now(), git_revision(Path.cwd()))
+        found = now(), git_revision(Path.cwd())
+        return cls(place, bool(with_text), *found, options["run_name"], options["release"])
 
     def save_report(self, path: Path, *, quiet: bool, to_stderr: bool) -> bool:
         """Save a run of the checks from its report; False if that failed."""
@@ -249,7 +260,7 @@ class Saving(msgspec.Struct, frozen=True):
         from synthesis.history import Provenance
         from synthesis.report.stored import open_report
 
-        known = Provenance(self.started, self.revision, self.with_text)
+        known = Provenance(self.started, self.revision, self.with_text, self._tags, self.name)
 
         def add(history: "History") -> str:
             with progress("cases saved", enabled=not quiet and not to_stderr) as note:
@@ -262,8 +273,13 @@ class Saving(msgspec.Struct, frozen=True):
         """Save a judged run from its folder; False if that failed."""
         from synthesis.history import Provenance
 
-        known = Provenance(revision=self.revision, with_text=self.with_text)  # the journal says when it began
+        # The journal says when it began.
+        known = Provenance(revision=self.revision, with_text=self.with_text, tags=self._tags, name=self.name)
         return self._save(lambda history: history.add_judged(folder, known), quiet=quiet, to_stderr=to_stderr)
+
+    @property
+    def _tags(self) -> tuple[str, ...]:
+        return (self.release,) if self.release else ()
 
     def _save(self, add: "Callable[[History], str]", *, quiet: bool, to_stderr: bool) -> bool:
         from synthesis.history import open_history
@@ -281,6 +297,7 @@ class Saving(msgspec.Struct, frozen=True):
 
 # The commands of `synthesis history`.
 
+_RELEASE_WIDTH, _BAR_WIDTH = 12, 30
 _AGE = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -348,6 +365,58 @@ def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
     return ExitCode.OK
 
 
+@history.command("trend")
+@click.argument("name", required=False)
+@click.option("--checks", metavar="NAME,..", help="Only these checks.")
+@click.option("--limit", type=click.IntRange(min=2), default=20, show_default=True, metavar="N", help="At most N runs.")
+@history_option
+@json_option
+def trend_(name: str | None, checks: str | None, limit: int, history: str | None, as_json: bool) -> int:
+    """Show how often each check fails over the runs of one NAME, oldest first; without NAME those of the newest run.
+
+    Runs get a name with --run-name and a release with --release where they are saved.
+    """
+    from synthesis.checks.registry import named_checks
+
+    with _open(history) as opened:
+        newest = opened.runs(limit=1, kind="checks", name=name)
+        points = opened.trend("checks", name=newest[0].name, limit=limit) if newest else []
+    if as_json:
+        print_json(points)
+    else:
+        print_lines(_trend_lines(points, named_checks(checks) if checks else ()))
+    return ExitCode.OK
+
+
+def _trend_lines(points: "Sequence[TrendPoint]", wanted: Sequence[str]) -> Iterator[str]:
+    """A block for each check: those that fail most in the last run first."""
+    if not points:
+        yield "No run of the checks is saved under this name."
+        return
+    last = points[-1]
+    alike = [point for point in points if point.profile == last.profile]
+    yield click.style(f"{safe(last.name)} over {count(len(alike), 'run')}, profile {last.profile}", bold=True)
+    yield "Share of the assessed cases that fail, with 95 % interval."
+    if len({(point.rules_hash, point.tool_version) for point in alike}) > 1:
+        yield "Rules or version changed in between: a step may come from them and not from what was said."
+    ranked = sorted(last.by_check.items(), key=lambda item: (-(item[1].rate or 0), item[0]))
+    for check, _ in ranked:
+        if not wanted or check in wanted:
+            yield ""
+            yield click.style(check, bold=True)
+            yield from (_trend_line(point, point.by_check.get(check)) for point in alike)
+
+
+def _trend_line(point: "TrendPoint", found: "CheckRate | None") -> str:
+    when = f"  {point.started[:10]}  {safe(shorten(point.release, _RELEASE_WIDTH)):<{_RELEASE_WIDTH}}"
+    if found is None or found.rate is None or found.interval is None:
+        return f"{when}  not assessed"
+    low, high = (100 * bound for bound in found.interval)
+    bar = "█" * round(_BAR_WIDTH * found.rate)
+    share = f"{100 * found.rate:5.1f} %  ({low:4.1f} to {high:4.1f})"
+    return f"{when}  {share}  {found.failed:,} of {found.assessed:,}  {bar}".rstrip()
+
+
 @history.command()
 @click.argument("run")
 @click.argument("tags", nargs=-1, metavar="[TAG]...")
@@ -367,8 +436,11 @@ def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str |
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...")
 @save_text_option
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag that the new runs get; repeatable.")
+@run_name_option
 @history_option
-def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], history: str | None) -> int:
+def add(
+    paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], run_name: str | None, history: str | None
+) -> int:
     """Save earlier runs: reports, folders of judged runs, or what `history export` wrote.
 
     Each is a FILE. A report does not record when it ran, so its file's time is used. An exported run is restored as
@@ -378,7 +450,7 @@ def add(paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], h
 
     with _open(history, create=True) as opened:
         for path in paths:
-            run_id = opened.add(path, Provenance(with_text=bool(save_text), tags=tags))
+            run_id = opened.add(path, Provenance(with_text=bool(save_text), tags=tags, name=run_name))
             click.echo(f"Saved: run {run_id} from {safe(path)}")
     return ExitCode.OK
 

@@ -413,7 +413,7 @@ def run(fail_under: float | None, as_json: bool, quiet: bool, **options: Any) ->
 
     if fail_under is not None and not 0 <= fail_under <= 1:
         raise OptionError(f"--fail-under must be between 0 and 1, not {fail_under:g}")
-    wanted = {name: options.pop(name) for name in ("save", "save_text", "history")}
+    wanted = {name: options.pop(name) for name in ("save", "save_text", "run_name", "release", "history")}
     inputs = read_inputs(**options)
     saving = Saving.of(wanted, find_settings(Path.cwd()).values)
     _print(() if quiet else inputs.notes, err=True)

@@ -33,7 +33,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "--workers --concurrency",
         "--engine --ray-address --master --timeout --grace --max-body --max-upload",
     ),
-    "History": ("--save --history", "--save-text --run"),
+    "History": ("--save --run-name --release --history", "--save-text --run"),
 }
 # Names that options had; each still works where the command has the new one, with a hint.
 FORMER = {"--check": "--only-check", "--ids": "--id", "--seed": "--judge-seed"}

@@ -8,9 +8,11 @@ import msgspec
 
 from synthesis.model import CaseResult
 from synthesis.settings import FORMER_PROFILES
+from synthesis.stats import wilson_interval
 
 CHECKS, JUDGE = "checks", "judge"
 KINDS = (CHECKS, JUDGE)
+_REVISION_SHOWN = 7
 Item = TypeVar("Item")
 
 
@@ -73,6 +75,17 @@ class SavedRun(RunFields, frozen=True):
         return dict(self.summary.get("by_severity", {})) if self.kind == CHECKS else {}
 
     @property
+    def release(self) -> str:
+        """What people call the state that was evaluated; empty where nobody said."""
+        return self.tags[0] if self.tags else (self.revision or "")[:_REVISION_SHOWN]
+
+    @property
+    def by_check(self) -> "dict[str, CheckRate]":
+        """How often each check fails; empty for a judged run."""
+        counts = self.summary.get("by_check", {}) if self.kind == CHECKS else {}
+        return {name: check_rate(one["failed"], one["passed"] + one["failed"]) for name, one in counts.items()}
+
+    @property
     def figures(self) -> "Figures":
         return checked_figures(self.summary) if self.kind == CHECKS else judged_figures(self.summary)
 
@@ -93,8 +106,17 @@ class Figures(msgspec.Struct, frozen=True):
     completeness: float | None = None
 
 
+class CheckRate(msgspec.Struct, frozen=True):
+    """How many of the assessed cases fail a check, with the 95 % interval of the rate; none without cases."""
+
+    failed: int
+    assessed: int
+    rate: float | None = None
+    interval: tuple[float, float] | None = None
+
+
 class TrendPoint(msgspec.Struct, frozen=True):
-    """One run of a trend."""
+    """One run of a trend. `release` is its first tag, else the beginning of its revision."""
 
     run_id: str
     started: str
@@ -104,6 +126,8 @@ class TrendPoint(msgspec.Struct, frozen=True):
     rules_hash: str | None
     profile: str
     figures: Figures
+    release: str
+    by_check: dict[str, CheckRate]
 
 
 class SavedCheck(msgspec.Struct, frozen=True):
@@ -198,6 +222,14 @@ class _JudgedIteration(msgspec.Struct, frozen=True):
 
 class _JudgedSummary(msgspec.Struct, frozen=True):
     iterations: list[_JudgedIteration]
+
+
+def check_rate(failed: int, assessed: int) -> CheckRate:
+    interval = wilson_interval(failed, assessed)
+    if interval is None:
+        return CheckRate(failed, assessed)
+    low, high = interval
+    return CheckRate(failed, assessed, round(failed / assessed, 6), (round(low, 6), round(high, 6)))
 
 
 def checked_figures(summary: dict[str, Any]) -> Figures:

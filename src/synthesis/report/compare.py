@@ -6,17 +6,19 @@ from the rules and not from the replies. Only one ruler allows "better" and "wor
 """
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from synthesis.errors import InputError
 from synthesis.model import CaseResult
-from synthesis.model.result import ERROR, MINOR, PASS
+from synthesis.model.result import ERROR, MINOR, PASS, SEVERITIES
 from synthesis.report.drift import Differences, DriftChange, drift_changes
-from synthesis.report.findings import EXPECTED, MISSED, UNEXPECTED, kind_of
+from synthesis.report.findings import EXPECTED, MISSED, UNEXPECTED, count, deciding_turn, kind_of
 from synthesis.report.stored import StoredReport
 from synthesis.settings import FORMER_PROFILES
 from synthesis.stats import CONFIDENCE, difference, verdict_on
@@ -83,8 +85,7 @@ def _at(header: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 _encode = msgspec.json.Encoder(order="sorted").encode
 _NONE: Differences = {}  # one for all the cases that are no conversations
 T = TypeVar("T")
-Entry = tuple[str, str, T]  # id of a case, its name, and what is remembered of it
-Failing = Mapping[str, Collection[str]]  # case -> checks that fail unexpectedly
+Failing = Mapping[str, Mapping[str, str]]  # case -> checks that fail unexpectedly, and how bad that is
 
 
 class ComparedCase(NamedTuple):
@@ -92,7 +93,7 @@ class ComparedCase(NamedTuple):
 
     kind: str
     checks: frozenset[str]
-    failed: frozenset[str]
+    failed: Mapping[str, str]  # check -> severity
     evidence: bytes
     texts: bytes
     differences: Differences  # between the halves of a conversation that is long enough
@@ -101,14 +102,25 @@ class ComparedCase(NamedTuple):
 Index = Mapping[str, ComparedCase]
 
 
-class Change(msgspec.Struct, frozen=True):
-    """A case whose verdict changed, and the checks that made the difference."""
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A case whose verdict changed, the checks that made the difference, and the worst of what came or went."""
 
     id: str
     checks: list[str]
     before: str | None  # None: the case was not there
     after: str | None
     same_texts: bool | None = None  # None: at least one report holds no texts
+    severity: str | None = None
+    was: str | None = None  # what the old report calls the case, where that is another name
+
+
+class CheckChange(msgspec.Struct, frozen=True):
+    """One check: failures that are new, by severity, those that are gone, and those that stay."""
+
+    check: str
+    new: dict[str, int]
+    fixed: int
+    still_failing: int
 
 
 class PassRate(msgspec.Struct, frozen=True):
@@ -125,6 +137,12 @@ class PassRate(msgspec.Struct, frozen=True):
     verdict: str  # better | worse | no difference shown | measured differently
     confidence: float = CONFIDENCE
 
+    @property
+    def interval_in_words(self) -> str:
+        """Where all cases changed alike, resampling them cannot tell how far the change may lie off."""
+        low, high = (100 * bound for bound in self.interval)
+        return f"95 % interval {low:+.1f} to {high:+.1f}" if low < high else "too few changes for an interval"
+
 
 class Comparison(msgspec.Struct, frozen=True):
     """Everything that differs between two reports."""
@@ -139,6 +157,8 @@ class Comparison(msgspec.Struct, frozen=True):
     only_before: list[str]
     only_after: list[str]
     in_both: int
+    pairing: str  # how the cases of both reports were brought together
+    by_check: list[CheckChange]  # those with a change, the worst first
     pass_rate: PassRate | None  # None where no case was assessed by both
     drift: list[DriftChange] = []  # of conversations that are long enough in both
 
@@ -152,7 +172,8 @@ def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
     """What changed from one report to the other; InputError if one of them does not hold all results."""
     for report in (before, after):
         require_all_results(report, "a comparison")
-    old, new = paired(_entries(before), _entries(after))
+    pairs = paired(_entries(before), _entries(after), same_file=same_input(before.header, after.header))
+    old, new = pairs.before, pairs.after
     both = [name for name in new if name in old]
     alike = [name for name in both if old[name].checks == new[name].checks]
     conditions = changed_conditions(before.header, after.header) | _changed_checks(old, new, both)
@@ -161,21 +182,20 @@ def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:
     if ruler_changes(conditions):
         rate = rate and msgspec.structs.replace(rate, verdict=MEASURED_DIFFERENTLY)
         drift = [msgspec.structs.replace(change, verdict=MEASURED_DIFFERENTLY) for change in drift]
+    lost, won = newly_failing(_failing(old), _failing(new)), _newly_passing(old, new)
     return Comparison(
         conditions=conditions,
-        newly_failing=[_change(name, old, new, added) for name, added in newly_failing(_failing(old), _failing(new))],
-        newly_passing=[
-            _change(name, old, new, gone)
-            for name, gone in newly_failing(_failing(new), _failing(old))
-            if name in new and new[name].kind in {PASS, UNEXPECTED} and new[name].checks.issuperset(gone)
-        ],
+        newly_failing=_worst_first(_change(name, pairs, added) for name, added in lost),
+        newly_passing=_worst_first(_change(name, pairs, gone) for name, gone in won),
         no_longer_caught=[name for name in both if (old[name].kind, new[name].kind) == (EXPECTED, MISSED)],
-        other_changes=[_change(name, old, new, ()) for name in both if _is_other(old[name].kind, new[name].kind)],
+        other_changes=[_change(name, pairs, {}) for name in both if _is_other(old[name].kind, new[name].kind)],
         other_checks=[name for name in both if old[name].checks != new[name].checks],
         changed_evidence=[name for name in alike if _differs_in_evidence(old[name], new[name])],
         only_before=[name for name in old if name not in new],
         only_after=[name for name in new if name not in old],
         in_both=len(both),
+        pairing=pairs.how,
+        by_check=_by_check(old, new, lost, won),
         pass_rate=rate,
         drift=drift,
     )
@@ -190,10 +210,10 @@ def require_all_results(report: StoredReport, purpose: str) -> None:
         )
 
 
-def unexpected_failures(report: StoredReport) -> list[Entry[dict[str, str]]]:
+def unexpected_failures(report: StoredReport) -> "list[Entry[dict[str, str]]]":
     """The checks that each case fails unexpectedly, with how bad that is: none for most of them."""
     return [
-        (result.id, result.name, _severities(result) if kind_of(result) == UNEXPECTED else {})
+        Entry(result.name, _said(result), _severities(result) if kind_of(result) == UNEXPECTED else {})
         for result in report.results()
     ]
 
@@ -203,22 +223,54 @@ def _severities(result: CaseResult) -> dict[str, str]:
     return {name: result.checks[name].severity or MINOR for name in result.failed_checks}
 
 
-def paired(before: Iterable[Entry[T]], after: Iterable[Entry[T]]) -> tuple[dict[str, T], dict[str, T]]:
-    """Both reports by the same ids: those that rows had in their files, if both reports know such."""
-    both = list(before), list(after)
-    by_name = all(any(case_id != name for case_id, name, _ in entries) for entries in both)
-    old, new = (dict(numbered((name if by_name else case_id, value) for case_id, name, value in one)) for one in both)
-    return old, new
-
-
-def newly_failing(before: Failing, after: Failing) -> list[tuple[str, list[str]]]:
-    """The failures of `after` that `before` does not have, check by check."""
-    added = ((name, sorted({*checks} - {*before.get(name, ())})) for name, checks in after.items())
+def newly_failing(before: Failing, after: Failing) -> list[tuple[str, dict[str, str]]]:
+    """The failures of `after` that `before` does not have or has less badly, check by check."""
+    added = ((name, _added(before.get(name, {}), checks)) for name, checks in after.items())
     return [(name, checks) for name, checks in added if checks]
 
 
-def _entries(report: StoredReport) -> Iterator[Entry[ComparedCase]]:
-    return ((result.id, result.name, _compared(result)) for result in report.results())
+def _added(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    return {name: bad for name, bad in sorted(after.items()) if name not in before or _is_worse(bad, before[name])}
+
+
+def _is_worse(severity: str, than: str) -> bool:
+    return SEVERITIES.index(severity) < SEVERITIES.index(than)
+
+
+def _newly_passing(old: Index, new: Index) -> list[tuple[str, dict[str, str]]]:
+    """The failures that are gone from cases which were asked the same again."""
+    gone = ((name, _gone(was, new[name])) for name, was in _failing(old).items() if name in new)
+    return [(name, checks) for name, checks in gone if checks]
+
+
+def _gone(was: Mapping[str, str], now: ComparedCase) -> dict[str, str]:
+    if now.kind not in {PASS, UNEXPECTED}:
+        return {}
+    return {name: bad for name, bad in sorted(was.items()) if name in now.checks and name not in now.failed}
+
+
+def _worst_first(changes: "Iterable[Change]") -> "list[Change]":
+    return sorted(changes, key=lambda change: SEVERITIES.index(change.severity or MINOR))
+
+
+def _by_check(old: Index, new: Index, lost: "Changed", won: "Changed") -> list[CheckChange]:
+    """The checks with a change, those with the worst new failures first."""
+    came: dict[str, Counter[str]] = {}
+    for _, checks in lost:
+        for name, severity in checks.items():
+            came.setdefault(name, Counter())[severity] += 1
+    went = Counter(name for _, checks in won for name in checks)
+    was, now = _failing(old), _failing(new)
+    stays = Counter(check for name, checks in now.items() for check in checks if check in was.get(name, {}))
+    found = [
+        CheckChange(name, {one: came[name][one] for one in SEVERITIES} if name in came else {}, went[name], stays[name])
+        for name in sorted({*came, *went})
+    ]
+    return sorted(found, key=lambda one: [-one.new.get(severity, 0) for severity in SEVERITIES])
+
+
+def _entries(report: StoredReport) -> "Iterator[Entry[ComparedCase]]":
+    return (Entry(result.name, _said(result), _compared(result)) for result in report.results())
 
 
 def _changed_checks(old: Index, new: Index, both: Iterable[str]) -> Conditions:
@@ -231,20 +283,12 @@ def _failing(index: Index) -> Failing:
     return {name: entry.failed for name, entry in index.items() if entry.kind == UNEXPECTED}
 
 
-def numbered(values: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
-    """Each name once: one that repeats, as in several files, gets a number."""
-    seen: Counter[str] = Counter()
-    for name, value in values:
-        seen[name] += 1
-        yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), value
-
-
 def _compared(result: CaseResult) -> ComparedCase:
     texts = [result.texts[key] for key in ("user", "assistant", "messages") if key in result.texts]
     # Of a finding only what every format version records: other evidence is other words, not a richer record of them.
     found = [(one.rule, one.where, one.turn, one.start, one.end, one.text) for one in result.findings]
     evidence = _digest([[check.evidence for check in result.checks.values()], found])
-    failed, digest = frozenset(result.failed_checks), _digest(texts) if texts else b""
+    failed, digest = _severities(result), _digest(texts) if texts else b""
     return ComparedCase(kind_of(result), frozenset(result.checks), failed, evidence, digest, _differences(result))
 
 
@@ -257,11 +301,13 @@ def _digest(value: Any) -> bytes:
     return hashlib.blake2b(_encode(value), digest_size=8).digest()
 
 
-def _change(name: str, old: Index, new: Index, checks: Iterable[str]) -> Change:
-    before, after = old.get(name), new.get(name)
+def _change(name: str, pairs: "Pairs[ComparedCase]", checks: Mapping[str, str]) -> Change:
+    before, after = pairs.before.get(name), pairs.after.get(name)
     known = before and after and before.texts and after.texts
     same = before.texts == after.texts if before and after and known else None
-    return Change(name, list(checks), before.kind if before else None, after.kind if after else None, same)
+    worst = min(checks.values(), key=SEVERITIES.index) if checks else None
+    kinds = before.kind if before else None, after.kind if after else None
+    return Change(name, list(checks), *kinds, same, worst, pairs.names_before.get(name))
 
 
 def _is_other(before: str, after: str) -> bool:
@@ -292,3 +338,201 @@ def _pass_rate(kinds: Counter[tuple[str, str]]) -> PassRate | None:
         p_value=float(f"{found.p_value:.4g}"),
         verdict=verdict_on(found),
     )
+
+
+# Which case of one report is which case of the other: by the ids that they brought with them, else by what people
+# wrote. Never by their places in two files: one inserted row would make all that follow look changed.
+
+
+_MADE_ID = re.compile(r"ROW-[0-9]+")
+BY_ID, BY_WORDS, BY_PLACE = (
+    "paired by id",
+    "paired by what the person wrote, since the rows have no ids",
+    "paired by row, since both read the same file",
+)
+Changed = Sequence[tuple[str, Mapping[str, str]]]  # case -> checks, and how bad each is
+
+
+class Entry(NamedTuple, Generic[T]):
+    """A case of a report: what it is called, a hash of what the person wrote, and what is remembered of it."""
+
+    name: str
+    said: bytes  # empty where the report holds no texts
+    value: T
+
+
+class Pairs(NamedTuple, Generic[T]):
+    """Both reports by the same names, those of the later one; how they were paired; names that were other ones."""
+
+    before: dict[str, T]
+    after: dict[str, T]
+    how: str
+    names_before: dict[str, str]
+
+
+def paired(before: Iterable[Entry[T]], after: Iterable[Entry[T]], *, same_file: bool = False) -> Pairs[T]:
+    """The cases of two reports brought together; InputError where nothing says which is which."""
+    old, new = _distinct(before), _distinct(after)
+    if same_file or not (_are_made(old) or _are_made(new)) or not old or not new:
+        how = BY_PLACE if same_file and _are_made(new) else BY_ID
+        return Pairs({name: one.value for name, one in old.items()}, {n: one.value for n, one in new.items()}, how, {})
+    return _paired_by_words(old, new)
+
+
+def _distinct(entries: Iterable[Entry[T]]) -> dict[str, Entry[T]]:
+    return dict(numbered((entry.name, entry) for entry in entries))
+
+
+def _are_made(entries: Iterable[str]) -> bool:
+    """Whether some rows had no id, and were called by their place."""
+    return any(_MADE_ID.match(name) for name in entries)
+
+
+def _paired_by_words(old: Mapping[str, Entry[T]], new: Mapping[str, Entry[T]]) -> Pairs[T]:
+    if not all(any(entry.said for entry in one.values()) for one in (old, new)):
+        raise InputError(
+            "the rows have no ids, and not both reports hold their texts, so nothing says which row is which",
+            hint="Evaluate them with ids (--map id=NAME) or keep the texts (without --no-text, with --save-text).",
+        )
+    places = {key: name for key, (name, _) in _by_words(old)}
+    was = {name: places[key] for key, (name, _) in _by_words(new) if key in places}
+    now = {old_name: name for name, old_name in was.items()}
+    # A row of the old report that is gone keeps its name, apart from the row that has the name now.
+    before = {now.get(name) or (name if name not in new else f"{name} (before)"): one for name, one in old.items()}
+    return Pairs(
+        {name: one.value for name, one in before.items()},
+        {name: one.value for name, one in new.items()},
+        BY_WORDS,
+        {name: old_name for name, old_name in was.items() if name != old_name},
+    )
+
+
+def _by_words(entries: Mapping[str, Entry[T]]) -> Iterator[tuple[str, tuple[str, Entry[T]]]]:
+    """What people wrote as a key; the same words again get a number, in the order of the report.
+
+    A row that could not be read has no words: it has its place alone.
+    """
+    return numbered((entry.said.hex() or name, (name, entry)) for name, entry in entries.items())
+
+
+def _said(result: CaseResult) -> bytes:
+    """A hash of the person's side of the conversation, which stays the same when the replies change."""
+    return _digest([user for user, _ in result.exchanges]) if result.has_texts else b""
+
+
+def same_input(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    found = _at(before, _PATHS["input"])
+    return bool(found) and found == _at(after, _PATHS["input"])
+
+
+def numbered(values: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
+    """Each name once: one that repeats, as in several files, gets a number."""
+    seen: Counter[str] = Counter()
+    for name, value in values:
+        seen[name] += 1
+        yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), value
+
+
+# A comparison in words: what is new first, by how bad it is.
+
+
+NAMED = 3  # cases in the headline
+
+
+def headline(comparison: Comparison) -> str:
+    """What a person reads first: "1 new critical failure: row 31; 6 fixed; 3 new minor failures"."""
+    parts = [_new(comparison, severity) for severity in SEVERITIES]
+    failing = {change.id for change in comparison.newly_failing}
+    better = [change for change in comparison.newly_passing if change.id not in failing]
+    fixed = sum(change.after == PASS for change in better)
+    caught = len(comparison.no_longer_caught)
+    parts[2:2] = [
+        f"{count(caught, 'negative example')} no longer caught" if caught else "",
+        f"{fixed:,} fixed" if fixed else "",
+        f"{len(better) - fixed:,} partly fixed" if len(better) > fixed else "",
+    ]
+    told = "; ".join(filter(None, parts))
+    return told or f"No new failure and nothing fixed in {count(comparison.in_both, 'case')}"
+
+
+def _new(comparison: Comparison, severity: str) -> str:
+    names = [called(change.id) for change in comparison.newly_failing if change.severity == severity]
+    if not names:
+        return ""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{count(len(names), f'new {severity} failure')}: {', '.join(names[:NAMED])}{more}"
+
+
+def called(name: str) -> str:
+    """A case by its id; a row without one by its place, as a person says it."""
+    return name.replace("ROW-", "row ", 1) if _MADE_ID.match(name) else name
+
+
+# How the reply changed, word by word.
+
+
+KEPT, GONE, ADDED = "kept", "gone", "added"
+MOST_WORDS = 2_000  # of a reply: beyond, finding what moved takes too long
+# A word, or one character where a script writes words without spaces; what is between them belongs to what precedes.
+_WORD = re.compile(r"(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s])\s*")
+
+
+class Piece(NamedTuple):
+    """Words that were kept, are gone or were added."""
+
+    kind: str
+    text: str
+
+
+def word_changes(before: str, after: str) -> list[Piece]:
+    """The new text in pieces, with what is gone before what stands in its place."""
+    old, new = _WORD.findall(before.strip()), _WORD.findall(after.strip())
+    if max(len(old), len(new)) > MOST_WORDS:
+        return [Piece(GONE, before), Piece(ADDED, after)]
+    pieces = []
+    for kind, *places in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone, added = "".join(old[places[0] : places[1]]), "".join(new[places[2] : places[3]])
+        pieces += [Piece(KEPT, added)] if kind == "equal" else [Piece(GONE, gone), Piece(ADDED, added)]
+    return [piece for piece in pieces if piece.text]
+
+
+class ChangedReply(NamedTuple):
+    """What a person wrote, and what was replied before and after; None where a report does not hold it."""
+
+    user: str
+    before: str | None
+    after: str | None
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The change word by word; nothing where there is none, or where one side is not known."""
+        if self.before is None or self.after is None or self.before == self.after:
+            return []
+        return word_changes(self.before, self.after)
+
+
+def changed_replies(before: StoredReport, after: StoredReport, changes: Iterable[Change]) -> dict[str, ChangedReply]:
+    """The exchange that decides each of these changes, from both reports; nothing where no texts are stored."""
+    wanted = list(changes)
+    old = _results(before, {change.was or change.id for change in wanted})
+    new = _results(after, {change.id for change in wanted})
+    pairs = ((change.id, changed_reply(old.get(change.was or change.id), new.get(change.id))) for change in wanted)
+    return {name: reply for name, reply in pairs if reply}
+
+
+def changed_reply(before: CaseResult | None, after: CaseResult | None) -> ChangedReply | None:
+    """The exchange where the later result was decided, as it is in both."""
+    last = after if after and after.exchanges else before
+    if last is None or not last.exchanges:
+        return None
+    turn = deciding_turn(last)
+    return ChangedReply(last.exchanges[turn][0], _reply(before, turn), _reply(after, turn))
+
+
+def _reply(result: CaseResult | None, turn: int) -> str | None:
+    return result.exchanges[turn][1] if result and turn < len(result.exchanges) else None
+
+
+def _results(report: StoredReport, names: Collection[str]) -> dict[str, CaseResult]:
+    found = numbered((result.name, result) for result in report.results()) if names else ()
+    return {name: result for name, result in found if name in names}

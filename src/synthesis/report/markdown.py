@@ -6,12 +6,19 @@ text is put in code spans only, so that nothing in it can link, mention or forma
 
 import heapq
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synthesis.model import CaseResult
 from synthesis.model.report import headline
-from synthesis.model.result import ERROR, FAIL
+from synthesis.model.result import ERROR, FAIL, SEVERITIES
+from synthesis.report.compare import (
+    Change,
+    ChangedReply,
+    Comparison,
+    called,
+)
+from synthesis.report.compare import headline as compared_headline
 from synthesis.report.findings import (
     DISCLAIMER,
     EXPECTED,
@@ -233,3 +240,77 @@ def _mean(mean: Mean) -> str:
 
 def _interval(interval: Interval | None, scale: int, digits: int) -> str:
     return f" ({scale * interval[0]:.{digits}f} to {scale * interval[1]:.{digits}f})" if interval else ""
+
+
+# A comparison for a pull request: what is new and how bad first, both replies, then checks, then statistics.
+
+
+_MOST_CHANGES = 10  # that are shown with their replies
+
+
+def render_comparison(found: Comparison, replies: Mapping[str, ChangedReply]) -> str:
+    """The comparison of two runs of the checks as a comment."""
+    sign = "❌" if found.newly_failing or found.no_longer_caught else "✅"
+    lines = [f"### {sign} {plain_words(compared_headline(found))}", "", *_compared_how(found), ""]
+    for title, changes in (("Newly failing", found.newly_failing), ("Fixed", found.newly_passing)):
+        lines += list(_changes(title, changes, replies))
+    return "\n".join([*lines, *_changes_by_check(found), *_compared_rate(found)]) + "\n"
+
+
+def _compared_how(found: Comparison) -> Iterator[str]:
+    yield f"{count(found.in_both, 'case')} in both reports, {found.pairing}."
+    if found.ruler_changes:
+        changed = ", ".join(map(_code, found.ruler_changes))
+        yield f"**Measured differently** ({changed} changed): a change need not come from the replies."
+
+
+def _changes(title: str, changes: Sequence[Change], replies: Mapping[str, ChangedReply]) -> Iterator[str]:
+    if not changes:
+        return
+    yield f"#### {title}: {len(changes):,}"
+    yield ""
+    for change in changes[:_MOST_CHANGES]:
+        why = {True: ", the texts are the same", False: "", None: ""}[change.same_texts]
+        checks = ", ".join(map(_code, change.checks))
+        yield f"- {_code(called(change.id))} {change.severity or ''}: {checks}{why}"
+        yield from _both_replies(replies.get(change.id))
+    if len(changes) > _MOST_CHANGES:
+        yield f"- … and {len(changes) - _MOST_CHANGES:,} more"
+    yield ""
+
+
+def _both_replies(reply: ChangedReply | None) -> Iterator[str]:
+    if reply is None:
+        return
+    yield f"  - user: {_code(reply.user)}"
+    if reply.before == reply.after:
+        yield f"  - reply: {_code(reply.after or '')}"
+        return
+    for title, text in (("before", reply.before), ("after", reply.after)):
+        if text is not None:
+            yield f"  - {title}: {_code(text)}"
+
+
+def _changes_by_check(found: Comparison) -> Iterator[str]:
+    if not found.by_check:
+        return
+    yield f"| check | {' | '.join(f'new {severity}' for severity in SEVERITIES)} | fixed | still failing |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for one in found.by_check:
+        figures = [*(one.new.get(severity, 0) for severity in SEVERITIES), one.fixed, one.still_failing]
+        yield f"| {_code(one.check)} | {' | '.join(f'{figure:,}' for figure in figures)} |"
+    yield ""
+
+
+def _compared_rate(found: Comparison) -> Iterator[str]:
+    rate = found.pass_rate
+    if rate is None:
+        yield "No case was assessed in both reports, so pass rates cannot be compared."
+        return
+    before, after = 100 * rate.passed_before / rate.cases, 100 * rate.passed_after / rate.cases
+    told = f"Pass rate of {count(rate.cases, 'case')} assessed in both: {before:.1f} % → {after:.1f} %"
+    if found.ruler_changes:
+        yield f"{told}."
+        return
+    how_sure = f"{rate.interval_in_words}; p = {rate.p_value:.2g}"
+    yield f"{told}, change {100 * rate.change:+.1f} points ({how_sure}): {rate.verdict}."

@@ -13,8 +13,8 @@ from synthesis.errors import NotInHistoryError
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.model import CaseResult
-from synthesis.report.compare import Change, Comparison, question_changes
-from synthesis.report.findings import KINDS, kind_of
+from synthesis.report.compare import Change, Comparison, Piece, called, changed_reply, headline, question_changes
+from synthesis.report.findings import KINDS, kind_of, kinds_in_words
 from synthesis.report.judged.html import sample_texts, sample_verdicts
 from synthesis.report.judged.run import JudgedComparison, JudgedSample
 from synthesis.run.evaluator import Evaluator
@@ -40,12 +40,20 @@ class Side(NamedTuple):
     warning: str
 
 
+class Drawn(NamedTuple):
+    """A case as it is in both runs, and how the reply that decides changed, word by word."""
+
+    sides: tuple[Side | None, Side | None]
+    pieces: list[Piece]  # none where a warning comes before the texts
+
+
 class ChangedCase(NamedTuple):
     """A case that changed, as it is in both runs; no sides if only its id is shown."""
 
     name: str
     words: str
     sides: tuple[Side | None, Side | None] | None
+    pieces: list[Piece]
 
 
 class ChangeGroup(NamedTuple):
@@ -78,16 +86,33 @@ def _changed_cases(
 ) -> Iterator[ChangeGroup]:
     numbers = count()
 
-    def sides(name: str) -> tuple[Side | None, Side | None]:
-        before, after = (_stored(history, run, name) for run in runs)
+    was = {
+        change.id: change.was
+        for change in (*comparison.newly_failing, *comparison.newly_passing, *comparison.other_changes)
+    }
+
+    def sides(name: str) -> Drawn:
+        before, after = (
+            _stored(history, run, own) for run, own in zip(runs, (was.get(name) or name, name), strict=True)
+        )
         if evaluator and before and after:
             cases = [stored_case(result, tuple(after.checks)) for result in (before, after)]
             before, after = evaluator.evaluate(cases)
-        drawn = (_side(server, result, f"side{next(numbers)}") if result else None for result in (before, after))
-        return next(drawn), next(drawn)
+        drawn = [
+            _side(server, result, runs[1].profile, f"side{next(numbers)}") if result else None
+            for result in (before, after)
+        ]
+        reply = None if any(side and side.warning for side in drawn) else changed_reply(before, after)
+        return Drawn((drawn[0], drawn[1]), reply.pieces if reply else [])
 
     def described(change: Change) -> tuple[str, str]:
-        parts = [", ".join(change.checks), SAME_TEXTS[change.same_texts], "" if change.before else "a new case"]
+        parts = [
+            change.severity or "",
+            ", ".join(change.checks),
+            SAME_TEXTS[change.same_texts],
+            "" if change.before else "a new case",
+            f"was {called(change.was)}" if change.was else "",
+        ]
         return change.id, "; ".join(part for part in parts if part)
 
     def kinds(change: Change) -> tuple[str, str]:
@@ -109,8 +134,8 @@ def _changed_samples(
 ) -> Iterator[ChangeGroup]:
     samples = [{sample.query_log_id: sample for sample in history.judged(run.id).last.records} for run in runs]
 
-    def sides(name: str) -> tuple[Side | None, Side | None]:
-        return _judged_side(samples[0].get(name)), _judged_side(samples[1].get(name))
+    def sides(name: str) -> Drawn:
+        return Drawn((_judged_side(samples[0].get(name)), _judged_side(samples[1].get(name))), [])
 
     flipped = {*comparison.newly_failing, *comparison.newly_passing}
     others = [name for name in comparison.changed_scores if name not in flipped]
@@ -135,10 +160,10 @@ def _group(
     title: str,
     tone: str,
     entries: Iterable[tuple[str, str]],
-    sides: Callable[[str], tuple[Side | None, Side | None]] | None = None,
+    sides: Callable[[str], Drawn] | None = None,
 ) -> ChangeGroup:
     changes = [
-        ChangedCase(name, words, sides(name) if sides and number < DRAWN else None)
+        ChangedCase(called(name), words, *(sides(name) if sides and number < DRAWN else (None, [])))
         for number, (name, words) in enumerate(entries)
     ]
     return ChangeGroup(title, tone, changes)
@@ -152,12 +177,13 @@ def _stored(history: "History", run: SavedRun, name: str) -> CaseResult | None:
         return None
 
 
-def _side(server: ServerState, result: CaseResult, anchor: str) -> Side:
+def _side(server: ServerState, result: CaseResult, profile: str, anchor: str) -> Side:
     view = case_view(result, server.glossary, anchor, with_text=result.has_texts)
     kind = kind_of(result)
+    words = kinds_in_words(profile)[kind]
     if not result.has_texts:
-        return Side(kind, KINDS[kind], view.strips + view.check_list, "")
-    return Side(kind, KINDS[kind], view.strips + view.check_list + view.conversation, view.content_warning)
+        return Side(kind, words, view.strips + view.check_list, "")
+    return Side(kind, words, view.strips + view.check_list + view.conversation, view.content_warning)
 
 
 def _judged_side(sample: JudgedSample | None) -> Side | None:
@@ -226,10 +252,17 @@ def _compared(server: ServerState, chosen: list[str], asked: set[str]) -> dict[s
         "again": evaluator is not None,
         "can_repeat": can_repeat and evaluator is None,
         "most_again": MOST_AGAIN,
+        "headline": headline(comparison) if isinstance(comparison, Comparison) else _judged_headline(comparison),
         "rate": _rate(comparison),
         "is_checks": before.kind == CHECKS,
         "groups": [group for group in groups if group.changes],
     }
+
+
+def _judged_headline(comparison: JudgedComparison) -> str:
+    lost, won = len(comparison.newly_failing), len(comparison.newly_passing)
+    parts = [f"{lost:,} newly failing" if lost else "", f"{won:,} newly passing" if won else ""]
+    return "; ".join(filter(None, parts)) or "No verdict changed"
 
 
 def _can_be_repeated(before: SavedRun, after: SavedRun) -> bool:

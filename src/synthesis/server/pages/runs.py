@@ -42,6 +42,7 @@ from synthesis.report.html.charts import (
     survey_of,
     turn_by_turn,
 )
+from synthesis.report.html.curves import Figure, curve
 from synthesis.report.judged.run import OFFLINE, axis_title
 from synthesis.report.stored import StoredReport, texts_of
 from synthesis.report.templates import macro
@@ -64,24 +65,14 @@ from synthesis.settings import AUTHORED, TRAFFIC
 if TYPE_CHECKING:
     from synthesis.history.store import History
 
-WIDTH, HEIGHT, EDGE = 320, 64, 6  # of a sparkline
-
-
-class TrendFigure(NamedTuple):
-    """One figure of one run: when, its value (None if unknown), and the address of the run."""
-
-    when: str
-    value: float | None
-    link: str
-
 
 class TrendLine(NamedTuple):
-    """A figure that is drawn over time: its title, its field, its unit, and where its axis begins."""
+    """A figure over time: what it is, the last one, its drawing, and the highest."""
 
     title: str
-    field: str
-    unit: str = ""
-    lowest: float | None = None
+    last: str
+    drawing: Markup
+    most: float
 
 
 def trend_of(history: "History", kind: str, name: str, tag: str | None) -> dict[str, Any]:
@@ -89,36 +80,42 @@ def trend_of(history: "History", kind: str, name: str, tag: str | None) -> dict[
     found = history.trend(kind, name=name, tag=tag)
     profile = found[-1].profile
     points = [point for point in found if point.profile == profile]
-    wanted = _judged_lines(_completeness(history, name, tag)) if kind == JUDGE else CHECK_LINES
-    drawn = [_drawn(line, points, "/judged" if kind == JUDGE else "/runs") for line in wanted]
-    rulers = {(point.rules_hash, point.tool_version) for point in points}
-    lines = [line for line in drawn if line[1]]
-    return {"name": name, "profile": profile, "lines": lines, "runs": len(points), "rulers": len(rulers)}
+    lines = _judged_lines(points, _completeness(history, name, tag)) if kind == JUDGE else _check_lines(points)
+    drawn = [line for line in lines if line.drawing]
+    return {
+        "name": name,
+        "profile": profile,
+        "lines": [line for line in drawn if kind == JUDGE or line.most],
+        "calm": [line.title for line in drawn if kind != JUDGE and not line.most],
+        "runs": len(points),
+        "rulers": len({(point.rules_hash, point.tool_version) for point in points}),
+    }
 
 
-CHECK_LINES = (
-    TrendLine("Failures", "failures", lowest=0),
-    TrendLine("Label accuracy", "label_accuracy", " %"),
-)
+def _check_lines(points: Sequence[TrendPoint]) -> list[TrendLine]:
+    """The checks of the last run, those that fail most now first."""
+    last = points[-1].by_check
+    ranked = sorted(last, key=lambda name: (-(last[name].rate or 0), name))
+    labelled = [_figure(point, point.figures.label_accuracy, None, "", "/runs") for point in points]
+    checks = [_line(name, [_of_check(point, name) for point in points], unit=" %", least_top=1.0) for name in ranked]
+    return [*checks, _line("Label accuracy", labelled, " %")]
 
 
-def _judged_lines(completeness: str) -> tuple[TrendLine, ...]:
-    return (
-        TrendLine("Pass rate", "pass_rate", " %"),
-        TrendLine("Mean faithfulness", "faithfulness"),
-        TrendLine(f"Mean {completeness}", "completeness"),
-    )
+def _of_check(point: TrendPoint, name: str) -> Figure:
+    found = point.by_check.get(name)
+    if found is None or found.rate is None or found.interval is None:
+        return _figure(point, None, None, "", "/runs")
+    low, high = (100 * bound for bound in found.interval)
+    words = f"{found.failed:,} of {found.assessed:,} fail, 95 % interval {low:.1f} to {high:.1f} %"
+    return _figure(point, 100 * found.rate, (low, high), words, "/runs")
 
 
-def _drawn(line: TrendLine, points: Sequence[TrendPoint], where: str) -> tuple[str, Markup, str]:
-    """Title, drawing and last figure; no drawing where fewer than two figures are known."""
-    values = [getattr(point.figures, line.field) for point in points]
-    figures = [
-        TrendFigure(point.started[:16].replace("T", " "), value, f"{where}/{point.run_id}")
-        for point, value in zip(points, values, strict=True)
+def _judged_lines(points: Sequence[TrendPoint], completeness: str) -> list[TrendLine]:
+    wanted = (("Pass rate", "pass_rate", " %"), ("Mean faithfulness", "faithfulness", ""))
+    return [
+        _line(title, [_figure(point, getattr(point.figures, field), None, "", "/judged") for point in points], unit)
+        for title, field, unit in (*wanted, (f"Mean {completeness}", "completeness", ""))
     ]
-    last = f"{values[-1]:g}{line.unit}" if values[-1] is not None else ""
-    return line.title, sparkline(line.title, figures, line.unit, lowest=line.lowest), last
 
 
 def _completeness(history: "History", name: str, tag: str | None) -> str:
@@ -127,48 +124,16 @@ def _completeness(history: "History", name: str, tag: str | None) -> str:
     return axis_title(OFFLINE if OFFLINE in providers else "", "completeness")
 
 
-def sparkline(title: str, figures: Sequence[TrendFigure], unit: str = "", *, lowest: float | None = None) -> Markup:
-    """An SVG line with a dot for each figure, and the figures in its label; empty if fewer than two are known."""
-    known = [(place, figure) for place, figure in enumerate(figures) if figure.value is not None]
-    if len(known) < 2:
-        return Markup()
-    values = [float(figure.value or 0) for _, figure in known]
-    bottom = min(values) if lowest is None else lowest
-    span = max(values) - bottom or 1.0
-    points = [
-        (_across(place, len(figures)), HEIGHT - EDGE - (value - bottom) / span * (HEIGHT - 2 * EDGE))
-        for (place, _), value in zip(known, values, strict=True)
-    ]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dots = Markup().join(
-        _dot(x, y, figure, unit, is_last=number == len(points) - 1)
-        for number, ((x, y), (_, figure)) in enumerate(zip(points, known, strict=True))
-    )
-    words = f"{title}: {', '.join(f'{value:g}{unit}' for value in values)}"
-    return Markup(
-        '<svg class="spark" viewBox="0 0 {w} {h}" role="img" aria-label="{words}">'
-        '<polyline points="{line}"/>{dots}</svg>'
-    ).format(w=WIDTH, h=HEIGHT, words=words, line=line, dots=dots)
+def _figure(
+    point: TrendPoint, value: float | None, interval: tuple[float, float] | None, words: str, where: str
+) -> Figure:
+    return Figure(point.release, point.started[2:10], value, interval, words, f"{where}/{point.run_id}")
 
 
-def _across(place: int, number: int) -> float:
-    return EDGE + place / max(number - 1, 1) * (WIDTH - 2 * EDGE)
-
-
-def _dot(x: float, y: float, figure: TrendFigure, unit: str, *, is_last: bool) -> Markup:
-    return Markup(
-        '<a href="{link}" tabindex="-1"><circle cx="{x}" cy="{y}" r="{r}"{last}>'
-        "<title>{when}: {value}{unit}</title></circle></a>"
-    ).format(
-        link=figure.link,
-        x=f"{x:.1f}",
-        y=f"{y:.1f}",
-        r="4.5" if is_last else "3",
-        last=Markup(' class="last"') if is_last else "",
-        when=figure.when,
-        value=f"{figure.value:g}",
-        unit=unit,
-    )
+def _line(title: str, figures: Sequence[Figure], unit: str, least_top: float = 0.0) -> TrendLine:
+    known = [figure.value for figure in figures if figure.value is not None]
+    last = f"{known[-1]:.3g}{unit}" if known else ""
+    return TrendLine(title, last, curve(title, figures, unit, least_top), max(known, default=0.0))
 
 
 # Runs: the list of saved runs, their tags, deleting one.
