@@ -15,7 +15,7 @@ from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
-from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE, SEVERITIES
+from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE
 from synthesis.report.compare import (
     Entry,
     changed_checks,
@@ -25,6 +25,7 @@ from synthesis.report.compare import (
     ruler_changes,
     same_input,
     unexpected_failures,
+    worst_of,
 )
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
 from synthesis.report.findings import MISSED, kind_of
@@ -119,7 +120,7 @@ class Gates(msgspec.Struct, frozen=True):
         same = same_input(self.conditions, report.header)
         pairs = paired(self.known, unexpected_failures(report), same_file=same)
         new = newly_failing(pairs.before, pairs.after)
-        failures = Counter(min(checks.values(), key=SEVERITIES.index) for _, checks in new)
+        failures = Counter(worst_of(checks.values()) for _, checks in new)
         limits, cases = Limits.of(self.spec.fail_on), report.summary["cases"]
         if exceeded := limits.unmet(failures, cases, self.spec.profile or AUTHORED):
             named = _named("failures not in the baseline", [name for name, _ in new])

@@ -219,8 +219,13 @@ def unexpected_failures(report: StoredReport) -> "list[Entry[dict[str, str]]]":
 
 
 def _severities(result: CaseResult) -> dict[str, str]:
-    """Earlier reports did not say them."""
-    return {name: result.checks[name].severity or MINOR for name in result.failed_checks}
+    """By check; empty where an earlier version did not say it."""
+    return {name: result.checks[name].severity or "" for name in result.failed_checks}
+
+
+def worst_of(severities: Iterable[str]) -> str:
+    """The worst of some severities; one that is not known counts as minor."""
+    return min((severity or MINOR for severity in severities), key=SEVERITIES.index)
 
 
 def newly_failing(before: Failing, after: Failing) -> list[tuple[str, dict[str, str]]]:
@@ -234,7 +239,7 @@ def _added(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str
 
 
 def _is_worse(severity: str, than: str) -> bool:
-    return SEVERITIES.index(severity) < SEVERITIES.index(than)
+    return bool(severity and than) and SEVERITIES.index(severity) < SEVERITIES.index(than)
 
 
 def _newly_passing(old: Index, new: Index) -> list[tuple[str, dict[str, str]]]:
@@ -258,7 +263,7 @@ def _by_check(old: Index, new: Index, lost: "Changed", won: "Changed") -> list[C
     came: dict[str, Counter[str]] = {}
     for _, checks in lost:
         for name, severity in checks.items():
-            came.setdefault(name, Counter())[severity] += 1
+            came.setdefault(name, Counter())[severity or MINOR] += 1
     went = Counter(name for _, checks in won for name in checks)
     was, now = _failing(old), _failing(new)
     stays = Counter(check for name, checks in now.items() for check in checks if check in was.get(name, {}))
@@ -305,7 +310,7 @@ def _change(name: str, pairs: "Pairs[ComparedCase]", checks: Mapping[str, str]) 
     before, after = pairs.before.get(name), pairs.after.get(name)
     known = before and after and before.texts and after.texts
     same = before.texts == after.texts if before and after and known else None
-    worst = min(checks.values(), key=SEVERITIES.index) if checks else None
+    worst = worst_of(checks.values()) if checks else None
     kinds = before.kind if before else None, after.kind if after else None
     return Change(name, list(checks), *kinds, same, worst, pairs.names_before.get(name))
 
