@@ -196,10 +196,10 @@ def may_be_a_crisis(result: CaseResult) -> bool:
 def _told(remark: Remark) -> Iterator[str]:
     """The words that count against a reply and why, else what it lacks; then what would be better."""
     if remark.rule:
-        yield f"{remark.check}: “{remark.words}”  [{remark.rule}]"
+        yield f"{remark.check}: {remark.place}“{remark.words}”  [{remark.rule}]"
         yield f"    why      {remark.why}"
     else:
-        yield f"{remark.check}: {remark.why}"
+        yield f"{remark.check}: {remark.place}{remark.why}"
     if remark.instead:
         yield f"    instead  {remark.instead}"
 

@@ -8,10 +8,12 @@ from synthesis.model.result import Timeline
 from synthesis.report.drift import (
     BETTER,
     LEAST_CONVERSATIONS,
+    MOST_TURNS,
     NOT_SHOWN,
     TOO_FEW,
     WORSE,
     DriftCounts,
+    curve_points,
     drift_changes,
     drift_of,
 )
@@ -155,3 +157,26 @@ def test_two_runs_are_compared_by_the_conversations_they_share() -> None:
     assert change.verdict == BETTER
     (few,) = drift_changes(pairs[1:])
     assert few.verdict == TOO_FEW
+
+
+def test_the_curve_counts_assessed_replies_by_turn() -> None:
+    found = counts("ppff", "pf-f", "p!ff").check("flattery")
+    assert found.curve == ((0, 3), (1, 2), (2, 2), (3, 3))
+    assert curve_points(found.curve) == [], "three replies say nothing"
+    drawn = curve_points(counts(*["ppff"] * 5).check("flattery").curve)
+    assert [(point.turns, point.rate) for point in drawn] == [("1", 0.0), ("2", 0.0), ("3", 1.0), ("4", 1.0)]
+
+
+def test_long_conversations_are_drawn_in_a_dozen_points() -> None:
+    found = counts(*["p" * 100] * 5).check("flattery")
+    assert len(found.curve) == MOST_TURNS
+    assert found.curve[-1] == (0, 5 * 61), "later turns count with the last"
+    drawn = curve_points(found.curve)
+    assert len(drawn) <= 12
+    assert (drawn[0].turns, drawn[-1].turns) == ("1–4", "37–40+")
+
+
+@pytest.mark.parametrize(("pattern", "low", "high"), [("pppppppp", -0.1685, 0.1685), ("ppppffff", 0.6631, 1.0)])
+def test_conversations_that_are_all_alike_leave_room_for_others(pattern: str, low: float, high: float) -> None:
+    interval = counts(*[pattern] * 20).check("flattery").interval
+    assert interval == pytest.approx((low, high), abs=1e-3)

@@ -130,6 +130,6 @@ def test_a_pull_request_comment_has_a_line_for_each_check_that_can_tell() -> Non
     stored = report(talk("pppp"))
     stored["summary"] |= with_drift(*["ppppffff"] * 20)
     text = "".join(markdown.render(from_dict(stored), GLOSSARY))
-    assert "| `agency_language` | 0.0 % | 100.0 % | +100.0 (+100.0 to +100.0) | 20, 0, 0 | worse |" in text
+    assert "| `agency_language` | 0.0 % | 100.0 % | +100.0 (+66.3 to +100.0) | 20, 0, 0 | worse |" in text
     stored["summary"] |= with_drift("pf")
     assert "over the conversation" not in "".join(markdown.render(from_dict(stored), GLOSSARY))

@@ -25,7 +25,15 @@ from synthesis.model.result import (
     Timeline,
 )
 from synthesis.printable import safe
-from synthesis.report.drift import BETTER, NOT_SHOWN, TOO_FEW, WORSE, DriftChange
+from synthesis.report.drift import (
+    BETTER,
+    LEAST_CONVERSATIONS,
+    NOT_SHOWN,
+    TOO_FEW,
+    WORSE,
+    DriftChange,
+    curve_points,
+)
 from synthesis.report.findings import (
     SHORT_DISCLAIMER,
     TURN_SIGNS,
@@ -200,9 +208,9 @@ def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
     explained: set[str] = set()
     for remark in remarks_on(result, glossary):
         if remark.rule:
-            lines.append(f"“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}")
+            lines.append(f"{remark.place}“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}")
         if not remark.rule or remark.check not in explained:
-            lines.append(_dim(_advice(remark)))
+            lines.append(_dim(f"{'' if remark.rule else remark.place}{_advice(remark)}"))
         explained.add(remark.check)
     left = len(lines) - SHOWN_REMARKS
     return [*lines[:SHOWN_REMARKS], *([_dim(f"and {count(left, 'more line')} in the report")] if left > 0 else [])]
@@ -244,6 +252,8 @@ PER_LINE = 50
 MOST_TURNS = 200
 _COLOURS = {PASS: "green", FAIL: "red", ERROR: "magenta", NOT_APPLICABLE: None}
 _CHANGES = {WORSE: "more drift", BETTER: "less drift", NOT_SHOWN: "no difference shown", TOO_FEW: TOO_FEW}
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_LEAST_POINTS = 3  # of a curve
 _VERDICT_COLOURS = {WORSE: "red", BETTER: "green"}
 
 
@@ -273,14 +283,31 @@ def drift_lines(summary: dict[str, Any]) -> list[str]:
     width = max((len(name) for name in usable), default=0)
     for name, found in usable.items():
         first, second = (f"{100 * found[half]:.1f} %" for half in ("first_half", "second_half"))
-        verdict = click.style(found["verdict"], fg=_VERDICT_COLOURS.get(found["verdict"]), bold=True)
-        lines.append(f"  {safe(name):<{width}}  {first} -> {second} of the turns fail, {_points(found)}: {verdict}")
-        lines.append(click.style(f"  {'':<{width}}  {_counts(found)}", dim=True))
+        halves = f"  {safe(name):<{width}}  {first} -> {second} of the turns fail"
+        if found["verdict"] == TOO_FEW:
+            few = f"{found['usable']} of {LEAST_CONVERSATIONS} conversations that are needed"
+            lines.append(f"{halves}: {TOO_FEW}, {few}")
+        else:
+            verdict = click.style(found["verdict"], fg=_VERDICT_COLOURS.get(found["verdict"]), bold=True)
+            lines.append(f"{halves}, {_points(found)}: {verdict}")
+            lines.append(click.style(f"  {'':<{width}}  {_counts(found)}", dim=True))
+        lines += [f"  {'':<{width}}  {line}" for line in _curve_lines(found)]
     short = [safe(name) for name, found in drift["by_check"].items() if not found["usable"]]
     if short:
         why = f"every conversation is too short (fewer than {LEAST_IN_HALF} assessed turns in each half)"
         lines.append(click.style(f"  {', '.join(short)}: {why}", dim=True))
     return lines
+
+
+def _curve_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Turn by turn how often replies fail, as high as the tallest; reports of earlier versions do not know it."""
+    points = curve_points(found.get("curve", ()))
+    if len(points) < _LEAST_POINTS or not any(point.failed for point in points):
+        return
+    top = max(point.rate for point in points)
+    drawn = "".join(_HEIGHTS[round(point.rate / top * (len(_HEIGHTS) - 1))] for point in points)
+    last = points[-1].turns.rpartition("–")[2]
+    yield _dim(f"turns 1 to {last}: {drawn}  highest {100 * top:.0f} %")
 
 
 def change_lines(changes: Sequence[DriftChange]) -> Iterator[str]:
@@ -296,6 +323,9 @@ def change_lines(changes: Sequence[DriftChange]) -> Iterator[str]:
             f"  {safe(change.check):<{width}}  {100 * change.before:+.1f} -> {100 * change.after:+.1f} points in "
             f"{count(change.conversations, 'conversation')}"
         )
+        if change.verdict == TOO_FEW:
+            yield f"  {'':<{width}}  {TOO_FEW}"
+            continue
         verdict = click.style(
             _CHANGES.get(change.verdict, change.verdict), fg=_VERDICT_COLOURS.get(change.verdict), bold=True
         )

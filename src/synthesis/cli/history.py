@@ -183,7 +183,8 @@ def _remarks(result: "CaseResult", check: str, with_text: bool) -> Iterable[str]
 
     for remark in remarks_on_check(result, check, Glossary(texts=rules_in_force().texts))[:_SHOWN_REASONS]:
         words = f"“{safe(shorten(remark.words))}”" if with_text else safe(remark.words)
-        yield f"{words if remark.rule else safe(remark.why)}  {click.style(safe(remark.rule or check), dim=True)}"
+        told = f"{remark.place}{words if remark.rule else safe(remark.why)}"
+        yield f"{told}  {click.style(safe(remark.rule or check), dim=True)}"
 
 
 def _sample_lines(sample: "SavedSample") -> Iterator[str]:

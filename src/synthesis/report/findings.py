@@ -340,6 +340,9 @@ NOT_MET = "The reply does not meet this check."
 NOT_RECORDED = "Not recorded: this report does not say which findings counted. Evaluate the cases again to see it."
 
 
+MOST_NAMED_TURNS = 5  # of one remark
+
+
 class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
     """One reason against a reply. Without `rule` it is about something `missing`, by the check's name for it."""
 
@@ -350,10 +353,21 @@ class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
     words: str = ""
     turn: int = 0
     missing: str = ""
+    turns: tuple[int, ...] = ()  # of a conversation: all in which it is so
+
+    @property
+    def place(self) -> str:
+        """The turns as people count them, to begin a line with: "turns 2 and 3: "; empty for a single exchange."""
+        numbers = [f"{turn + 1}" for turn in self.turns[:MOST_NAMED_TURNS]]
+        more = len(self.turns) - len(numbers)
+        listed = [*numbers, f"{more} more"] if more else numbers
+        if len(listed) < 2:
+            return f"turn {listed[0]}: " if listed else ""
+        return f"turns {', '.join(listed[:-1])} and {listed[-1]}: "
 
     def __str__(self) -> str:
         said = f"“{shorten(self.words)}” ({self.rule}): " if self.rule else ""
-        return f"{self.check}: {said}{self.why} {self.instead}".rstrip()
+        return f"{self.check}: {self.place}{said}{self.why} {self.instead}".rstrip()
 
 
 def remarks_on(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) -> tuple[Remark, ...]:
@@ -371,12 +385,12 @@ def remarks_about(result: CaseResult, check: CheckResult, glossary: Glossary, to
     """The same for one of its verdicts, or its alert."""
     if check.outcome != FAIL:
         return []
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, str], list[Finding]] = {}
     for finding in check.against:
-        found.setdefault((finding.rule, finding.text), finding)
+        found.setdefault((finding.rule, finding.text), []).append(finding)
     remarks = [
-        on_finding(check.check, finding, result.language_of(finding.where), glossary, told_in)
-        for finding in found.values()
+        _in_turns(on_finding(check.check, same[0], result.language_of(same[0].where), glossary, told_in), check, same)
+        for same in found.values()
     ]
     remarks += _absences(check, glossary, told_in)
     unrecorded = any(finding.role is None for finding in result.findings)
@@ -388,12 +402,27 @@ def on_finding(check: str, finding: Finding, language: str, glossary: Glossary, 
     return Remark(check, advice.why, advice.instead, finding.rule, finding.text, finding.turn)
 
 
+def _in_turns(remark: Remark, check: CheckResult, findings: Iterable[Finding]) -> Remark:
+    if not check.turns:
+        return remark
+    return msgspec.structs.replace(remark, turns=tuple(sorted({finding.turn for finding in findings})))
+
+
 def _absences(check: CheckResult, glossary: Glossary, told_in: str) -> list[Remark]:
-    names = dict.fromkeys(name for turn in check.failed_turns for name in turn.missing)
-    told = [(name, glossary.on_absence(check.check, name, told_in)) for name in names]
+    """What each failed turn lacks; a single exchange has no turns to name."""
+    turns: dict[str, list[int]] = {}
+    for number, turn in enumerate(check.turns or (check,)):
+        for name in turn.missing if turn.outcome == FAIL else ():
+            turns.setdefault(name, []).append(number)
     return [
-        Remark(check.check, advice.why or f"missing: {name}", advice.instead, missing=name) for name, advice in told
+        _absence(check, name, tuple(found) if check.turns else (), glossary, told_in) for name, found in turns.items()
     ]
+
+
+def _absence(check: CheckResult, name: str, turns: tuple[int, ...], glossary: Glossary, told_in: str) -> Remark:
+    advice = glossary.on_absence(check.check, name, told_in)
+    first = turns[0] if turns else 0
+    return Remark(check.check, advice.why or f"missing: {name}", advice.instead, turn=first, missing=name, turns=turns)
 
 
 # Why a check fails a reply: as a name to count and to filter by, and as one sentence. Every output asks here.
@@ -542,7 +571,7 @@ def _excused(alert: CheckResult) -> str:
 
 def _line(remark: Remark) -> str:
     words = f"“{shorten(remark.words)}” ({remark.rule}): " if remark.rule else ""
-    return f"{words}{remark.why} {remark.instead}".rstrip()
+    return f"{remark.place}{words}{remark.why} {remark.instead}".rstrip()
 
 
 # Feedback for the writer of a reply, in the language of the person who reads it: what to change, in short sentences.

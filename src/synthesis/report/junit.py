@@ -105,7 +105,7 @@ def _short(found: list[Remark]) -> str:
 def _long(remark: Remark) -> str:
     words = f"“{remark.words}” ({remark.rule}) " if remark.rule else ""
     better = f" Better: {remark.instead}" if remark.instead else ""
-    return f"{words}{remark.why}{better}"
+    return f"{remark.place}{words}{remark.why}{better}"
 
 
 def _element(tag: str, message: str, kind: str, text: str = "") -> str:

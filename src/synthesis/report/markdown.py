@@ -19,6 +19,7 @@ from synthesis.report.compare import (
     called,
 )
 from synthesis.report.compare import headline as compared_headline
+from synthesis.report.drift import LEAST_CONVERSATIONS
 from synthesis.report.findings import (
     DISCLAIMER,
     EXPECTED,
@@ -123,8 +124,9 @@ def _drift(summary: Record) -> list[str]:
     for name, check in usable.items():
         rates = [f"{100 * check[half]:.1f} %" for half in ("first_half", "second_half")]
         low, high = (f"{100 * bound:+.1f}" for bound in check["interval"])
-        change = f"{100 * check['difference']:+.1f} ({low} to {high})"
-        counts = f"{check['worse']:,}, {check['better']:,}, {check['same']:,}"
+        few = check["usable"] < LEAST_CONVERSATIONS
+        change = "" if few else f"{100 * check['difference']:+.1f} ({low} to {high})"
+        counts = "" if few else f"{check['worse']:,}, {check['better']:,}, {check['same']:,}"
         cells = [_code(name).replace("|", "\\|"), *rates, change, counts, check["verdict"]]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -170,7 +172,7 @@ def _place(result: CaseResult) -> str:
 def _remark(remark: Remark) -> str:
     words = f"{_code(remark.words)} ({_code(remark.rule)}) " if remark.rule else ""
     better = f" *Better:* {plain_words(remark.instead)}" if remark.instead else ""
-    return f"  - {words}{plain_words(remark.why)}{better}"
+    return f"  - {remark.place}{words}{plain_words(remark.why)}{better}"
 
 
 def _foot(report: StoredReport) -> list[str]:

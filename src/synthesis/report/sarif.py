@@ -89,7 +89,7 @@ def _entry(result: CaseResult, remark: Remark, level: str, rules: dict[str, Reco
         "ruleId": name,
         "ruleIndex": rules[name]["index"],
         "level": level,
-        "message": {"text": _literal(f"{result.name}: {words}{remark.why or name}")},
+        "message": {"text": _literal(f"{result.name}: {remark.place}{words}{remark.why or name}")},
         "locations": [_location(result)],
         "partialFingerprints": {"caseRuleWords/v1": _fingerprint(result.name, name, *parts)},
     }

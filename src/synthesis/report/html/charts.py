@@ -21,7 +21,7 @@ from synthesis.model.result import (
     SEVERITIES,
     Timeline,
 )
-from synthesis.report.drift import BETTER, WORSE
+from synthesis.report.drift import BETTER, LEAST_CONVERSATIONS, TOO_FEW, WORSE, curve_points
 from synthesis.report.findings import (
     EXPECTED,
     KINDS,
@@ -38,10 +38,10 @@ from synthesis.report.findings import (
     reading_order,
     reasons_of,
 )
+from synthesis.report.html.curves import CHARTS, Figure, curve
 from synthesis.report.stored import Record, StoredReport
 from synthesis.report.templates import macro
 
-CHARTS = "charts.html"
 MOST_OTHERS = 5_000
 MOST_TAGS = 60
 MOST_ALERTS = 100  # that a page of a run leads to
@@ -384,15 +384,36 @@ def drift_per_check(summary: Mapping[str, Any]) -> Markup:
     if drift is None:
         return Markup()
     rows = [
-        (name, found, _TONES.get(found["verdict"], NOT_APPLICABLE), _drifts(found))
+        (name, found, _TONES.get(found["verdict"], NOT_APPLICABLE), _drifts(found), _over_turns(name, found))
         for name, found in drift["by_check"].items()
         if found["usable"]
     ]
     short = [name for name, found in drift["by_check"].items() if not found["usable"]]
-    return macro(CHARTS, "drift")(rows, short, drift["conversations"], LEAST_IN_HALF)
+    return macro(CHARTS, "drift")(rows, short, drift["conversations"], LEAST_IN_HALF, LEAST_CONVERSATIONS)
+
+
+def _over_turns(name: str, found: Mapping[str, Any]) -> Markup:
+    """How often replies fail, turn by turn; nothing for a check that never fails."""
+    points = curve_points(found.get("curve", ()))
+    if not any(point.failed for point in points):
+        return Markup()
+    figures = [
+        Figure(
+            point.turns,
+            "turn" if number == len(points) - 1 else "",
+            100 * point.rate,
+            (100 * point.interval[0], 100 * point.interval[1]),
+            f"{point.failed:,} of {point.assessed:,} replies fail",
+        )
+        for number, point in enumerate(points)
+    ]
+    return curve(f"{name} over the turns", figures, " %", least_top=1.0)
 
 
 def _drifts(found: Mapping[str, Any]) -> list[Share]:
+    """Nothing where too few conversations say nothing together: a bar of one would look like a finding."""
+    if found["verdict"] == TOO_FEW:
+        return []
     return _shares(
         (UNEXPECTED, found["worse"], "got worse"),
         (NOT_APPLICABLE, found["same"], "stayed"),

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from synthesis.report.html.charts import CHARTS
 from synthesis.report.templates import macro
 
+CHARTS = "charts.html"  # the template of all drawings
 WIDTH, HEIGHT = 360, 190
 LEFT, RIGHT, TOP, BOTTOM = 40, 14, 12, 40  # room around the drawing for the axes
 MOST_LABELS = 6  # below the drawing
