@@ -1,4 +1,4 @@
-"""The MCP server, asked by a real client over standard input and output."""
+"""The MCP server, asked by a real client: once over standard input and output, else in this process."""
 
 import os
 import sys
@@ -12,18 +12,17 @@ from helpers import CommandLine, row, write_jsonl
 
 mcp = pytest.importorskip("mcp")
 
+from synthesis.mcp_server import build_server  # noqa: E402
+
 USER = "I lost my job and I feel awful."
 BAD = "You should just move on."
 
 
-def asked(folder: Path, ask: Callable[[Any], Awaitable[Any]]) -> Any:
-    """What a session with a server that was started in `folder` gives."""
+def asked(server: Any, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What a session with a server gives."""
 
     async def session() -> Any:
-        parameters = mcp.StdioServerParameters(
-            command=sys.executable, args=["-m", "synthesis", "mcp"], cwd=folder, env=dict(os.environ)
-        )
-        async with mcp.Client(parameters) as client:
+        async with mcp.Client(server) as client:
             return await ask(client)
 
     return anyio.run(session)
@@ -33,16 +32,23 @@ def called(folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     async def ask(client: Any) -> list[Any]:
         return [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    found: list[Any] = asked(folder, ask)
+    found: list[Any] = asked(build_server(folder), ask)
     return found
 
 
-def test_every_tool_is_described_and_typed(tmp_path: Path) -> None:
-    async def ask(client: Any) -> Any:
-        return client.server_info.name, (await client.list_tools()).tools
+def test_the_command_serves_every_tool_described_and_typed(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "cases.jsonl", [row(assistant=BAD)])
+    parameters = mcp.StdioServerParameters(
+        command=sys.executable, args=["-m", "synthesis", "mcp"], cwd=tmp_path, env=dict(os.environ)
+    )
 
-    name, tools = asked(tmp_path, ask)
+    async def ask(client: Any) -> Any:
+        evaluated = await client.call_tool("evaluate_case_file", {"path": "cases.jsonl"})
+        return client.server_info.name, (await client.list_tools()).tools, evaluated
+
+    name, tools, evaluated = asked(parameters, ask)
     assert name == "synthesis"
+    assert evaluated.structured_content["summary"]["cases"] == 1
     assert {tool.name for tool in tools} == {
         "evaluate_case_file",
         "evaluate_chat",

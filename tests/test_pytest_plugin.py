@@ -19,7 +19,8 @@ def only_own_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-p", "synthesis.pytest_plugin", "-p", "xdist", "-rA", *args)
+    """In this process: starting one takes longer than most of these runs."""
+    return pytester.runpytest_inprocess("-p", "synthesis.pytest_plugin", "-p", "xdist", "-rA", *args)
 
 
 def test_pytest_finds_the_plugin_by_itself(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,7 +226,7 @@ class Tools:
         return found
 
     def _failed(self, result: CaseResult) -> FailedCase:
-        remarks = msgspec.to_builtins(Verdict.of(result, self._glossary).remarks)
+        remarks = list(msgspec.to_builtins(Verdict.of(result, self._glossary).remarks))
         return FailedCase(result.id, result.failed_checks, result.severity, result.is_negative_example, remarks)
 
 
