@@ -6,8 +6,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run quick test test-all test-adapters test-browser test-engines test-native coverage campaign \
-  campaign-full mutants golden golden-check lint docs docs-site clean
+.PHONY: help install dev run quick test test-all test-adapters test-browser test-engines test-native tests-compiled \
+  tests-python coverage campaign campaign-full mutants golden golden-check lint docs docs-site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,9 +49,15 @@ quick: dev ## ruff and the quickest tests, in less than a minute
 	$(BIN)/ruff check .
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not browser" $(QUICK)
 
-# Once more without the compiled reader, for a part that reads texts in every way: a machine without cargo has none.
-test: lint ## everything that must hold before a change lands
+# Side by side: many tests wait for a process, a server or a clock, and the linters use that time.
+test: dev ## everything that must hold before a change lands
+	$(MAKE) --no-print-directory --jobs=2 tests-compiled tests-python
+
+tests-compiled: dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not browser"
+
+# Once more without the compiled reader, for a part that reads texts in every way: a machine without cargo has none.
+tests-python: lint
 	SYNTHESIS_NATIVE=0 $(BIN)/python -m pytest -q -m "not slow" tests/rules/test_reading.py tests/run/test_evaluator.py
 
 # The browser apart: its driver keeps an event loop running, beside which other tests could not start theirs.
