@@ -49,6 +49,7 @@ def test_a_fault_whose_place_has_changed_is_told() -> None:
         moved.planted(ROOT)
 
 
+@pytest.mark.slow
 def test_a_planted_fault_is_caught_and_one_that_nobody_notices_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

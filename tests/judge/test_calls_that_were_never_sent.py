@@ -67,7 +67,7 @@ def test_a_process_that_ends_while_it_connects_owes_nothing(tmp_path, number):
             command(*judged, full.url), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL
         )
         wait_until((folder / "journal.jsonl").exists, "the run has not begun")
-        time.sleep(2)
+        time.sleep(1)
         process.send_signal(number)
         process.wait(timeout=60)
     with JudgeServer() as server:

@@ -70,7 +70,9 @@ def has_blocks(folder: Path) -> Callable[[], bool]:
     return lambda: len([*folder.glob("out/.synthesis-*/*.results")]) >= 1
 
 
-@pytest.mark.parametrize(("number", "to_all"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+@pytest.mark.parametrize(
+    ("number", "to_all"), [(signal.SIGINT, True), pytest.param(signal.SIGTERM, False, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_table_ends_at_once_and_leaves_no_stray(tmp_path: Path, number: int, to_all: bool) -> None:
     long_log(tmp_path)
     process = table_run(tmp_path)

@@ -31,7 +31,11 @@ def read(address: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "words"), [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 0, "Stopped.")]
+    ("number", "code", "words"),
+    [
+        pytest.param(signal.SIGINT, 130, "Interrupted.", marks=pytest.mark.slow),  # the key press below is one, too
+        (signal.SIGTERM, 0, "Stopped."),
+    ],
 )
 def test_it_serves_until_it_is_asked_to_end(tmp_path: Path, number: int, code: int, words: str) -> None:
     process, address = start(folder=tmp_path)

@@ -20,7 +20,7 @@ from synthesis.server.security import ServerSettings  # noqa: E402
 SCHEMA = create_app(ServerSettings()).openapi()
 api = schemathesis.openapi.from_dict(SCHEMA)
 QUICK = settings(
-    max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+    max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
 )
 
 
