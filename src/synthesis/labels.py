@@ -11,7 +11,7 @@ import msgspec
 
 from synthesis.checks.registry import checks
 from synthesis.errors import OptionError
-from synthesis.model.result import FAIL
+from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
 from synthesis.stats import (
     Agreement,
     Bounds,
@@ -412,6 +412,15 @@ NOT_DRAWN = "the cases were not drawn with known probabilities"
 SAME = "everybody gave the same answer"
 
 
+class PeopleAndCheck(msgspec.Struct, frozen=True):
+    """Cases that people agree on, by their answer and by the verdict of the check."""
+
+    both: int  # people would fail it, and the check does
+    check_only: int
+    people_only: int
+    neither: int
+
+
 class QuestionFigures(msgspec.Struct, frozen=True):
     """One check, or one axis of a judged run: how people answer, how far they agree, and how the check does.
 
@@ -427,6 +436,7 @@ class QuestionFigures(msgspec.Struct, frozen=True):
     precision: Estimate | None = None
     recall: Estimate | None = None
     rate: Estimate | None = None
+    against_people: PeopleAndCheck | None = None
 
 
 class LabelSummary(msgspec.Struct, frozen=True):
@@ -512,7 +522,18 @@ def _figures(
         return figures
     agreed = {position: consensus(given) for position, given in answers.items()}
     outcomes = {position: outcome for (position, check), outcome in verdicts.items() if check == name}
-    return msgspec.structs.replace(figures, **_accuracy(agreed, outcomes, flagged[name], sampling))
+    accuracy = _accuracy(agreed, outcomes, flagged[name], sampling)
+    return msgspec.structs.replace(figures, against_people=_against_people(agreed, outcomes), **accuracy)
+
+
+def _against_people(agreed: Mapping[int, str | None], outcomes: Mapping[int, str]) -> PeopleAndCheck:
+    """What does not apply is neither failed by people nor by the check; what is disputed or in error is left out."""
+    cells = Counter(
+        (answer == YES, outcomes[position] == FAIL)
+        for position, answer in agreed.items()
+        if answer is not None and outcomes.get(position) in {PASS, FAIL, NOT_APPLICABLE}
+    )
+    return PeopleAndCheck(cells[True, True], cells[False, True], cells[True, False], cells[False, False])
 
 
 def _accuracy(

@@ -53,6 +53,8 @@ def test_precision_counts_the_failures_on_which_people_are_of_one_mind():
     (one,) = found.questions
     assert one.precision.value == pytest.approx(1 / 3)  # 0 right; 2 and 3 wrong; 1 disputed; 4 skipped; 5 passed
     assert (one.precision.labelled, one.precision.drawn) == (3, 5)
+    cells = one.against_people
+    assert (cells.both, cells.check_only, cells.people_only, cells.neither) == (1, 2, 1, 0)
     assert one.answers == {"does_not_apply": 1, "no": 2, "yes": 3}
     assert found.disputed == [(1, CHECK)]
     assert (found.people, found.unverified, found.labels) == (2, 0, 6)
