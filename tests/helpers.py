@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import pytest
 
-from synthesis.cli.main import call
+from synthesis.cli.main import call, main
 from synthesis.model import Case
 from synthesis.model.case import Turn
 
@@ -66,3 +67,24 @@ class CommandLine:
 
     def report(self, path: str = "out/report.json") -> Any:
         return json.loads((self.folder / path).read_text(encoding="utf-8"))
+
+
+def every_command(command: click.Command = main, path: str = "") -> dict[str, click.Command]:
+    """`judge run` -> the command, for all that are not groups of others."""
+    if not isinstance(command, click.Group):
+        return {path.strip(): command}
+    context, found = click.Context(command), {}
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None
+        found |= every_command(below, f"{path} {name}")
+    return found
+
+
+def options(command: click.Command) -> list[click.Option]:
+    """Those that help shows."""
+    return [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
+
+
+def long_name(option: click.Option) -> str:
+    return next(name for name in option.opts if name.startswith("--"))

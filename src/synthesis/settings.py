@@ -1,5 +1,6 @@
 """Defaults, and settings from the nearest `synthesis.toml` or `[tool.synthesis]` in `pyproject.toml`."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,8 +22,8 @@ JUDGED_RUNS = "data/evaluation/answer-synthesis"  # the folder that holds the fo
 # key -> the type of its value
 KEYS: Mapping[str, Any] = {
     "cases": list,
-    "map": str,
-    "checks": str,
+    "map": (str, list),
+    "checks": (str, list),
     "on-bad-row": str,
     "schema": str,
     "out": str,
@@ -36,6 +37,8 @@ KEYS: Mapping[str, Any] = {
     "save-text": bool,
     "history": str,
 }
+_HEADER = re.compile(r"\s*\[\s*([\w.\s-]+?)\s*\]")
+_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 _PATHS = ("cases", "schema", "out", "rules", "history")
 _NAMES = {
     list: "a list of texts",
@@ -43,14 +46,16 @@ _NAMES = {
     int: "a whole number",
     bool: "true or false",
     (int, str): "a whole number or a text",
+    (str, list): "a text or a list of texts",
 }
 
 
 class Settings(NamedTuple):
-    """The values in force, and the files they came from."""
+    """The values in force, the files they came from, and where in them each value is."""
 
     values: dict[str, Any]
     files: tuple[str, ...] = ()
+    places: Mapping[str, Place] = {}
 
 
 def find_settings(start: Path) -> Settings:
@@ -63,7 +68,8 @@ def find_settings(start: Path) -> Settings:
         present = [settings for settings in found if settings is not None]
         if present:
             merged = {key: value for settings in present for key, value in settings.values.items()}
-            return Settings(merged, tuple(file for settings in present for file in settings.files))
+            places = {key: place for settings in present for key, place in settings.places.items()}
+            return Settings(merged, tuple(file for settings in present for file in settings.files), places)
     return Settings({})
 
 
@@ -72,7 +78,8 @@ def _read(path: Path, section: tuple[str, ...]) -> Settings | None:
     if not path.is_file():
         return None
     try:
-        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        table: Any = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read: {error}", place=Place(str(path))) from None
     except tomllib.TOMLDecodeError as error:
@@ -81,7 +88,20 @@ def _read(path: Path, section: tuple[str, ...]) -> Settings | None:
         table = table.get(name) if isinstance(table, dict) else None
     if table is None:
         return None
-    return Settings({key: _value(key, value, path) for key, value in _table(table, path).items()}, (str(path),))
+    places = {key: Place(str(path), _line(key, text, ".".join(section))) for key in _table(table, path)}
+    values = {key: _value(key, value, places[key]) for key, value in table.items()}
+    return Settings(values, (str(path),), places)
+
+
+def _line(key: str, text: str, section: str) -> int | None:
+    """Where a key is set, which the TOML reader does not tell; None where it is written in another way."""
+    here = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            here = header[1].replace(" ", "")
+        if here == section and (found := _KEY.match(line)) and found[1] == key:
+            return number
+    return None
 
 
 def _table(table: Any, path: Path) -> dict[str, Any]:
@@ -90,17 +110,19 @@ def _table(table: Any, path: Path) -> dict[str, Any]:
     return table
 
 
-def _value(key: str, value: Any, path: Path) -> Any:
+def _value(key: str, value: Any, place: Place) -> Any:
     if key not in KEYS:
-        raise SettingsError(f"there is no setting '{key}'", place=Place(str(path)), hint=did_you_mean(key, KEYS))
+        raise SettingsError(f"there is no setting '{key}'", place=place, hint=did_you_mean(key, KEYS))
     wanted = KEYS[key]
     if wanted is list and isinstance(value, str):
         value = [value]
     fits = type(value) in (wanted if isinstance(wanted, tuple) else (wanted,))
-    fits = fits and (wanted is not list or all(isinstance(item, str) for item in value))
+    fits = fits and (type(value) is not list or all(isinstance(item, str) for item in value))
     if not fits:
-        raise SettingsError(f"'{key}' must be {_NAMES[wanted]}, not {value!r}", place=Place(str(path)))
-    return _resolved(value, path.parent) if key in _PATHS else value
+        raise SettingsError(f"'{key}' must be {_NAMES[wanted]}, not {value!r}", place=place)
+    if key == "checks" and isinstance(value, list):
+        return ",".join(value)
+    return _resolved(value, Path(place.file).parent) if key in _PATHS else value
 
 
 def _resolved(value: Any, folder: Path) -> Any:

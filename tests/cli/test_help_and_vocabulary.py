@@ -1,38 +1,17 @@
 """Help that fits on a screen, options in groups, and one vocabulary over all commands."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 
-import click
 import pytest
-from helpers import CommandLine, row, write_jsonl
+from helpers import CommandLine, every_command, long_name, options, row, write_jsonl
 
-from synthesis.cli.main import COMMANDS, main
+from synthesis.cli.main import COMMANDS
 from synthesis.cli.options import FEW, FORMER, GROUPS
 
 SCREEN = 40  # lines
 
 
-def commands(command: click.Command = main, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    if not isinstance(command, click.Group):
-        yield path.strip(), command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        found = command.get_command(context, name)
-        assert found is not None
-        yield from commands(found, f"{path} {name}")
-
-
-EVERY = dict(commands())
-
-
-def options(command: click.Command) -> list[click.Option]:
-    return [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
-
-
-def long_name(option: click.Option) -> str:
-    return next(name for name in option.opts if name.startswith("--"))
+EVERY = every_command()
 
 
 def shown(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, *args: str) -> list[str]:

@@ -9,7 +9,17 @@ import msgspec
 from synthesis.cli import ExitCode
 from synthesis.cli.evaluate import engine_address, spec_options
 from synthesis.cli.history import history_option, history_place
-from synthesis.cli.options import Group, out_option, quiet_option, workers_option
+from synthesis.cli.options import (
+    STDIN,
+    Group,
+    json_option,
+    out_option,
+    print_json,
+    quiet_option,
+    standard_input,
+    workers_option,
+)
+from synthesis.cli.terminal import print_lines
 from synthesis.errors import OptionError
 from synthesis.printable import safe
 from synthesis.run.engines import LOCAL
@@ -62,11 +72,13 @@ def audit() -> None:
 @click.option("--run", "run_id", metavar="ID", help="Audit a saved run instead of FILE.")
 @history_option
 @spec_options("columns", "sort", "checks", "profile", "language", "rules", "disabled", "engine", "workers")
+@json_option
 @quiet_option
 def make(**options: Any) -> int:
     """Write audit.json, audit.html and audit.md.
 
-    FILE is a file or a folder of conversations, a report, a file of results or a table of verdicts.
+    FILE is a file or a folder of conversations, a report, a file of results or a table of verdicts; `-` is standard
+    input.
 
     Exit codes: 0 written, 1 could not run, 3 written but some rows could not be read, 130 interrupted.
     """
@@ -74,12 +86,17 @@ def make(**options: Any) -> int:
     from synthesis.audit.stored import sample_report
 
     require_folder(Path(options["out"]))
-    made = _made(options)
+    with standard_input(options["logs"]) as logs:
+        made = _made({**options, "logs": logs})
     written = write_audit(made.document, Path(options["out"]), sample_report(made.counts))
+    copy = next((path for path, given in zip(logs, options["logs"], strict=True) if given == STDIN), STDIN)
     for row in made.counts.tally.unread:
-        click.echo(safe(str(row)), err=True)
-    if not options["quiet"]:
-        _print_summary(made.document, [str(path) for path in written])
+        click.echo(safe(str(row).replace(copy, STDIN)), err=True)
+    paths = [str(path) for path in written]
+    if options["as_json"]:
+        print_json({"written": paths, "read": made.document["read"], "remarks": _remarks(made.document)})
+    elif not options["quiet"]:
+        _print_summary(made.document, paths)
     return ExitCode.INCOMPLETE if made.document["read"]["errors"] else ExitCode.OK
 
 
@@ -87,7 +104,8 @@ def make(**options: Any) -> int:
 @click.argument("document", metavar="AUDIT_JSON")
 @click.argument("logs", nargs=-1, required=True, metavar="FILE...")
 @workers_option("available cores")
-def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
+@json_option
+def verify(document: str, logs: tuple[str, ...], workers: int | None, as_json: bool) -> int:
     """Read each FILE again as AUDIT_JSON says, and compare every figure.
 
     Exit codes: 0 all figures match, 1 could not run, 2 some differ.
@@ -97,17 +115,19 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None) -> int:
 
     stored = load_audit(Path(document))
     reading, options = (_asked(stored, kind, document) for kind in (ReadOptions, AuditOptions))
-    made = audit([Path(log) for log in logs], reading, options, EngineOptions(workers=workers or 0)).document
+    with standard_input(logs) as paths:
+        made = audit([Path(path) for path in paths], reading, options, EngineOptions(workers=workers or 0)).document
     stored.pop("own_labels", None)  # labels are in no log
     if "files" not in stored["input"]:  # made of a saved run, which knows one hash for all of them
         del made["input"]["files"]
         made["remarks"] = stored["remarks"]  # they say what a saved run lacks
     found = differences(stored, msgspec.to_builtins(made))
-    for line in found[:MOST]:
-        click.echo(safe(line))
-    if len(found) > MOST:
-        click.echo(f"... and {len(found) - MOST:,} more")
-    click.echo("The documents differ." if found else "All figures match.")
+    if as_json:
+        print_json({"same": not found, "differences": found})
+    else:
+        more = [f"... and {len(found) - MOST:,} more"] if len(found) > MOST else []
+        conclusion = "The documents differ." if found else "All figures match."
+        print_lines([*map(safe, found[:MOST]), *more, conclusion])
     return ExitCode.UNMET if found else ExitCode.OK
 
 
@@ -191,7 +211,11 @@ def _print_summary(document: dict[str, Any], written: list[str]) -> None:
 
     read = document["read"]
     click.echo(f"{count(read['conversations'], 'conversation')}, {count(read['turns'], 'turn')}")
-    warning = document.get("own_labels", {}).get("warning")
-    for remark in (*document["remarks"], *([warning] if warning else ())):
+    for remark in _remarks(document):
         click.echo(f"note: {safe(remark)}")
     click.echo(f"Written: {', '.join(safe(path) for path in written)}")
+
+
+def _remarks(document: dict[str, Any]) -> list[str]:
+    warning = document.get("own_labels", {}).get("warning")
+    return [*document["remarks"], *([warning] if warning else ())]

@@ -44,9 +44,9 @@ SHOWN = 20  # of the names or cases of one kind
 @click.option(
     "--format",
     "markdown",
-    metavar="markdown[=PATH]",
+    metavar="F[=PATH]",
     callback=lambda _context, _option, value: _markdown_path(value),
-    help="Write the comparison as Markdown, for a pull request: to PATH, else to the output instead of these lines.",
+    help="Write it as markdown, for a pull request: to PATH, else to the output in place of text.",
 )
 @json_option
 def compare(

@@ -82,6 +82,24 @@ def summary_lines(
     return [*lines, "", _dim(evidence_sentence(measured_languages(), summary["by_check"])), _dim(SHORT_DISCLAIMER)]
 
 
+def verdict_lines(verdict: CaseResult, rules: RuleSet) -> list[str]:
+    """One exchange: how it fails and why, or how a crisis is answered; then the other checks."""
+    glossary = glossary_of(rules)
+    colour = {FAIL: _SEVERITY_COLOURS.get(verdict.severity or MINOR), PASS: "green", ERROR: "red"}.get(verdict.outcome)
+    lines = [click.style(safe(verdict.headline), fg=colour, bold=True)]
+    remarks = remarks_on(verdict, glossary)
+    for name in verdict.failed_checks:
+        own = [remark for remark in remarks if remark.check == name]
+        lines += [f"  {safe(name)} ({verdict.checks[name].severity})", *(f"    {line}" for line in _told(own))]
+    notice = notice_of(verdict, glossary)
+    if notice is not None:
+        lines += [f"crisis: {safe(notice.cue)}", f"    {safe(notice.verdict)}"]
+    for outcome, word in ((ERROR, "no verdict"), (PASS, "passed"), (NOT_APPLICABLE, "not applicable")):
+        names = [name for name, check in verdict.checks.items() if check.outcome == outcome]
+        lines += [_dim(f"{word}: {', '.join(map(safe, names))}")] if names else []
+    return [*lines, _dim(SHORT_DISCLAIMER)]
+
+
 def warning_lines(warnings: Sequence[str], total: int) -> list[str]:
     lines = [f"{_yellow('warning')}  {safe(warning)}" for warning in warnings]
     return lines if total == len(warnings) else [*lines, _yellow(f"... and {total - len(warnings):,} more warnings")]
@@ -204,16 +222,20 @@ def _language(result: CaseResult) -> str:
 
 def _remarks(result: CaseResult, glossary: Glossary) -> list[str]:
     """What decided, the worst check first: the words against the reply with why, or what it lacks."""
-    lines: list[str] = []
-    explained: set[str] = set()
-    for remark in remarks_on(result, glossary):
-        if remark.rule:
-            lines.append(f"{remark.place}“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}")
-        if not remark.rule or remark.check not in explained:
-            lines.append(_dim(f"{'' if remark.rule else remark.place}{_advice(remark)}"))
-        explained.add(remark.check)
+    lines = list(_told(remarks_on(result, glossary)))
     left = len(lines) - SHOWN_REMARKS
     return [*lines[:SHOWN_REMARKS], *([_dim(f"and {count(left, 'more line')} in the report")] if left > 0 else [])]
+
+
+def _told(remarks: Sequence[Remark]) -> Iterator[str]:
+    """The words with their rule, and why; of several words that one check finds, the first are explained."""
+    explained: set[str] = set()
+    for remark in remarks:
+        if remark.rule:
+            yield f"{remark.place}“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}"
+        if not remark.rule or remark.check not in explained:
+            yield _dim(f"{'' if remark.rule else remark.place}{_advice(remark)}")
+        explained.add(remark.check)
 
 
 def _advice(remark: Remark) -> str:

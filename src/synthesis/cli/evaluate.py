@@ -1,9 +1,12 @@
 """`synthesis eval`, which is also the bare `synthesis`: options become a RunSpec, and its outcome is shown."""
 
+import dataclasses
 import glob
 import operator
 import os
+import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,15 +18,16 @@ import msgspec
 
 from synthesis.checks.registry import get_check, named_checks
 from synthesis.cli import ExitCode
-from synthesis.cli.console import summary_lines, warning_lines
+from synthesis.cli.console import summary_lines, verdict_lines, warning_lines
 from synthesis.cli.gates import Conclusion, exit_code, too_many_failures
 from synthesis.cli.history import Saving, saving_options
-from synthesis.cli.options import Command, format_option, quiet_option
+from synthesis.cli.options import STDIN, Command, format_option, json_option, print_json, quiet_option, standard_input
 from synthesis.cli.running import Interruption, progress
 from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError, Place, SettingsError
 from synthesis.io import CASE_SCHEMA, CASES, is_stream, replaced
 from synthesis.model.report import percent
+from synthesis.model.result import ERROR, FAIL
 from synthesis.printable import safe
 from synthesis.read.inputs import Input
 from synthesis.read.mapping import parse_case_map
@@ -37,6 +41,7 @@ DEFAULT_CASES = "data/evals.jsonl"
 DEFAULT_SCHEMA = "schemas/eval_case.schema.json"
 DEFAULT_OUT = "out/report.json"
 BUNDLED = "bundled:all"
+ARTIFACT, JSON = "artifact", "json"  # what MCP_OUTPUT=json and --json print
 
 
 def perform(
@@ -44,27 +49,32 @@ def perform(
     interruption: Interruption,
     *,
     report: Path | None,
-    as_artifact: bool,
+    printed: str | None,
     quiet: bool,
     names_reason: bool = True,
 ) -> int:
     """Evaluate, write, show; returns the exit code. Names its reason unless more conditions follow.
 
-    `report` is where the user finds the report; `spec.out` may be a copy of the run's own.
+    `report` is where the user finds the report; `spec.out` may be a copy of the run's own. `printed` is what standard
+    output is for: ARTIFACT or JSON; None: for a person.
     """
     interruption.begin(spec, report)
-    with progress("cases", enabled=not quiet and not as_artifact) as note:
+    with progress("cases", enabled=not quiet and printed != ARTIFACT) as note:
         outcome = evaluate_files(spec, progress=interruption.counting(note))
     interruption.written()
     summary = outcome.report.summary
     if not quiet:
-        _show(outcome, spec, report, to_stderr=as_artifact)
+        _show(outcome, spec, report, printed)
         _name_leftovers(outcome.leftovers)
         if outcome.declined:
             texts = "1 text" if outcome.declined == 1 else f"{outcome.declined:,} texts"
             click.echo(f"note: the compiled reader left {texts} to Python.", err=True)
-    if as_artifact:
+    if printed == ARTIFACT:
         click.echo(msgspec.json.encode(artifact(summary, report)).decode())
+    elif printed == JSON:
+        results = spec.results or spec.table
+        where = {"report": report and str(report), "results": results and str(results)}
+        print_json({**where, "profile": outcome.report.profile, "summary": summary})
     unmet = too_many_failures(summary, spec)
     if names_reason and not quiet:
         for message in unmet:
@@ -81,7 +91,10 @@ def artifact(summary: dict[str, Any], path: Path | None) -> dict[str, Any]:
     return {"type": "artifact", "name": "synthesis-report", "path": path and str(path), "summary": shown}
 
 
-def _show(outcome: RunOutcome, spec: RunSpec, report: Path | None, *, to_stderr: bool) -> None:
+def _show(outcome: RunOutcome, spec: RunSpec, report: Path | None, printed: str | None) -> None:
+    if printed == JSON:  # a program reads the summary, a person the warnings
+        print_lines(warning_lines(outcome.report.warnings, outcome.warned), err=True)
+        return
     results = spec.results or spec.table
     place = safe(str(report)) if report else "none (--no-report)"
     lines = [
@@ -89,7 +102,7 @@ def _show(outcome: RunOutcome, spec: RunSpec, report: Path | None, *, to_stderr:
         *summary_lines(outcome.report.summary, outcome.examples, outcome.rules, outcome.report.profile),
         f"Report: {place}" + (f", results: {safe(str(results))}" if results else ""),
     ]
-    print_lines(lines, err=to_stderr)
+    print_lines(lines, err=printed is not None)
 
 
 def _name_leftovers(paths: Sequence[str]) -> None:
@@ -349,33 +362,41 @@ def _option(field: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     "that its tag names.",
 )
 @saving_options
+@json_option
 @quiet_option
 def evaluate(**options: Any) -> int:
-    """Evaluate cases and write a report. FILE is the same as --cases FILE.
+    """Evaluate cases, logs or tables, and write a report.
+
+    FILE is the same as --cases FILE; `-` is standard input.
 
     Exit codes: 0 all conditions met, 1 could not run, 2 more failures than --fail-on allows or another condition
     not met, 3 a case ended in error, too few conversations to measure drift, or the run could not be saved,
     130 interrupted.
     """
-    with Interruption() as interruption:
-        return _evaluate(options, interruption)
+    given = (*options["inputs"], *options.pop("files"))
+    with Interruption() as interruption, standard_input(given) as inputs:
+        copies = {Path(path): STDIN for path, name in zip(inputs, given, strict=True) if name == STDIN}
+        return _evaluate({**options, "inputs": tuple(inputs)}, copies, interruption)
 
 
-def _evaluate(options: dict[str, Any], interruption: Interruption) -> int:
+def _evaluate(options: dict[str, Any], names: Mapping[Path, str], interruption: Interruption) -> int:
+    """`names` are what reports call some of the files."""
     from synthesis.run.files import settled
     from synthesis.settings import find_settings
 
-    options["inputs"] += options.pop("files")
     if options["no_report"] and options["out"]:
         raise OptionError("--no-report writes no report, and --out names one", hint="Drop one of the two.")
     settings = find_settings(Path.cwd())
-    spec = settled(run_spec(options, settings))
-    as_artifact = os.environ.get("MCP_OUTPUT") == "json"
+    spec = run_spec(options, settings)
+    inputs = tuple(msgspec.structs.replace(file, name=names.get(file.path, file.name)) for file in spec.inputs)
+    spec = settled(msgspec.structs.replace(spec, inputs=inputs))
+    artifact = ARTIFACT if os.environ.get("MCP_OUTPUT") == "json" else None
+    printed = JSON if options["as_json"] else artifact
     conclusion = Conclusion.of(options, spec)
     saving = Saving.of(options, settings.values)
     if saving and saving.with_text and not spec.keep_text:
         raise OptionError("--save-text saves the texts that --no-text leaves out", hint="Choose one of the two.")
-    more, shown = conclusion.is_asked_for, {"quiet": options["quiet"], "as_artifact": as_artifact}
+    more, shown = conclusion.is_asked_for, {"quiet": options["quiet"], "printed": printed}
     report, is_read = None if options["no_report"] else spec.out, more or saving is not None
     if is_read and spec.results and is_stream(spec.results):
         message = "--results is a pipe or a device: what is made of the results cannot read them again"
@@ -385,7 +406,7 @@ def _evaluate(options: dict[str, Any], interruption: Interruption) -> int:
         if report and run.out and run.out != report:
             _copy(run.out, report)
         written = run.out or Path()
-        saved = saving is None or saving.save_report(written, quiet=options["quiet"], to_stderr=as_artifact)
+        saved = saving is None or saving.save_report(written, quiet=options["quiet"], to_stderr=printed is not None)
         if more:
             code = conclusion.draw(written, spec, **shown)
     return code if saved else ExitCode.INCOMPLETE
@@ -406,3 +427,106 @@ def _report_of(spec: RunSpec, report: Path | None, *, is_read: bool) -> Iterator
 def _copy(written: Path, report: Path) -> None:
     with written.open("rb") as source, replaced(report) as file:
         shutil.copyfileobj(source, file)
+
+
+# One exchange
+
+
+@click.command("check", cls=Command)
+@click.argument("user")
+@click.argument("reply")
+@spec_options("checks", "language", "rules", "disabled")
+@json_option
+@quiet_option
+def check(user: str, reply: str, **options: Any) -> int:
+    """Check one exchange: what a person wrote, and the reply.
+
+    `-` in place of USER or REPLY is standard input, which keeps a text out of the history of your shell. Judged as
+    traffic, by all checks unless --checks names some. Exit codes: 0 nothing failed, 1 could not run, 2 a check failed,
+    3 a check ended in error.
+    """
+    from synthesis.checks.registry import rules_in_force
+    from synthesis.settings import DEFAULT_CHECKS, find_settings
+    from synthesis.verdict import ReplyEvaluator
+
+    settings = find_settings(Path.cwd()).values
+    spec = RunSpec(  # OptionError for a language or a check that does not exist
+        inputs=(),
+        checks=named_checks(options["checks"] or settings.get("checks", DEFAULT_CHECKS)),
+        language=options["language"] or settings.get("lang"),
+        rules=(*settings.get("rules", ()), *options["rules"]),
+        disabled=(*settings.get("disable", ()), *options["disabled"]),
+    )
+    rules = rules_in_force(spec.rules, spec.disabled)
+    verdict = ReplyEvaluator(spec.checks, rules=rules, lang=spec.language).reply(*_texts(user, reply))
+    if options["as_json"]:
+        print_json(verdict.to_dict())
+    elif not options["quiet"]:
+        print_lines(verdict_lines(verdict, rules))
+    return {FAIL: ExitCode.UNMET, ERROR: ExitCode.INCOMPLETE}.get(verdict.outcome, ExitCode.OK)
+
+
+def _texts(user: str, reply: str) -> tuple[str, str]:
+    if user == reply == STDIN:
+        raise OptionError("standard input (-) can be read only once", hint="Give one of the two texts as an argument.")
+    if STDIN not in (user, reply):
+        return user, reply
+    text = sys.stdin.buffer.read().decode(errors="replace").rstrip("\n")
+    return (text, reply) if user == STDIN else (user, text)
+
+
+# What holds where no option says otherwise
+
+DEFAULT = "default"
+
+
+@click.command("config", cls=Command)
+@json_option
+def config(as_json: bool) -> int:
+    """Show which settings hold, and where each comes from.
+
+    They are read from synthesis.toml, and from [tool.synthesis] in pyproject.toml, in the nearest folder upward that
+    has one of them. Options override the environment, which overrides the files.
+    """
+    from synthesis.settings import KEYS, find_settings
+
+    settings = find_settings(Path.cwd())
+    rows = [_setting(key, settings) for key in KEYS]
+    if as_json:
+        print_json({"files": settings.files, "settings": {row.pop("key"): row for row in rows}})
+        return ExitCode.OK
+    print_lines(_setting_lines(rows, settings.files), hang=4)
+    return ExitCode.OK
+
+
+def _setting_lines(rows: Sequence[Mapping[str, Any]], files: Sequence[str]) -> Iterator[str]:
+    width = max(len(row["key"]) for row in rows)
+    room = max(len(row["default"]) for row in rows)
+    yield ", ".join(safe(os.path.relpath(file)) for file in files) or "No settings file; the defaults hold."
+    for row in rows:
+        value = row["default"] if row["from"] == DEFAULT else _written(row["value"])
+        yield f"  {row['key']:<{width}}  {safe(value):<{room}}  {click.style(safe(row['from']), dim=True)}"
+
+
+def _setting(key: str, settings: Settings) -> dict[str, Any]:
+    """A setting as it holds: its value, None by default, where that is from, and the default in words."""
+    default = _default_of(key)
+    variable = "SYNTHESIS_HISTORY" if key == "history" else ""
+    if os.environ.get(variable):
+        return {"key": key, "value": os.environ[variable], "from": f"environment, {variable}", "default": default}
+    place = settings.places.get(key)
+    origin = DEFAULT if place is None else str(dataclasses.replace(place, file=os.path.relpath(place.file)))
+    return {"key": key, "value": settings.values.get(key), "from": origin, "default": default}
+
+
+def _default_of(key: str) -> str:
+    """The default that the help of the option names; of a flag and of a list there is none to name."""
+    option = next(option for option in evaluate.params if f"--{key}" in option.opts)
+    found = re.search(r"\[default: (.*)\]", getattr(option, "help", None) or "")
+    return found[1] if found else "false" if getattr(option, "is_flag", False) else "none"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -223,12 +223,12 @@ class Conclusion(msgspec.Struct, frozen=True):
     def is_asked_for(self) -> bool:
         return bool(self.outputs) or self.gates != Gates(self.gates.spec)
 
-    def draw(self, written: Path, spec: RunSpec, *, quiet: bool, as_artifact: bool) -> int:
+    def draw(self, written: Path, spec: RunSpec, *, quiet: bool, printed: str | None) -> int:
         """Write the documents and name the conditions that are not met; returns the exit code of the run."""
         report = open_report(written)
         if self.outputs:
             rules = rules_in_force(spec.rules, spec.disabled)
-            write_outputs(self.outputs, report, glossary_of(rules), to_stderr=as_artifact)
+            write_outputs(self.outputs, report, glossary_of(rules), to_stderr=printed is not None)
         unmet = self.gates.unmet(report, {check.tag: check.name for check in checks().values()})
         undecided = list(self.gates.undecided(report.summary))
         if not quiet:

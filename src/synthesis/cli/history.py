@@ -368,7 +368,7 @@ def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
 
 @history.command("trend")
 @click.argument("name", required=False)
-@click.option("--checks", metavar="NAME,..", help="Only these checks.")
+@click.option("--checks", metavar="NAME,..", help="Checks to show. [default: all]")
 @click.option("--limit", type=click.IntRange(min=2), default=20, show_default=True, metavar="N", help="At most N runs.")
 @history_option
 @json_option
@@ -423,13 +423,17 @@ def _trend_line(point: "TrendPoint", found: "CheckRate | None") -> str:
 @click.argument("tags", nargs=-1, metavar="[TAG]...")
 @click.option("--remove", multiple=True, metavar="TAG", help="Remove this tag; repeatable.")
 @history_option
-def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str | None) -> int:
+@json_option
+def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str | None, as_json: bool) -> int:
     """Add tags to a run, or remove them."""
     if not tags and not remove:
         raise OptionError("no tag given", hint="Write `synthesis history tag RUN TAG`.")
     with _open(history) as opened:
         changed = opened.tag(run, add=tags, remove=remove)
-    click.echo(f"{changed.id}: {safe(', '.join(changed.tags)) or 'no tags'}")
+    if as_json:
+        print_json(run_fields(changed))
+    else:
+        click.echo(f"{changed.id}: {safe(', '.join(changed.tags)) or 'no tags'}")
     return ExitCode.OK
 
 
@@ -439,8 +443,14 @@ def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], history: str |
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag that the new runs get; repeatable.")
 @run_name_option
 @history_option
+@json_option
 def add(
-    paths: tuple[str, ...], save_text: bool | None, tags: tuple[str, ...], run_name: str | None, history: str | None
+    paths: tuple[str, ...],
+    save_text: bool | None,
+    tags: tuple[str, ...],
+    run_name: str | None,
+    history: str | None,
+    as_json: bool,
 ) -> int:
     """Save earlier runs: reports, folders of judged runs, or what `history export` wrote.
 
@@ -449,10 +459,14 @@ def add(
     """
     from synthesis.history import Provenance
 
+    saved = []
     with _open(history, create=True) as opened:
         for path in paths:
             run_id = opened.add(path, Provenance(with_text=bool(save_text), tags=tags, name=run_name))
-            click.echo(f"Saved: run {run_id} from {safe(path)}")
+            saved.append({"run": run_id, "file": path})
+            click.echo(f"Saved: run {run_id} from {safe(path)}", err=as_json)
+    if as_json:
+        print_json(saved)
     return ExitCode.OK
 
 
@@ -460,15 +474,19 @@ def add(
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @history_option
-def delete(runs: tuple[str, ...], yes: bool, history: str | None) -> int:
+@json_option
+def delete(runs: tuple[str, ...], yes: bool, history: str | None, as_json: bool) -> int:
     """Delete runs and everything that belongs to them."""
     with _open(history) as opened:
         found = list(dict.fromkeys(map(opened.find, runs)))
-        print_lines(_to_delete(opened, found))
+        print_lines(_to_delete(opened, found), err=as_json)
         if not yes:
             _ask(len(found))
         opened.delete(*found)
-    click.echo(f"Deleted: {count(len(found), 'run')}")
+    if as_json:
+        print_json({"deleted": found})
+    else:
+        click.echo(f"Deleted: {count(len(found), 'run')}")
     return ExitCode.OK
 
 
@@ -568,14 +586,18 @@ def _check_lines(file: Sequence[str], runs: "Sequence[RunCheck]") -> Iterator[st
 @click.option("--older-than", required=True, metavar="AGE", help="Such as 30d; h, d and w are hours, days and weeks.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be deleted.")
 @history_option
-def prune(older_than: str, dry_run: bool, history: str | None) -> int:
+@json_option
+def prune(older_than: str, dry_run: bool, history: str | None, as_json: bool) -> int:
     """Delete runs older than AGE, and print them."""
     age = _age(older_than)
     with _open(history) as opened:
         found = opened.older_than(age)
-        print_lines(table_lines(found, columns()) if found else ())
+        print_lines(table_lines(found, columns()) if found else (), err=as_json)
         if not dry_run:
             opened.delete(*(run.id for run in found))
+    if as_json:
+        print_json({"to_delete" if dry_run else "deleted": [run.id for run in found]})
+        return ExitCode.OK
     click.echo(f"{'To be deleted' if dry_run else 'Deleted'}: {count(len(found), 'run')}")
     return ExitCode.OK
 

@@ -20,6 +20,7 @@ from synthesis.printable import safe
 GROUPED = {
     "Check replies": {
         "eval": ("synthesis.cli.evaluate:evaluate", "Evaluate logs, tables or cases; also runs without a command."),
+        "check": ("synthesis.cli.evaluate:check", "Check one exchange: a message and the reply."),
         "audit": ("synthesis.cli.audit:audit", "Audit many conversations in one document."),
         "judge": ("synthesis.cli.judge:judge", "Judge generated answers against their sources."),
         "testset": ("synthesis.cli.testset:testset", "Build test sets for the judge from query logs."),
@@ -31,6 +32,7 @@ GROUPED = {
     },
     "Set up and serve": {
         "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
+        "config": ("synthesis.cli.evaluate:config", "Show which settings hold, and where they come from."),
         "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
         "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
         "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case, a report or an audit."),
@@ -40,8 +42,8 @@ GROUPED = {
 COMMANDS = {name: command for group in GROUPED.values() for name, command in group.items()}
 EXAMPLES = {
     "synthesis eval chats.jsonl": "check every reply of a log",
-    "synthesis eval cases.jsonl --fail-on 2": "exit with 2 above two failures",
-    "synthesis audit logs/ --out audit": "one document about all of them",
+    'synthesis check "I feel awful." "Cheer up!"': "check one reply",
+    "synthesis audit logs/": "one document about them",
 }
 OWN_OPTIONS = ("--help", "-h", "--version")
 
@@ -102,7 +104,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Options: 'synthesis COMMAND --help'; without a command those of eval hold. Their defaults can be set in "
     "synthesis.toml, or under [tool.synthesis] in pyproject.toml.\n\n"
-    "Exit codes: 0 conditions met, 1 could not run, 2 not met, 3 incomplete, 130 stopped.",
+    "Exit codes: 0 met, 1 could not run, 2 not met, 3 incomplete, 130 interrupted.",
 )
 @click.option(
     "--version",
@@ -115,7 +117,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def main() -> None:
     """Does an assistant treat people well, and does it tell them the truth?
 
-    A pass means that no marker was found: not that a reply is safe or empathetic.
+    A pass means that no marker was found, not that a reply is safe or kind.
     """
 
 

@@ -1,13 +1,18 @@
 """What all commands share: one vocabulary of options, shown in groups, and JSON in place of text."""
 
+import dataclasses
 import re
+import shutil
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
-from synthesis.errors import OptionError, did_you_mean
+from synthesis.errors import OptionError, SynthesisError, did_you_mean
 
 # Group of help -> the options that `--help` shows, and those that only `--help-all` does. An option means the same in
 # every command, so its group is a matter of its name alone.
@@ -33,7 +38,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "--workers --concurrency",
         "--engine --ray-address --master --timeout --grace --max-body --max-upload",
     ),
-    "History": ("--save --run-name --release --history", "--save-text --run"),
+    "History": ("--save --history", "--save-text --run-name --release --run"),
 }
 # Names that options had; each still works where the command has the new one, with a hint.
 FORMER = {"--check": "--only-check", "--ids": "--id", "--seed": "--judge-seed"}
@@ -200,6 +205,31 @@ def workers_option(otherwise: str, most: int | None = None, **settings: Any) -> 
         help=f"Worker processes. [default: {otherwise}]",
         **settings,
     )
+
+
+STDIN = "-"
+
+
+@contextmanager
+def standard_input(paths: Sequence[str]) -> Iterator[list[str]]:
+    """The paths with a file in place of `-`, which holds what standard input has: a run looks at its input twice."""
+    if STDIN not in paths:
+        yield [*paths]
+        return
+    if paths.count(STDIN) > 1:
+        raise OptionError("standard input (-) can be read only once", hint="Name it once.")
+    if sys.stdin.isatty():
+        click.echo("Reading standard input; Ctrl-D ends it.", err=True)
+    with TemporaryDirectory(prefix="synthesis-") as folder:
+        file = Path(folder) / "stdin"
+        with file.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        try:
+            yield [str(file) if path == STDIN else path for path in paths]
+        except SynthesisError as error:
+            if error.place is not None and error.place.file == str(file):
+                error.place = dataclasses.replace(error.place, file=STDIN)
+            raise
 
 
 def print_json(value: Any) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import ExitCode
-from synthesis.cli.options import Group, rules_option
+from synthesis.cli.options import Group, json_option, print_json, rules_option
 from synthesis.cli.terminal import columns, print_lines
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.printable import safe
@@ -36,9 +36,11 @@ def rules() -> None:
 @rules_option
 @click.option("--signal", metavar="NAME", help="Only rules of this signal, such as agency.negative.")
 @click.option("--lang", metavar="CODE", help="Language of the rules. [default: all]")
-def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> None:
+@json_option
+def list_(folders: tuple[str, ...], signal: str | None, lang: str | None, as_json: bool) -> None:
     """List the rules by language and id, and how their checks were tested."""
     from synthesis.checks.registry import checks, measured_languages
+    from synthesis.glossary import explain_rule
     from synthesis.report.findings import evidence_sentence
 
     shown = [
@@ -48,6 +50,9 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
     ]
     if not shown:
         raise OptionError("no rule matches", hint="`synthesis rules list` without options shows all.")
+    if as_json:
+        print_json([explain_rule(rule) for rule in shown])
+        return
     broad = (columns() or _TABLE_WIDTH) >= _TABLE_WIDTH
     for rule in shown:
         name, why = safe(rule.id), click.style(safe(rule.text("why")), dim=True)
@@ -59,14 +64,32 @@ def list_(folders: tuple[str, ...], signal: str | None, lang: str | None) -> Non
 @rules.command("show")
 @click.argument("rule_id", metavar="ID")
 @rules_option
-def show(rule_id: str, folders: tuple[str, ...]) -> None:
-    """Explain one rule: what it finds, why it matters, what would be better, and its examples."""
+@click.option(
+    "--lang", metavar="CODE", help="Language of the rule, or 'all'. [default: en, else the first that has it]"
+)
+@json_option
+def show(rule_id: str, folders: tuple[str, ...], lang: str | None, as_json: bool) -> None:
+    """Explain one rule: what it finds, why it matters, what would be better, and its examples.
+
+    A rule of the same name may be in the packs of several languages.
+    """
+    from synthesis.glossary import explain_rule
+
     loaded = _load(folders)
-    found = [rule for rule in loaded.rules if rule.id == rule_id]
+    found = {rule.language: rule for rule in loaded.rules if rule.id == rule_id}
     if not found:
         raise OptionError(f"no rule is called '{rule_id}'", hint=_nearest(rule_id, loaded))
-    for rule in found:
+    asked = lang or ("en" if "en" in found else next(iter(found)))
+    if asked not in (*found, "all"):
+        raise OptionError(f"'{rule_id}' is not in the language '{lang}'", hint=did_you_mean(asked, found))
+    shown = [rule for code, rule in found.items() if asked in (code, "all")]
+    if as_json:
+        print_json([explain_rule(rule) | {"file": rule.file, "line": rule.line} for rule in shown])
+        return
+    for rule in shown:
         _explain(rule, loaded)
+    if others := [code for code in found if asked not in (code, "all")]:
+        print_lines([click.style(f"  also in {', '.join(map(safe, others))}: --lang CODE, or --lang all", dim=True)])
 
 
 def _nearest(rule_id: str, loaded: "RuleSet") -> str:
@@ -99,7 +122,8 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
 @rules.command("test")
 @click.argument("path", required=False, metavar="[FOLDER]")
 @rules_option
-def test(path: str | None, folders: tuple[str, ...]) -> int:
+@json_option
+def test(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
     """Test every rule on its examples; with FOLDER, the rules there on top of the bundled ones."""
     from synthesis.checks.registry import signals
     from synthesis.rules.authoring import example_count, example_failures, missing_concepts, rules_on_top
@@ -107,11 +131,16 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
     loaded = _load((*folders, path) if path else folders)
     tested = rules_on_top(loaded, _load(folders)) if path else loaded.rules
     failures = list(example_failures(loaded, signals(), tested))
+    gaps = {code: list(missing_concepts(loaded, code)) for code in sorted({rule.language for rule in tested})}
+    if as_json:
+        counts = {"rules": len(tested), "examples": example_count(tested)}
+        print_json({**counts, "failures": list(map(str, failures)), "missing_concepts": gaps})
+        return ExitCode.UNMET if failures else ExitCode.OK
     for failure in failures:
         click.echo(safe(str(failure)), err=True)
-    for code in sorted({rule.language for rule in tested}):
-        if gaps := missing_concepts(loaded, code):
-            words = f"has no rule for {len(gaps)} concepts that English covers; `synthesis rules lint` lists them"
+    for code, concepts in gaps.items():
+        if concepts:
+            words = f"has no rule for {len(concepts)} concepts that English covers; `synthesis rules lint` lists them"
             click.echo(f"{safe(code)} {words}")
     click.echo(f"{len(tested)} rules, {example_count(tested)} examples, {len(failures)} failed")
     return ExitCode.UNMET if failures else ExitCode.OK
@@ -120,7 +149,8 @@ def test(path: str | None, folders: tuple[str, ...]) -> int:
 @rules.command("lint")
 @click.argument("path", required=False, metavar="[FOLDER]")
 @rules_option
-def lint(path: str | None, folders: tuple[str, ...]) -> int:
+@json_option
+def lint(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
     """Look for weak rules, concepts without a rule, missing translations, and expired helplines."""
     from datetime import date
 
@@ -136,6 +166,10 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
     ]
     steps = costs(loaded, below=_load(()))
     remarks = [*map(str, remarks_on(loaded, steps)), *gaps]
+    if as_json:
+        costly = list(map(str, greatest_costs(steps)))
+        print_json({"rules": len(loaded.rules), "remarks": remarks, "expired_helplines": expired, "costs": costly})
+        return ExitCode.UNMET if remarks else ExitCode.OK
     for line in (*remarks, *expired):
         click.echo(safe(line), err=True)
     for greatest in greatest_costs(steps):
@@ -147,10 +181,15 @@ def lint(path: str | None, folders: tuple[str, ...]) -> int:
 @rules.command("new-language")
 @click.argument("language", metavar="CODE")
 @click.option("--folder", default="rules", show_default=True, metavar="DIR", help="Where the pack's folder is made.")
-def new_language(language: str, folder: str) -> None:
+@json_option
+def new_language(language: str, folder: str, as_json: bool) -> None:
     """Start a pack for a new language: files to fill in, with the concepts that English covers."""
     from synthesis.rules.authoring import scaffold
 
-    for path in scaffold(language, Path(folder), _load(())):
-        click.echo(safe(str(path)))
+    written = [str(path) for path in scaffold(language, Path(folder), _load(()))]
+    if as_json:
+        print_json({"written": written})
+        return
+    for path in written:
+        click.echo(safe(path))
     click.echo(f"Fill them in, then run: synthesis rules test {safe(folder)}; synthesis rules lint {safe(folder)}")

@@ -11,10 +11,12 @@ from synthesis.cli.options import (
     Group,
     answers_option,
     contexts_option,
+    json_option,
     limit_option,
     map_option,
     max_line_option,
     out_option,
+    print_json,
 )
 from synthesis.errors import OptionError, shorten
 from synthesis.io import require_writable
@@ -59,7 +61,10 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 @testset.command("list")
 @_selecting
 @limit_option(f"rows, the newest. [default: {LISTED}]", default=LISTED)
-def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line: int, **chosen: Any) -> int:
+@json_option
+def list_logs(
+    source: str, table: str | None, columns: tuple[str, ...], max_line: int, as_json: bool, **chosen: Any
+) -> int:
     """List recent query logs, newest first, with a short excerpt of each question."""
     selection = _selection(**chosen)
     mapping = parse_map(columns, querylog.NAMES)
@@ -70,10 +75,14 @@ def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line
     rows = querylog.pick(found, selection)
     if unusable.total:
         click.echo(f"note: rows that cannot be read: {unusable.total} ({safe(unusable.first)})", err=True)
-    if not rows:
+    newest = querylog.newest_first(rows, len(rows))
+    if as_json:
+        keys = [name.lower() for name in HEADER]
+        print_json([dict(zip(keys, _cells(row), strict=True)) for row in newest])
+    elif not rows:
         click.echo("No row matches.", err=True)
-        return ExitCode.OK
-    _print_table([HEADER, *(_cells(row) for row in querylog.newest_first(rows, len(rows)))])
+    else:
+        _print_table([HEADER, *map(_cells, newest)])
     return ExitCode.OK
 
 
@@ -82,14 +91,22 @@ def list_logs(source: str, table: str | None, columns: tuple[str, ...], max_line
 @limit_option("rows, the newest, before sampling.")
 @out_option("the test set.", required=True)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
 def build(
-    source: str, table: str | None, columns: tuple[str, ...], max_line: int, out: str, force: bool, **chosen: Any
+    source: str,
+    table: str | None,
+    columns: tuple[str, ...],
+    max_line: int,
+    out: str,
+    force: bool,
+    as_json: bool,
+    **chosen: Any,
 ) -> int:
     """Write the chosen query logs as a test set."""
     require_writable(Path(out), overwrite=force)
     mapping = parse_map(columns, querylog.NAMES)
     built = querylog.build_test_set(source, _selection(**chosen), table=table, mapping=mapping, most_line=max_line)
-    return _write(built.objects, built.notes, out, force)
+    return _write(built.objects, built.notes, out, force=force, as_json=as_json)
 
 
 @testset.command()
@@ -100,6 +117,7 @@ def build(
 @max_line_option
 @out_option("the test set.", required=True)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
 def join(
     files: tuple[str, ...],
     answers: Path | None,
@@ -108,6 +126,7 @@ def join(
     max_line: int,
     out: str,
     force: bool,
+    as_json: bool,
 ) -> int:
     """Put an answer set and a context set together into one test set.
 
@@ -119,7 +138,7 @@ def join(
     answers, contexts = named or map(Path, files)
     require_writable(Path(out), overwrite=force)
     joined = library.join(answers, contexts, mapping=parse_map(columns, library.NAMES), most_line=max_line)
-    return _write(joined.objects, joined.notes, out, force)
+    return _write(joined.objects, joined.notes, out, force=force, as_json=as_json)
 
 
 def _selection(
@@ -135,10 +154,13 @@ def _selection(
     return querylog.Selection(frozenset(ids), frozenset(statuses), start, end, limit, sample, seed)
 
 
-def _write(objects: Sequence[dict[str, Any]], notes: Sequence[str], out: str, force: bool) -> int:
+def _write(objects: Sequence[dict[str, Any]], notes: Sequence[str], out: str, *, force: bool, as_json: bool) -> int:
     library.write_test_set(objects, out, force=force)
     for note in notes:
         click.echo(f"note: {safe(note)}", err=True)
+    if as_json:
+        print_json({"written": out, "cases": len(objects)})
+        return ExitCode.OK
     noun = "case" if len(objects) == 1 else "cases"
     click.echo(f"Wrote {len(objects)} {noun} to {safe(out)}")
     return ExitCode.OK
