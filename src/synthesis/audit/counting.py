@@ -549,7 +549,7 @@ class AuditCounts(msgspec.Struct, frozen=True):
 
 def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None = None) -> AuditCounts:
     """Evaluate the files and count."""
-    spec = settled(msgspec.structs.replace(spec, facts=options.by, any_id=True))
+    spec = settled(msgspec.structs.replace(spec, facts=options.by, as_log=True))
     rules = rules_in_force(spec.rules, spec.disabled)
     tally = new_tally(spec, options, NoticeReader(rules, options.notices))
     with WorkFolder(None) as folder:

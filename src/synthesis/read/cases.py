@@ -64,12 +64,18 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+_SAID = frozenset({"text", "input_text", "output_text", "refusal"})  # types of parts that somebody says
+
+
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
-    if isinstance(part, Mapping) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
-        return str(part["text"])
-    return ""
+    if not isinstance(part, Mapping) or str(part.get("type", "text")) not in _SAID:
+        return ""
+    text = part.get("text", part.get("content", part.get("refusal")))
+    if isinstance(text, Mapping):
+        text = text.get("value")
+    return text if isinstance(text, str) else ""
 
 
 def with_joined_parts(messages: Any) -> Any:

@@ -69,10 +69,7 @@ def cases_of(
     column = options.columns.get(CONVERSATION)
     if column is None:
         return (row if isinstance(row, Problem) else converter.case(row) for row in rows)
-    # The id of a conversation is its name. Its rows may all have it in their own id, which is then no mistake.
-    of_turns = Converter(msgspec.structs.replace(options, any_id=True), file)
-    # A message without a conversation cannot be evaluated alone, as an exchange can.
-    return _joined(rows, None if TEXT in options.columns else converter, of_turns, column, file, begins)
+    return _joined(rows, converter, TEXT in options.columns, column, file, begins)
 
 
 def too_many_rows(name: object, file: str) -> InputError:
@@ -121,8 +118,8 @@ class _Conversation:
 
 def _joined(
     rows: Iterable[Row | Problem],
-    converter: Converter | None,
-    of_turns: Converter,
+    converter: Converter,
+    of_messages: bool,
     column: str,
     file: str,
     begins: Begins,
@@ -140,12 +137,13 @@ def _joined(
             yield from current.finish()
             current = None
         if name is None:
-            yield _alone(row, converter, column)
+            # A message without a conversation cannot be evaluated alone, as an exchange can.
+            yield _alone(row, None if of_messages else converter, column)
             continue
         if current is None:
             begins(name, row.line)
             current = _Conversation(name, row.line, file)
-        current.add(None if of_turns.is_silent(row) else of_turns.case(row))
+        current.add(None if converter.is_silent(row) else converter.case(row))
     if current:
         yield from current.finish()
 

@@ -14,7 +14,8 @@ from synthesis.read import json
 from synthesis.read.conversations import Begins, cases_of, sorted_rows
 from synthesis.read.lines import CHUNK, MOST_LINE, TOO_LONG, Row, Seen, input_size, line_rows, opened, unseen
 from synthesis.read.mapping import with_message_columns
-from synthesis.read.rows import CASE_ID, Converter, LogOptions, needed_columns, require_columns
+from synthesis.read.rows import CASE_ID, SIDES, Converter, LogOptions, needed_columns, require_columns
+from synthesis.read.shapes import recognised, unfolded
 
 LINES, JSON, TABLE, PARQUET, INSPECT = "lines", "json", "table", "parquet", "inspect"
 _ENDINGS = {
@@ -107,12 +108,16 @@ def _is_conversation(first: Mapping[str, Any]) -> bool:
     """A row of a log: somebody speaks, without the id, the checks or the labels that make a case."""
     if isinstance(first.get("conversations"), list):
         return True
-    name = first.get("id")
-    if "checks" in first or (isinstance(name, str) and CASE_ID.fullmatch(name) is not None):
+    if "checks" in first:
         return False
-    if isinstance(first.get("messages"), list):
-        return True
-    return "expected" not in first and {"user", "assistant"} <= first.keys()
+    shape = recognised(first)
+    if shape is None:
+        return False
+    if shape.columns == ("messages",) or shape.pair == SIDES:  # as cases have them
+        name = first.get("id")
+        is_case = isinstance(name, str) and CASE_ID.fullmatch(name) is not None
+        return not is_case and ("expected" not in first if shape.pair else isinstance(first["messages"], list))
+    return True
 
 
 # The rows of a file, whatever they are about.
@@ -219,7 +224,7 @@ def log_rows(source: Input, options: LogOptions, seen: Seen = unseen) -> Iterato
         require_columns(names, options, source.path)
         return needed_columns(names, options)
 
-    return read_rows(source, options.most_line, choose, seen)
+    return unfolded(read_rows(source, options.most_line, choose, seen))
 
 
 def log_cases(
@@ -233,7 +238,8 @@ def log_cases(
     rows = log_rows(source, options, seen)
     if options.sort:
         rows = sorted_rows(rows, options)
-    for case in cases_of(rows, Converter(options, source.name), options, source.name, begins):
+    converter = Converter(options, source.name, cells=source.kind in (TABLE, PARQUET))
+    for case in cases_of(rows, converter, options, source.name, begins):
         empty = False
         yield case
     if empty:

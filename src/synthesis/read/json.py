@@ -1,4 +1,4 @@
-"""JSON documents: a list of rows, or an Inspect log (.eval or .json), read value by value."""
+"""JSON documents: a list of rows, alone or in an object, or an Inspect log (.eval or .json), read value by value."""
 
 import json
 import re
@@ -25,6 +25,7 @@ from synthesis.read.lines import (
     text_stream,
     unseen,
 )
+from synthesis.read.shapes import shape_of
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 # Inspect and data frames write NaN for a number that is missing.
@@ -54,7 +55,13 @@ class JsonStream:
         self._at = 0
         self._line = 1  # where the text begins in the file
         self._column = 1
+        self._passed = 0  # characters before the text
         self._is_whole = False  # nothing is left to be read
+
+    @property
+    def position(self) -> int:
+        """How many characters were read."""
+        return self._passed + self._at
 
     @property
     def place(self) -> tuple[int, int]:
@@ -140,6 +147,7 @@ class JsonStream:
         chunk = self._file.read(size)
         self._is_whole = not chunk
         self._line, self._column = self.place
+        self._passed += self._at
         self._text, self._at = rest + chunk, 0
         if not is_unicode(chunk):
             self._at = next(at for at, char in enumerate(self._text) if not is_unicode(char))
@@ -157,9 +165,9 @@ _NAME_LENGTHS = 26  # where a member's own header says how long its name and its
 
 
 def json_rows(path: Path, most_line: int, seen: Seen = unseen) -> Iterator[Row | Problem]:
-    """The elements of a list, or the samples of an Inspect log, from one JSON document that is read as a stream."""
+    """The elements of a list, or those of a list in an object, from one JSON document that is read as a stream."""
     with _opened_document(path, most_line, seen) as document:
-        for number, row in enumerate(_document_rows(document, Place(str(path))), start=1):
+        for number, row in enumerate(_document_rows(document, Place(str(path)), most_line), start=1):
             yield row(number)
 
 
@@ -192,31 +200,69 @@ def _error(message: str, path: Path, document: JsonStream, hint: str) -> InputEr
     return InputError(message, place=Place(str(path), *document.place), hint=hint)
 
 
-def _document_rows(document: JsonStream, place: Place) -> Iterator[Callable[[int], Row | Problem]]:
+# Names of the one list in an object around it, which may be longer than a row.
+_LISTS = frozenset(
+    "data traces runs items rows records results observations logs entries spans requests chats threads examples "
+    "generations resourceSpans".split()
+)
+_HINT = "A .json file is a list of objects, or an object with one in it. One object per line is JSON Lines: .jsonl."
+
+
+def _document_rows(document: JsonStream, place: Place, most: int) -> Iterator[Callable[[int], Row | Problem]]:
     if document.peek() == "[":
         for value in document.elements():
             yield partial(as_row, value)
-    elif not (yield from _sample_rows(document)):
-        hint = "A .json file is a list of objects or an Inspect log. One object per line is JSON Lines: name it .jsonl."
-        raise InputError("is neither a list nor an Inspect log", place=place, hint=hint)
+    elif not (yield from _object_rows(document, most)):
+        raise InputError("is not a list, and no list of rows is in it", place=place, hint=_HINT)
     if document.peek():
         raise ValueError("there is more after its end")
 
 
-def _sample_rows(document: JsonStream) -> Generator[Callable[[int], Row | Problem], None, bool]:
-    """The samples of an Inspect log; False if it is not one."""
+def _object_rows(document: JsonStream, most: int) -> Generator[Callable[[int], Row | Problem], None, bool]:
+    """The rows of a list in an object, the samples of an Inspect log, or the object as a row; False for none of them.
+
+    A list with one of the usual names is read as a stream; another one is held, as long as the object is a row in size.
+    """
     if document.peek() != "{":
         document.value()
         return False
-    seen = set()
+    kept: dict[str, Any] = {}
+    found = False
+    start = document.position
     for key in document.keys():  # noqa: SIM118 - not a dictionary
         if key == "samples" and document.peek() == "[":
-            seen.add(key)
+            kept[key] = True
             for sample in document.elements():
                 yield partial(_sample, sample)
-        elif document.value() is not None:
-            seen.add(key)
-    return {"samples", "eval"} <= seen
+        elif key in _LISTS and document.peek() == "[" and not found:
+            for element in document.elements():
+                found = True
+                yield partial(as_row, element)
+        else:
+            value = document.value()
+            if document.position - start <= most:
+                kept[key] = value
+    if "samples" in kept:
+        return kept.get("eval") is not None
+    if not found:
+        rows = _held_rows(kept)
+        yield from (partial(as_row, row) for row in rows)
+        found = bool(rows)
+    return found
+
+
+def _held_rows(kept: Mapping[str, Any]) -> list[Any]:
+    """The object itself, if it is a row of a known shape, else the one list of objects that it has."""
+    lists = [value for value in kept.values() if isinstance(value, list) and any(isinstance(x, dict) for x in value)]
+    named = [kept[name] for name in ("conversations", "messages") if name in kept]
+    if shape_of(tuple(kept)) is not None and not any(_are_rows(value) for value in named):
+        return [dict(kept)]
+    return lists[0] if len(lists) == 1 else []
+
+
+def _are_rows(value: Any) -> bool:
+    """Whether a list under the name of messages holds whole conversations, as exports of chats call them."""
+    return isinstance(value, list) and any(isinstance(one, dict) and shape_of(tuple(one)) is not None for one in value)
 
 
 def inspect_rows(path: Path, most_line: int) -> Iterator[Row | Problem]:

@@ -103,6 +103,16 @@ def decoded(value: Any) -> Any:
         return value
 
 
+def unquoted(text: str) -> str:
+    """The text, or the one that it is as a JSON string: exports of traces put every cell into quotation marks."""
+    if not (len(text) > 1 and text[0] == text[-1] == '"'):
+        return text
+    try:
+        return msgspec.json.decode(text, type=str)
+    except ValueError:
+        return text
+
+
 def looks_like_json(value: Any) -> bool:
     """Whether it is a text that begins as a JSON array or object does."""
     return isinstance(value, str) and value.lstrip().startswith(("[", "{"))
@@ -163,7 +173,7 @@ _NAMES = {
     "session_id dialog dialog_id dialogue dialogue_id room_id channel_id channel",
     ROLE: "role sender_type author_type sender_role author_role participant_type user_type speaker sender author "
     "participant from direction",
-    TEXT: "text content body plain_body message_text message_body message value utterance",
+    TEXT: "text content body plain_body message_text message_body message value utterance parts",
 }
 
 

@@ -25,6 +25,18 @@ from synthesis.read.mapping import (
     require_whole_messages,
     value_at,
 )
+from synthesis.read.shapes import (
+    UnusableError,
+    content_of,
+    exchange_of,
+    id_column,
+    is_packed,
+    messages_of,
+    probable_map,
+    recognised,
+    role_of,
+    shape_of,
+)
 
 STOP, KEEP_AS_ERROR = "stop", "error"
 _OF_MESSAGES = "with conversation=NAME,role=NAME,text=NAME where a row is one message"
@@ -36,7 +48,6 @@ class LogOptions(msgspec.Struct, frozen=True):
     validator: CaseValidator
     checks: tuple[str, ...] = ()  # none: all that there are
     columns: dict[str, str] = {}
-    any_id: bool = False  # ids as the rows have them: of any shape, and repeated if the rows repeat them
     most_line: int = MOST_LINE  # bytes of a row, in whatever format
     sort: bool = False  # rows by their conversation, where these are not neighbours
     facts: tuple[str, ...] = ()  # columns that a case keeps, for figures by them
@@ -51,16 +62,23 @@ def require_columns(header: Collection[str], options: LogOptions, path: Path | s
     """A table without the columns that were named could only give errors, so it is refused as a whole."""
     columns = options.columns
     require_whole_messages(columns, path)
+    shape = None if _is_mapped(columns) else shape_of(tuple(header))
     # Each message of a list may have a time of its own.
-    in_messages = "messages" in columns or not {*_message_columns(columns)}.isdisjoint(header)
+    in_messages = "messages" in columns or (shape is not None and not shape.pair)
     wanted = [name for field, name in columns.items() if field != TIME or not in_messages]
     absent = [name for name in (*wanted, *options.facts) if column_of(name, header) is None]
-    if TEXT not in columns and not ({"messages", "conversations"} & {*header}) and "messages" not in columns:
+    if TEXT not in columns and shape is None and "messages" not in columns:
         absent += [side for side in ("user", "assistant") if side not in columns and side not in header]
     if absent:
         known = did_you_mean(absent[0], filter(None, header))
-        hint = f"Name the columns with --map user=NAME,assistant=NAME, or {_OF_MESSAGES}. {known}"
+        likely = probable_map([name for name in header if name and is_unicode(name)]) or "user=NAME,assistant=NAME"
+        hint = f"Name the columns with --map {likely}, or {_OF_MESSAGES}. {known}"
         raise OptionError(f"{path} has no column '{absent[0]}'", hint=hint)
+
+
+def _is_mapped(columns: Mapping[str, str]) -> bool:
+    """Whether the map says where the conversation is, so that nothing has to be recognised."""
+    return not {"user", "assistant", "messages", TEXT}.isdisjoint(columns)
 
 
 def needed_columns(present: Collection[str], options: LogOptions, keep: Iterable[str] = ()) -> list[str]:
@@ -68,7 +86,9 @@ def needed_columns(present: Collection[str], options: LogOptions, keep: Iterable
     paths = {options.columns.get(field, field) for field in FIELDS} | {*options.facts}
     paths |= {options.columns[field] for field in (*MESSAGE, TIME) if field in options.columns}
     wanted = {column_of(path, present) for path in paths if path in options.columns.values() or path in options.facts}
-    wanted |= {*paths, "conversations", *keep}
+    wanted |= {*paths, *keep, id_column(tuple(present))}
+    shape = None if _is_mapped(options.columns) else shape_of(tuple(present))
+    wanted |= {*shape.columns} if shape else {"conversations"}
     return [name for name in present if name in wanted]
 
 
@@ -96,33 +116,25 @@ def _times(case: Case, fields: Mapping[str, Any], name: str, columns: Mapping[st
     own = value_at(fields, name, MISSING)
     if own is not MISSING:
         return (moment(own),) * number
-    listed = _listed(fields, columns)[1]
-    found = tuple(moment(value_at(message, name)) for message in _spoken(listed if isinstance(listed, list) else ()))
+    found = tuple(moment(value_at(message, name)) for message in _spoken(_listed(fields, columns)))
     if case.messages and not case.messages[-1].content:
         found = (*found, None)  # of the tool call that the conversation ends with
     return found if len(found) == number else (None,) * number
 
 
-def _message_columns(columns: Mapping[str, str]) -> tuple[str, ...]:
-    """Where a row may hold its list of messages: where the map says so, else under the usual names."""
+def _listed(fields: Mapping[str, Any], columns: Mapping[str, str]) -> list[Any]:
+    """The row's messages as they are written there, also from a cell that holds them as JSON text."""
     if "messages" in columns:
-        return (columns["messages"],)
-    return () if {"user", "assistant", TEXT} & columns.keys() else ("messages", "conversations")
-
-
-def _listed(fields: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, Any]:
-    """The row's messages, also from a cell that holds them as JSON text, and what they are called; None without."""
-    for name in _message_columns(columns):
-        value = value_at(fields, name) if "messages" in columns else fields.get(name)
-        if value is not None:
-            return name, decoded(value)
-    return "", None
+        listed = decoded(value_at(fields, columns["messages"]))
+        return listed if isinstance(listed, list) else []
+    shape = None if _is_mapped(columns) else recognised(fields)
+    return [] if shape is None or shape.pair else shape.read(fields, False)
 
 
 def _spoken(messages: Iterable[Any]) -> Iterable[Mapping[str, Any]]:
     """The messages that a case keeps: those with a text."""
     for message in messages:
-        if isinstance(message, Mapping) and (text_of(message.get("content", message.get("value"))) or "").strip():
+        if isinstance(message, Mapping) and (text_of(content_of(message)) or "").strip():
             yield message
 
 
@@ -169,6 +181,7 @@ CASE_ID = re.compile(r"[A-Z]+-[0-9]+")
 _MADE = "ROW-"
 _LISTS = ("checks", "tags")
 _COPIED = ("lang", "notes")
+SIDES = ("user", "assistant")
 
 
 def is_case_id(name: object) -> bool:
@@ -176,53 +189,42 @@ def is_case_id(name: object) -> bool:
     return isinstance(name, str) and CASE_ID.fullmatch(name) is not None and not name.startswith(_MADE)
 
 
-class _UnusableError(Exception):
-    """Why a row cannot be a case; never leaves this module."""
-
-
 class Converter:
-    """Turns the rows of one file into cases; remembers the ids that the file gave."""
+    """Turns the rows of one file into cases, each called what its row is called; a log may repeat an id."""
 
-    def __init__(self, options: LogOptions, file: str) -> None:
+    def __init__(self, options: LogOptions, file: str, *, cells: bool = False) -> None:
         self._options = options
         self._file = file
-        self._given: dict[str, int] = {}
+        self._cells = cells  # of a table: a text that is JSON is a list or an object there, and nothing that was said
+        self._is_mapped = _is_mapped(options.columns)
 
     def case(self, row: Row) -> Case | Problem:
-        name = made = f"{_MADE}{row.number}"
+        made = f"{_MADE}{row.number}"
         own: str | None = None
         try:
             own = self._own_id(row)
-            if own and (self._options.any_id or is_case_id(own)):
-                name, own = own, None
-            self._require_new(name, row)
             # The schema would refuse an id of another shape.
-            fields = {"id": made if self._options.any_id else name, **self._fields(row)}
-            found = self._validated(fields, row, own)
-        except _UnusableError as reason:
-            return Problem(row.line, "unusable row", str(reason), name, own)
+            found = self._validated({"id": made, **self._fields(row)}, row, None if is_case_id(own) else own)
+        except UnusableError as reason:
+            return Problem(row.line, "unusable row", str(reason), own or made, None if is_case_id(own) else own)
         found = with_facts(found, row.fields, self._options)
-        return msgspec.structs.replace(found, id=name) if self._options.any_id else found
+        return msgspec.structs.replace(found, id=own) if own else found
 
     def _own_id(self, row: Row) -> str | None:
         """What the row calls itself; None where it has no id."""
-        given = self._value(row, "id")
+        path = self._options.columns.get("id")
+        if path is None:
+            column = id_column(tuple(row.fields))
+            given = None if column is None else row.fields[column]
+        else:
+            given = value_at(row.fields, path)
         if given is None or given == "":
             return None
         if isinstance(given, list | dict) or not is_unicode(str(given)):
             if "id" in self._options.columns:
-                raise _UnusableError(f"its id {_shown(given)} is neither a text nor a number")
+                raise UnusableError(f"its id {_shown(given)} is neither a text nor a number")
             return None
         return str(given)
-
-    def _require_new(self, name: str, row: Row) -> None:
-        """Ids of cases are given once. Other ids may return: many logs have the id of a session there."""
-        if self._options.any_id:
-            return
-        if name in self._given:
-            raise _UnusableError(f"the id {name} appears twice: here and in row {self._given[name]}")
-        if not name.startswith(_MADE):
-            self._given[name] = row.number
 
     def _fields(self, row: Row) -> dict[str, Any]:
         fields = self._conversation(row)
@@ -244,13 +246,28 @@ class Converter:
         columns = self._options.columns
         if TEXT in columns:
             return {"messages": [{"role": self._side(row), "content": self._text(row, TEXT)}]}
-        name, value = _listed(row.fields, columns)
-        if value is not None:
-            return {"messages": _messages(value, name)}
-        user = self._text(row, "user")
-        if self._present(row, "assistant") is None:
-            return {"messages": [{"role": "user", "content": user}, _TOOL_CALL]}
-        return {"user": user, "assistant": self._text(row, "assistant")}
+        if "messages" in columns:
+            return {"messages": _messages(self._mapped_list(row), columns["messages"])}
+        shape = None if self._is_mapped else recognised(row.fields)
+        if shape is None:
+            asked, replied = (columns.get(side, side) for side in SIDES)
+            return self._exchange(asked, replied, *(self._present(row, side) for side in SIDES))
+        if shape.pair:
+            return self._exchange(*shape.pair, *(row.fields.get(name) for name in shape.pair))
+        return {"messages": _messages(shape.read(row.fields, self._cells), shape.columns[0])}
+
+    def _exchange(self, asked: str, replied: str, user: Any, assistant: Any) -> dict[str, Any]:
+        """Two texts, or the messages in what is not a text: a request, a response, or a list of messages."""
+        may_be_packed = self._cells or (asked, replied) != SIDES
+        if isinstance(user, str) and isinstance(assistant, str) and not (
+            may_be_packed and (is_packed(user) or is_packed(assistant))
+        ):
+            return {"user": _required(user, asked), "assistant": _required(assistant, replied)}
+        return {"messages": _messages(exchange_of(user, assistant, asked, replied, strict=self._cells), asked)}
+
+    def _mapped_list(self, row: Row) -> Any:
+        name, value = self._options.columns["messages"], decoded(self._present(row, "messages"))
+        return messages_of(value, "user", name, strict=self._cells) if isinstance(value, Mapping) else value
 
     def _side(self, row: Row) -> str:
         """Who says the one message of the row."""
@@ -259,7 +276,7 @@ class Converter:
         if side is None:
             name = self._options.columns[ROLE]
             hint = "It may be user, customer, visitor, assistant, agent, bot, system or a word like these."
-            raise _UnusableError(f"no role is called {_shown(given)} (in '{name}'). {hint}")
+            raise UnusableError(f"no role is called {_shown(given)} (in '{name}'). {hint}")
         return side
 
     def is_silent(self, row: Row) -> bool:
@@ -275,18 +292,17 @@ class Converter:
         name = self._options.columns.get(field, field)
         value = value_at(row.fields, name, MISSING) if field in self._options.columns else row.fields.get(name, MISSING)
         if value is MISSING:
-            present = ", ".join(sorted(map(str, row.fields))) or "nothing"
-            raise _UnusableError(f"has no '{name}' (--map {field}=NAME names it; the row has: {shorten(present)})")
+            raise UnusableError(f"has no '{name}' ({self._likely(row, field)}; the row has: {_keys(row.fields)})")
         return value
 
-    def _text(self, row: Row, side: str) -> str:
-        name = self._options.columns.get(side, side)
-        text = text_of(self._present(row, side))
-        if text is None or not is_unicode(text):
-            raise _UnusableError(f"'{name}' is not text")
-        if not text:
-            raise _UnusableError(f"'{name}' is empty")
-        return text
+    def _likely(self, row: Row, field: str) -> str:
+        """The map that would name what is missing: the most probable one, where nothing was mapped."""
+        likely = "" if self._is_mapped or {"user", "assistant"} & row.fields.keys() else probable_map(row.fields)
+        return f"--map {likely} may name it" if likely else f"--map {field}=NAME names it"
+
+    def _text(self, row: Row, field: str) -> str:
+        name, value = self._options.columns[field], self._present(row, field)
+        return _required(text_of(decoded(value) if self._cells and is_packed(value) else value), name)
 
     def _value(self, row: Row, field: str) -> Any:
         path = self._options.columns.get(field)
@@ -297,7 +313,15 @@ class Converter:
         built = problems or to_case(fields, row.line, self._file, own_id)
         if isinstance(built, Case):
             return built
-        raise _UnusableError("; ".join(problem.message for problem in built))
+        raise UnusableError("; ".join(problem.message for problem in built))
+
+
+def _required(text: str | None, name: str) -> str:
+    if text is None or not is_unicode(text):
+        raise UnusableError(f"'{name}' is not text")
+    if not text:
+        raise UnusableError(f"'{name}' is empty")
+    return text
 
 
 _TOOL_CALL: dict[str, str | None] = {"role": "assistant", "content": None}
@@ -306,11 +330,11 @@ _TOOL_CALL: dict[str, str | None] = {"role": "assistant", "content": None}
 def _messages(value: Any, name: str) -> list[dict[str, str | None]]:
     """Messages in the shape of a case; those without text (a tool call, an image) are left out, except at the end."""
     if not isinstance(value, list):
-        raise _UnusableError(f"'{name}' is not a list of messages")
+        raise UnusableError(f"'{name}' is not a list of messages")
     found = [_message(message, number) for number, message in enumerate(value, start=1)]
     with_text: list[dict[str, str | None]] = [{**message} for message in found if message["content"].strip()]
     if not with_text:
-        raise _UnusableError(f"'{name}' holds no text")
+        raise UnusableError(f"'{name}' holds no text")
     return [*with_text, _TOOL_CALL] if _ends_in_tool_call(found) else with_text
 
 
@@ -321,20 +345,26 @@ def _ends_in_tool_call(messages: Sequence[Mapping[str, str]]) -> bool:
 
 def _message(message: Any, number: int) -> dict[str, str]:
     if not isinstance(message, Mapping):
-        raise _UnusableError(f"message {number} is not an object")
-    role = message.get("role", message.get("from"))
+        raise UnusableError(f"message {number} is not an object")
+    role, content = message.get("role"), message.get("content")
+    if not (isinstance(role, str) and isinstance(content, str) and content):  # which nearly all messages have
+        role, content = role_of(message), content_of(message)
     side = side_of(role)
     if side is None:
-        raise _UnusableError(f"message {number}: no role is called {_shown(role)}. {did_you_mean('', ROLES)}")
-    content = text_of(message.get("content", message.get("value")))
-    if content is None or not is_unicode(content):
-        raise _UnusableError(f"message {number}: its content is not text")
-    return {"role": side, "content": content}
+        raise UnusableError(f"message {number}: no role is called {_shown(role)}. {did_you_mean('', ROLES)}")
+    text = text_of(content)
+    if text is None or not is_unicode(text):
+        raise UnusableError(f"message {number}: its content is not text")
+    return {"role": side, "content": text}
 
 
 def _names(value: Any) -> Any:
     """A list as it is; the cell of a table as names with commas between them."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
+def _keys(fields: Mapping[str, Any]) -> str:
+    return shorten(", ".join(sorted(map(str, fields))) or "nothing")
 
 
 def _shown(value: Any) -> str:

@@ -81,11 +81,11 @@ def file_units(
     file = file.looked_at(spec.max_line)
     if spec.keep and file.kind != PARQUET:
         raise OptionError(f"--keep names columns, and {file.name} is not a Parquet file", hint="Leave out --keep.")
-    if file.holds_cases(mapped=spec.is_mapped) and not spec.any_id:
+    if file.holds_cases(mapped=spec.is_mapped) and not spec.as_log:
         size = _size_for_table(file) if spec.table else block_size or BLOCK
         found = blocks(file.path, file.name, size=size, most_line=spec.max_line, seen=seen)
-        return _errors_as_blocks(found, spec.log_options(any_id=False), file.name) if _keeps_errors(spec) else found
-    options = spec.log_options(any_id=spec.any_id or spec.table is not None)
+        return _errors_as_blocks(found, spec.log_options(), file.name) if _keeps_errors(spec) else found
+    options = spec.log_options()
     returns = Returns()
     if file.kind == PARQUET and spec.table and not spec.sort:
         units: Iterator[Unit | Problem] = row_ranges(file.path, file.name, options, spec.keep, seen, returns.add)
@@ -131,7 +131,7 @@ class Reader:
 
     @classmethod
     def of(cls, spec: RunSpec) -> "Reader":
-        return cls(spec.log_options(any_id=True), spec.on_bad_row, spec.keep)
+        return cls(spec.log_options(), spec.on_bad_row, spec.keep)
 
     def read(self, unit: Unit) -> Iterator[Reading]:
         if isinstance(unit, Block):
@@ -147,7 +147,7 @@ class Reader:
 
     def batch(self, batch: Any, first_line: int, file: str) -> Reading:
         """The cases of an Arrow record batch."""
-        converter = Converter(self.options, file)
+        converter = Converter(self.options, file, cells=True)
         found = batch_rows(batch, first_line, self.options.most_line)
         rows = list(cases_of(found, converter, self.options, file))
         problems = [row for row in rows if isinstance(row, Problem)]
@@ -292,7 +292,9 @@ class CaseSelection:
         return list(islice(found, self._spec.limit))
 
     def _lot(self, case: Case) -> bytes:
-        return hashlib.sha256(f"{self._spec.seed}:{case.id}".encode()).digest()
+        # Rows of a log may have an id in common, such as that of a session, and are not drawn together for it.
+        place = f":{case.source.line}" if case.source and case.source.id else ""
+        return hashlib.sha256(f"{self._spec.seed}:{case.id}{place}".encode()).digest()
 
     def _wanted(self, case: Case) -> bool:
         tags, ids = self._spec.tags, self._spec.ids
@@ -447,9 +449,10 @@ class ReportWorker:
             cases += reading.cases
             block.add_problems(reading.problems)
         block.seen = len(cases)
-        block.id_hashes = array("q", [name_hash(case.id) for case in cases])
-        block.id_lines = array("q", [case.source.line if case.source else 0 for case in cases])
-        self._path(block, "ids").write_text("\n".join(case.id for case in cases), encoding="utf-8")
+        if not (isinstance(task.unit, Block) and task.unit.ready):  # the rows of a log may have an id in common
+            block.id_hashes = array("q", [name_hash(case.id) for case in cases])
+            block.id_lines = array("q", [case.source.line if case.source else 0 for case in cases])
+            self._path(block, "ids").write_text("\n".join(case.id for case in cases), encoding="utf-8")
         if not block.kinds:
             self._evaluate(self._selection.wanted(cases), block)
         return block

@@ -57,7 +57,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     table: Annotated[Path | None, NO_EFFECT] = None
     keep: tuple[str, ...] = ()  # columns of the input that the table keeps
     facts: tuple[str, ...] = ()  # columns of the input that an audit gives figures by
-    any_id: bool = False  # ids as the rows have them, and a file of cases is read as a log
+    as_log: bool = False  # a file of cases is read as a log
     fresh: Annotated[bool, NO_EFFECT] = False
     failures_only: bool = False
     keep_results: Annotated[bool, NO_EFFECT] = True  # in memory where there is no file for them; else figures alone
@@ -131,9 +131,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         """Whether some of the wanted cases must be chosen before the run."""
         return self.sample is not None or self.limit is not None
 
-    def log_options(self, *, any_id: bool) -> LogOptions:
+    def log_options(self) -> LogOptions:
         validator = CaseValidator(checks(), self.schema)
-        return LogOptions(validator, self.checks, self.columns, any_id, self.max_line, self.sort, self.facts)
+        return LogOptions(validator, self.checks, self.columns, self.max_line, self.sort, self.facts)
 
     def shows(self, result: CaseResult) -> bool:
         """Whether a result is kept; the figures count all of them. An alert is never left out."""

@@ -25,6 +25,7 @@ from synthesis.read.cases import CaseValidator
 from synthesis.read.mapping import TEXT, with_message_columns
 from synthesis.read.parquet import BATCH, require_kept
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, LogOptions, needed_columns, require_columns
+from synthesis.read.shapes import id_column
 from synthesis.report.table import arrow, verdict_batch, verdict_schema
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (
@@ -429,7 +430,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
 
     def _ids(self, results: Sequence[CaseResult], batch: Any) -> list[str | None]:
         """The rows' own ids; a batch does not know its place in the table, so other rows have none."""
-        name = self.id or "id"
+        name = self.id or id_column(tuple(batch.schema.names))
         if name not in batch.schema.names:
             return [None] * len(results)
         given = batch.column(name).is_valid().to_pylist()
@@ -471,7 +472,7 @@ def _batches(data: Any) -> Iterator[Any]:
 def _reader(evaluator: BatchEvaluator) -> Reader:
     validator = CaseValidator(known_checks())
     # The caller holds the batch already, so there is no row that is too long for the memory.
-    options = LogOptions(validator, evaluator.checks, evaluator.columns, True, sys.maxsize)
+    options = LogOptions(validator, evaluator.checks, evaluator.columns, sys.maxsize)
     return Reader(options, evaluator.on_bad_row, evaluator.keep)
 
 
