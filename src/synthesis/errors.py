@@ -24,9 +24,11 @@ The library raises; only the command line prints and exits.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 EXCERPT_WIDTH = 80
 SHOWN_PROBLEMS = 100
+ALIKE = 5  # problems in the same words that are shown one by one; more of them are one, with a count
 NO_CHECKS = "names no checks"  # a kind of problem: a case must name checks, a row of a log need not
 RETURNS = "conversation returns"  # after rows of others
 _CASE_HINT = "`synthesis schema case` prints what a case must look like."
@@ -87,7 +89,11 @@ class Problem:
 
 
 class CaseError(InputError):
-    """All that is wrong with a case file, in line order: the first hundred, then counts by kind."""
+    """All that is wrong with a case file, in line order: the first hundred, then counts by kind.
+
+    What is wrong with many lines in the same words is told once. `alike` counts problems by their words, where there are
+    more than are given; `seen` says what the rows hold, where that is nothing a case has.
+    """
 
     def __init__(
         self,
@@ -96,21 +102,39 @@ class CaseError(InputError):
         file: str,
         total: int | None = None,
         kinds: Counter[str] | None = None,
+        alike: Counter[str] | None = None,
+        seen: str = "",
     ) -> None:
         self.problems = tuple(problems[:SHOWN_PROBLEMS])
         self.total = len(problems) if total is None else total
         self.kinds = Counter(problem.kind for problem in problems) if kinds is None else kinds
+        self._alike = Counter(problem.message for problem in problems) if alike is None else alike
         noun = "problem" if self.total == 1 else "problems"
         super().__init__(
             f"{self.total} {noun}, nothing was evaluated",
             place=Place(file),
-            hint=_hint(self.kinds, file),
+            hint=f"{seen}{_hint(self.kinds, file)}",
         )
 
+    @property
+    def told(self) -> list[tuple[str, int]]:
+        """Each problem in words, those that are alike as one, with how many problems that is."""
+        told: dict[str, tuple[str, int]] = {}
+        for problem in self.problems:
+            number = self._alike[problem.message]
+            if number <= ALIKE:
+                told[str(problem)] = (str(problem), 1)
+            elif problem.message not in told:
+                lines = [one.line for one in self.problems if one.message == problem.message]
+                where = f"lines {listed(map(str, dict.fromkeys(lines)), number)}"
+                told[problem.message] = (f"{where}: {problem.message}", number)
+        return list(told.values())
+
     def __str__(self) -> str:
-        lines = [f"{self.place}: {self.message}", *(f"  {problem}" for problem in self.problems)]
-        if self.total > len(self.problems):
-            lines.append(f"  ... and {self.total - len(self.problems)} more. All, by kind:")
+        lines = [f"{self.place}: {self.message}", *(f"  {words}" for words, _ in self.told)]
+        left = self.total - sum(number for _, number in self.told)
+        if left > 0:
+            lines.append(f"  ... and {left} more. All, by kind:")
             lines.extend(f"    {count} x {kind}" for kind, count in sorted(self.kinds.items()))
         lines.append(f"  {self.hint}")
         return "\n".join(lines)
@@ -197,6 +221,13 @@ def shorten(text: str, width: int = EXCERPT_WIDTH) -> str:
     """One line of at most `width` characters, safe to show."""
     line = "".join(char if char.isprintable() else " " for char in text).strip()
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def listed(names: Iterable[str], total: int) -> str:
+    """`a, b, c and 27 more`: the first of so many."""
+    shown = list(islice(names, ALIKE))
+    rest = total - len(shown)
+    return ", ".join(shown) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -166,7 +166,10 @@ def test_json_in_the_cell_of_a_table_is_never_what_a_person_said(names: tuple[st
     cell = json.dumps({"messages": [{"role": "user", "content": "Q"}]})
     assert said({user: cell, assistant: '{"answer": "A"}'}, cells=True) == [("Q", "A")]
     found = said({user: "Q", assistant: '{"verdict": 1}'}, cells=True)
-    assert found == f"'{assistant}' has no text under a known name (it has: verdict); the cell holds JSON, which nobody said"
+    assert (
+        found
+        == f"'{assistant}' has no text under a known name (it has: verdict); the cell holds JSON, which nobody said"
+    )
     assert said({user: "[1] is a footnote", assistant: "{}"}, cells=True) == [("[1] is a footnote", "{}")]
 
 
@@ -177,7 +180,9 @@ def test_a_span_without_words_says_how_to_record_them() -> None:
 def test_a_ring_in_a_tree_of_messages_has_an_end() -> None:
     message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello"]}}
     nodes = {"a": {"message": message, "parent": "b"}, "b": {"message": message, "parent": "a"}}
-    assert said({"mapping": nodes, "current_node": "a"}) == [("Hello\n\nHello", "")]
+    found = one({"mapping": nodes, "current_node": "a"})
+    assert isinstance(found, Case)
+    assert len(found.messages) == 2
 
 
 def test_two_conversations_of_a_row_are_refused_where_a_row_is_one() -> None:
@@ -198,23 +203,32 @@ def test_a_row_of_no_known_shape_names_its_keys_and_the_map_that_may_read_it() -
     )
 
 
+def words(text: str) -> st.SearchStrategy[str]:
+    return st.sampled_from(text.split())
+
+
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "Hello", "user", "[]", '{"a": [{}]}', '"x"', "[[", "ai"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            "role content type text parts messages choices generations message data kwargs id author author.role "
-            "input output answer question chat_history key value attributes body from".split()
-        ),
-        inner,
-        max_size=4,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from(["", "Hello", "user", "[]", '{"a": [{}]}', '"x"', "[[", "ai"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            words(
+                "role content type text parts messages choices generations message data kwargs id author author.role "
+                "input output answer question chat_history key value attributes body from"
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
-names = st.sampled_from(
+names = words(
     "messages conversations conversation conversation_a conversation_b mapping current_node attributes events "
     "resourceSpans scopeSpans gen_ai.prompt gen_ai.prompt.0.content gen_ai.input.messages llm.input_messages inputs "
-    "outputs input output request response prompt completion instruction user assistant id trace_id run_type".split()
+    "outputs input output request response prompt completion instruction user assistant id trace_id run_type"
 )
 
 
@@ -237,3 +251,18 @@ def test_a_log_that_no_recogniser_knows_is_one_error_with_keys_and_a_map(cli: Co
     assert done.code == 1
     assert done.err.count("run.ask_text") == 1
     assert len(done.err.splitlines()) < 12
+    assert "lines 1, 2, 3, 4, 5 and 25 more: " in done.err
+
+
+def test_errors_in_the_same_words_are_one_with_an_exact_count(cli: CommandLine) -> None:
+    rows = [{"id": f"c{number}", "prompt": "Q", "response": {"verdict": 1}} for number in range(30)]
+    path = write_jsonl(cli.folder / "log.jsonl", [{"prompt": "Q", "response": "A"}, *rows])
+    done = cli("eval", path, "--format", "markdown=drawn.md")
+    why = "'response' has no text under a known name (it has: verdict)"
+    assert f"error      c0, c1, c2, c3, c4 and 25 more: {why}" in done.out
+    assert done.out.count(why) == 1
+    assert (cli.folder / "drawn.md").read_text().count(why) == 1
+    assert cli.report()["summary"]["errors"] == 30
+    stopped = cli("eval", path, "--on-bad-row", "stop")
+    assert f"lines 2, 3, 4, 5, 6 and 25 more: {why}" in stopped.err
+    assert stopped.err.count(why) == 1

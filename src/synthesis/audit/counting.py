@@ -564,7 +564,9 @@ def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None 
 
 def _require_some(tally: AuditTally) -> None:
     if tally.cases and tally.totals["errors"] == tally.cases:
-        reasons = "".join(f"\n  {row}" for row in tally.unread)
+        alike = len({row.reason for row in tally.unread}) == 1 and tally.totals["errors"] > 1
+        told = [f"all {tally.totals['errors']:,} rows: {tally.unread[0].reason}"] if alike else tally.unread
+        reasons = "".join(f"\n  {row}" for row in told)
         hint = _ENCODING if all(_NOT_UTF_8 in row.reason for row in tally.unread) else _FIELDS
         raise InputError(f"no row could be read, so there is nothing to count{reasons}", hint=hint)
 

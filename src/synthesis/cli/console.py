@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -37,6 +38,7 @@ from synthesis.report.drift import (
 from synthesis.report.findings import (
     SHORT_DISCLAIMER,
     TURN_SIGNS,
+    ErrorGroups,
     Glossary,
     Remark,
     alert_count,
@@ -62,7 +64,11 @@ _LEAST_DIGITS = 5  # columns of a count, so that small runs line up with each ot
 
 
 def summary_lines(
-    summary: dict[str, Any], examples: Sequence[CaseResult], rules: RuleSet, profile: str = AUTHORED
+    summary: dict[str, Any],
+    examples: Sequence[CaseResult],
+    rules: RuleSet,
+    profile: str = AUTHORED,
+    errors: ErrorGroups | None = None,
 ) -> list[str]:
     """The whole summary, coloured, the worst first; the caller strips the colours where they are not wanted."""
     ordered = sorted(examples, key=reading_order)
@@ -70,7 +76,7 @@ def summary_lines(
         _first_line(summary, ordered),
         _dim("These are markers in language, not a judgment of anyone's state; the limits are at the end."),
         *_cases(ordered, summary, rules, profile),
-        *_errors([example for example in examples if example.outcome == ERROR], summary["errors"]),
+        *_errors(errors or ErrorGroups(), summary["errors"]),
         "",
         _headline(summary),
         *_expectations(summary, profile),
@@ -206,14 +212,12 @@ def _said(result: CaseResult) -> Iterator[str]:
     yield f"{_dim('reply')}  {safe(shorten(' '.join(reply.split()), _SHOWN_CHARACTERS))}"
 
 
-def _errors(examples: Sequence[CaseResult], total: int) -> list[str]:
-    lines = []
-    for result in examples:
-        reason = next((check.error for check in result.checks.values() if check.error), "")
-        lines.append(f"{_red('error     ')} {safe(result.name)}: {safe(reason)}")
-    if total > len(examples):
-        lines.append(_dim(f"... and {total - len(examples):,} more errors in the report"))
-    return lines
+def _errors(errors: ErrorGroups, total: int) -> list[str]:
+    """Many errors in the same words are one, with a count."""
+    told = list(islice(errors.told(), SHOWN_FAILURES))
+    lines = [f"{_red('error     ')} {safe(names)}: {safe(reason)}" for names, reason, _ in told]
+    left = total - sum(number for _, _, number in told)
+    return [*lines, _dim(f"... and {left:,} more errors in the report")] if left > 0 else lines
 
 
 def _language(result: CaseResult) -> str:

@@ -99,7 +99,7 @@ def _show(outcome: RunOutcome, spec: RunSpec, report: Path | None, printed: str 
     place = safe(str(report)) if report else "none (--no-report)"
     lines = [
         *warning_lines(outcome.report.warnings, outcome.warned),
-        *summary_lines(outcome.report.summary, outcome.examples, outcome.rules, outcome.report.profile),
+        *summary_lines(outcome.report.summary, outcome.examples, outcome.rules, outcome.report.profile, outcome.errors),
         f"Report: {place}" + (f", results: {safe(str(results))}" if results else ""),
     ]
     print_lines(lines, err=printed is not None)

@@ -15,7 +15,7 @@ from synthesis.read.conversations import Begins, cases_of, sorted_rows
 from synthesis.read.lines import CHUNK, MOST_LINE, TOO_LONG, Row, Seen, input_size, line_rows, opened, unseen
 from synthesis.read.mapping import with_message_columns
 from synthesis.read.rows import CASE_ID, SIDES, Converter, LogOptions, needed_columns, require_columns
-from synthesis.read.shapes import recognised, unfolded
+from synthesis.read.shapes import probable_map, recognised, unfolded
 
 LINES, JSON, TABLE, PARQUET, INSPECT = "lines", "json", "table", "parquet", "inspect"
 _ENDINGS = {
@@ -44,6 +44,7 @@ class Input(msgspec.Struct, frozen=True):
     columns: tuple[str, ...] | None = None  # in its header, or in its first row; None before the first look
     is_conversation: bool = False  # of lines: the first one is a row of a log, and cannot be a case
     names_checks: bool = False  # of lines: the first one does, as cases do
+    likely: str = ""  # the map that may read its first row, if that is of no known shape
 
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> "Input":
@@ -62,6 +63,7 @@ class Input(msgspec.Struct, frozen=True):
             columns=tuple(found.columns),
             is_conversation=_is_conversation(first),
             names_checks="checks" in first,
+            likely="" if recognised(first) else probable_map(first),
         )
 
     def holds_cases(self, *, mapped: bool) -> bool:

@@ -201,10 +201,11 @@ def _error(message: str, path: Path, document: JsonStream, hint: str) -> InputEr
 
 
 # Names of the one list in an object around it, which may be longer than a row.
-_LISTS = frozenset(
+_NAMES = (
     "data traces runs items rows records results observations logs entries spans requests chats threads examples "
-    "generations resourceSpans".split()
+    "generations resourceSpans"
 )
+_LISTS = frozenset(_NAMES.split())
 _HINT = "A .json file is a list of objects, or an object with one in it. One object per line is JSON Lines: .jsonl."
 
 

@@ -259,8 +259,10 @@ class Converter:
     def _exchange(self, asked: str, replied: str, user: Any, assistant: Any) -> dict[str, Any]:
         """Two texts, or the messages in what is not a text: a request, a response, or a list of messages."""
         may_be_packed = self._cells or (asked, replied) != SIDES
-        if isinstance(user, str) and isinstance(assistant, str) and not (
-            may_be_packed and (is_packed(user) or is_packed(assistant))
+        if (
+            isinstance(user, str)
+            and isinstance(assistant, str)
+            and not (may_be_packed and (is_packed(user) or is_packed(assistant)))
         ):
             return {"user": _required(user, asked), "assistant": _required(assistant, replied)}
         return {"messages": _messages(exchange_of(user, assistant, asked, replied, strict=self._cells), asked)}

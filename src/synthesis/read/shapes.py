@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from synthesis.errors import shorten
 from synthesis.read.cases import side_of, text_of
-from synthesis.read.lines import Row, kind_of
+from synthesis.read.lines import Row
 from synthesis.read.mapping import called, decoded, first_called, fold, looks_like_json, unquoted
 
 Fields = Mapping[str, Any]
@@ -18,6 +18,10 @@ Messages = list[Any]
 Read = Callable[[Fields, bool], Messages]  # the second: a text that is JSON is never what somebody said
 USER, ASSISTANT = "user", "assistant"
 _MOST_DEPTH = 12  # of objects around a text
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
 
 
 class UnusableError(Exception):
@@ -37,13 +41,13 @@ class Shape(NamedTuple):
 
 
 # The first that a row has counts. `user` and `assistant` are often names of somebody where there are others as well.
-ASKED = tuple(
+ASKED = _words(
     "prompt question query instruction input inputs request user_message user_input user_prompt user_query human "
-    "human_message customer_message user".split()
+    "human_message customer_message user"
 )
-REPLIED = tuple(
+REPLIED = _words(
     "response completion answer reply output outputs generation generated_text assistant_message assistant_response "
-    "bot_response model_response ai_response model_output llm_output output_text response_text bot assistant".split()
+    "bot_response model_response ai_response model_output llm_output output_text response_text bot assistant"
 )
 # Names that go together, before any two that only could.
 _PAIRS = (
@@ -57,10 +61,10 @@ _PAIRS = (
 )
 _WITH_REPLY = ("response", "choices", "completion", "output", "outputs", "reply")  # beside a list of messages
 _LISTS = ("conversation", "chat", "dialog", "dialogue", "turns", "transcript", "chat_history", "history", "thread")
-_IDS = (
+_IDS = _words(
     "id conversation_id conversation_hash chat_id thread_id trace_id session_id run_id request_id custom_id "
     "question_id interaction_id call_id span_id uuid key"
-).split()
+)
 
 
 @lru_cache(maxsize=4096)
@@ -194,12 +198,9 @@ def exchange_of(user: Any, assistant: Any, asked: str, replied: str, *, strict: 
     if assistant is None:
         return [*said, {"role": ASSISTANT, "content": None}]
     given = messages_of(assistant, ASSISTANT, replied, strict=strict)
-    if not given or given[-1].get("content", MISSING_TEXT) == "":
+    if not given or assistant == "":
         raise UnusableError(f"'{replied}' is empty")
     return _without_repeated(said, given)
-
-
-MISSING_TEXT = object()
 
 
 def _without_repeated(said: Messages, given: Messages) -> Messages:
@@ -384,8 +385,9 @@ def _model_span(row: Row) -> Iterator[Row]:
     if not _attributes(row.fields):
         return
     context = row.fields.get("context")
-    named = id_column(tuple(row.fields)) is not None or not isinstance(context, Mapping)
-    yield row if named else Row(row.number, row.line, {"id": context.get("trace_id"), **row.fields})
+    if isinstance(context, Mapping) and id_column(tuple(row.fields)) is None:
+        row = Row(row.number, row.line, {"id": context.get("trace_id"), **row.fields})
+    yield row
 
 
 def _spans(row: Row) -> Iterator[Row]:
@@ -420,10 +422,10 @@ def _both(row: Row) -> Iterator[Row]:
 
 # What the text is called in an object that has one.
 _TEXTS = {
-    USER: tuple("question input query prompt user_input user_message user instruction message text content".split()),
-    ASSISTANT: tuple(
+    USER: _words("question input query prompt user_input user_message user instruction message text content"),
+    ASSISTANT: _words(
         "answer output response text content result message completion reply final_answer output_text "
-        "generated_text assistant".split()
+        "generated_text assistant"
     ),
 }
 _HISTORY = ("chat_history", "history")
@@ -484,6 +486,8 @@ def _of_list(values: list[Any], side: str, name: str, strict: bool, depth: int) 
     if all(isinstance(one, str) or _is_part(one) for one in values):
         return [{"role": side, "content": text_of(values)}]
     found = [_spoken(one, side) for one in values]
+    if not all(isinstance(one, Mapping) for one in found):
+        raise UnusableError(f"'{name}' is not a list of messages")
     if side == ASSISTANT and all(isinstance(one, Mapping) and role_of(one) is None for one in found):
         return messages_of(found[0], side, name, strict=strict, depth=depth + 1)  # of several answers the first
     return found
@@ -518,10 +522,10 @@ def _of_object(value: Fields, side: str, name: str, strict: bool, depth: int) ->
     for key in _RESPONSES:
         if isinstance(value.get(key), list) and value[key]:
             return _first_of(value[key], inner)
-    key = next((key for key in _TEXTS[side] if value.get(key) is not None), None)
-    if key is not None:
-        history = next((value[past] for past in _HISTORY if isinstance(value.get(past), list)), [])
-        return [*(inner(history) if history else []), *inner(value[key])]
+    text = next((name for name in _TEXTS[side] if value.get(name) is not None), None)
+    if text is not None:
+        past = next((value[name] for name in _HISTORY if isinstance(value.get(name), list) and value[name]), None)
+        return [*inner(past), *inner(value[text])]
     for key in _WRAPPERS:
         if isinstance(value.get(key), Mapping):
             return inner(value[key])
@@ -602,8 +606,8 @@ def _of_chatgpt(content: Fields) -> Any:
 
 _MOST_LEAVES = 60
 _WORDS = {
-    USER: "prompt question query asked ask user human customer client visitor input request instruction said".split(),
-    ASSISTANT: "answer response reply completion assistant bot model ai agent output generated result".split(),
+    USER: _words("prompt question query asked ask user human customer client visitor input request instruction said"),
+    ASSISTANT: _words("answer response reply completion assistant bot model ai agent output generated result"),
 }
 
 

@@ -1,12 +1,12 @@
 """What a result says, in the words that all outputs share: verdicts, reasons, remarks with advice, alerts."""
 
 import unicodedata
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from synthesis.errors import shorten
+from synthesis.errors import ALIKE, SHOWN_PROBLEMS, listed, shorten
 from synthesis.model import CaseResult, CheckResult, Finding
 from synthesis.model.report import percent
 from synthesis.model.result import (
@@ -315,9 +315,38 @@ def is_warning(finding: Finding) -> bool:
 
 
 def error_of(result: CaseResult) -> str:
-    """What went wrong, for a case without a verdict."""
-    problems = [f"{name}: {check.error}" for name, check in result.checks.items() if check.error]
-    return "; ".join(problems) or "no verdict"
+    """What went wrong, for a case without a verdict; once, if that is the same for all of its checks."""
+    problems = {name: check.error for name, check in result.checks.items() if check.error}
+    if len({*problems.values()}) == 1:
+        return next(iter(problems.values()))
+    return "; ".join(f"{name}: {error}" for name, error in problems.items()) or "no verdict"
+
+
+class ErrorGroups:
+    """Cases without a verdict by what went wrong: how many, and the first of them by name."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, tuple[list[str], int]] = {}
+
+    def add(self, result: CaseResult) -> None:
+        self._add(error_of(result), [result.name], 1)
+
+    def merge(self, other: "ErrorGroups") -> None:
+        for reason, (names, number) in other._groups.items():
+            self._add(reason, names, number)
+
+    def _add(self, reason: str, names: list[str], number: int) -> None:
+        if reason in self._groups or len(self._groups) < SHOWN_PROBLEMS:
+            known, before = self._groups.get(reason, ([], 0))
+            self._groups[reason] = ([*known, *names][:ALIKE], before + number)
+
+    def told(self) -> Iterator[tuple[str, str, int]]:
+        """Names, what went wrong, and how many cases that is; up to a handful are told one by one."""
+        for reason, (names, number) in self._groups.items():
+            if number <= ALIKE:
+                yield from ((name, reason, 1) for name in names)
+            else:
+                yield listed(names, number), reason, number
 
 
 def evidence_sentence(languages: Mapping[str, Sequence[str]] | None, checks: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from synthesis.errors import ALIKE, listed
 from synthesis.model import CaseResult
 from synthesis.model.report import headline
 from synthesis.model.result import ERROR, FAIL, SEVERITIES
@@ -135,16 +136,31 @@ def _drift(summary: Record) -> list[str]:
 def _details(worst: Sequence[CaseResult], glossary: Glossary, room: int, left_out: int) -> list[str]:
     """The cases that need a look, as many as there is room for; the rest is counted."""
     lines: list[str] = []
-    for result in worst:
-        entry = _entry(result, glossary)
+    for entry, number in _entries(worst, glossary):
         room -= len(entry) + 1
         if room > 0:
             lines.append(entry)
         else:
-            left_out += 1
+            left_out += number
     if left_out:
         lines.append(f"\n… and {count(left_out, 'more case')} in the full report.")
     return ["<details open><summary>What needs a look</summary>", "", *lines, "", "</details>", ""] if lines else []
+
+
+def _entries(worst: Sequence[CaseResult], glossary: Glossary) -> Iterator[tuple[str, int]]:
+    """An entry for each case, and how many cases it is about: many errors in the same words are one entry."""
+    groups: dict[str, list[str]] = {}
+    for result in worst:
+        if result.outcome == ERROR:
+            groups.setdefault(error_of(result), []).append(result.name)
+    for result in worst:
+        reason = error_of(result) if result.outcome == ERROR else ""
+        names = groups.get(reason, [])
+        if len(names) <= ALIKE:
+            yield _entry(result, glossary), 1
+        elif result.name == names[0]:
+            yield f"- {_code(listed(names, len(names)))}: no verdict: {_code(reason)}", len(names)
+            groups[reason] = [""] * len(names)  # told
 
 
 def _entry(result: CaseResult, glossary: Glossary) -> str:

@@ -4,7 +4,7 @@ import hashlib
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -26,6 +26,7 @@ from synthesis.read.lines import STDIN, Block, Seen, blocks, unseen
 from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, Converter, LogOptions
+from synthesis.report.findings import ErrorGroups
 from synthesis.report.stored import PartWriter, rank_of, results_suffix
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
@@ -366,6 +367,8 @@ class BlockResult:
     tally: Tally = field(default_factory=Tally)
     problems: list[Problem] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
+    repeated: Counter[str] = field(default_factory=Counter)  # problems by their words, of the first hundred words
+    errors: ErrorGroups = field(default_factory=ErrorGroups)
     warnings: list[str] = field(default_factory=list)
     warned: int = 0
     declined: int = 0  # texts that the compiled reader left to Python
@@ -378,6 +381,7 @@ class BlockResult:
 
     def add_problems(self, problems: Sequence[Problem]) -> None:
         self.kinds.update(problem.kind for problem in problems)
+        count_alike(self.repeated, Counter(problem.message for problem in problems))
         self.problems += problems[: SHOWN_PROBLEMS - len(self.problems)]
 
     def evaluate(self, cases: Iterable[Case], evaluator: Evaluator) -> Iterator[CaseResult]:
@@ -401,11 +405,20 @@ class BlockResult:
 
     def _remember(self, result: CaseResult) -> None:
         """The first failures of each kind, the first errors and the first alerts, to be shown on the console."""
+        if result.outcome == ERROR:
+            self.errors.add(result)
         if result.outcome in {FAIL, ERROR} or result.alert is not None:
             kind = _kind(result)
             self.alike[kind] += 1
             if self.alike[kind] <= EXAMPLES:
                 self.examples.append(result)
+
+
+def count_alike(counts: Counter[str], more: Mapping[str, int]) -> None:
+    """Add counts by words; words beyond the first hundred are not told, so they are not counted either."""
+    for words, number in more.items():
+        if words in counts or len(counts) < SHOWN_PROBLEMS:
+            counts[words] += number
 
 
 class Worker(Protocol):

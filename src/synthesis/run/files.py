@@ -18,7 +18,7 @@ import msgspec
 
 from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
-from synthesis.errors import SHOWN_PROBLEMS, CaseError, OptionError, Problem
+from synthesis.errors import SHOWN_PROBLEMS, CaseError, OptionError, Problem, shorten
 from synthesis.io import CHOOSE_ANOTHER, claimed, held, host, is_stream, refused_writes, require_writable
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
@@ -26,6 +26,7 @@ from synthesis.read.cases import no_cases
 from synthesis.read.inputs import PARQUET, Input, completed_columns
 from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange
+from synthesis.report.findings import ErrorGroups
 from synthesis.report.stored import join_report, join_results
 from synthesis.report.table import TABLE_VERSION
 from synthesis.rules.ruleset import RuleSet
@@ -37,6 +38,7 @@ from synthesis.run.blocks import (
     RunPlan,
     Unit,
     chosen_places,
+    count_alike,
     file_units,
     is_alike,
 )
@@ -195,6 +197,7 @@ class StreamTotals(msgspec.Struct):
     warned: int = 0
     declined: int = 0
     examples: list[CaseResult] = []
+    errors: ErrorGroups = msgspec.field(default_factory=ErrorGroups)
     results: list[CaseResult] = []
     blocks: int = 0
     read: int = 0  # bytes
@@ -206,6 +209,7 @@ class StreamTotals(msgspec.Struct):
         self.tally.merge(block.tally)
         self.warned += block.warned
         self.declined += block.declined
+        self.errors.merge(block.errors)
         self.warnings += block.warnings[: SHOWN_PROBLEMS - len(self.warnings)]
         self.results += block.results
         for example in block.examples:
@@ -254,6 +258,7 @@ class _FileRun:
         self._seen = 0
         self._problems: list[Problem] = []
         self._kinds: Counter[str] = Counter()
+        self._alike: Counter[str] = Counter()
         # Conversations that return are found where rows are joined.
         self._ids = None if CONVERSATION in plan.spec.columns else DuplicateIds(Path(plan.folder))
 
@@ -267,7 +272,14 @@ class _FileRun:
         if self._kinds:
             self._problems.sort(key=lambda problem: problem.line)
             shown = self._problems[:SHOWN_PROBLEMS]
-            raise CaseError(shown, file=self._file.name, total=self._kinds.total(), kinds=self._kinds)
+            raise CaseError(
+                shown,
+                file=self._file.name,
+                total=self._kinds.total(),
+                kinds=self._kinds,
+                alike=self._alike,
+                seen=self._seen_columns(),
+            )
         if not self._seen and not self._for_table:  # a data lake has empty files
             raise no_cases(self._file.name)
 
@@ -280,14 +292,25 @@ class _FileRun:
                 yield BlockTask(first + index, index, one, _fingerprint(one) if self._for_table else "")
                 index += 1
 
+    def _seen_columns(self) -> str:
+        """What the first row holds, and the map that may read it, where it holds nothing that a case has."""
+        columns = self._file.columns or ()
+        if not columns or not {"user", "assistant", "messages", "checks", "expected"}.isdisjoint(columns):
+            return ""
+        likely = f"--map {self._file.likely}" if self._file.likely else "--map user=NAME,assistant=NAME"
+        seen = shorten(", ".join(sorted(columns)))
+        return f"The first row has: {seen}. `synthesis eval {self._file.name} {likely}` may read it as a log.\n  "
+
     def _add(self, problem: Problem) -> None:
         self._kinds[problem.kind] += 1
+        count_alike(self._alike, {problem.message: 1})
         self._problems.append(problem)
 
     def _take(self, block: BlockResult) -> None:
         self._seen += block.seen
         self._totals.add(block)
         self._kinds += block.kinds
+        count_alike(self._alike, block.repeated)
         self._problems += block.problems[: SHOWN_PROBLEMS - len(self._problems)]
         if self._ids:
             self._ids.add(block.number, block.id_hashes, block.id_lines)
@@ -319,6 +342,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
     report: Report
     rules: RuleSet
     examples: tuple[CaseResult, ...]  # the first failures of each kind, and the first errors
+    errors: ErrorGroups
     warned: int  # how many warnings there were; the report holds the first
     # Who read the texts, and how many the compiled reader left to Python. Not in the report, whose bytes are the same
     # whoever read them.
@@ -348,7 +372,8 @@ def evaluate_files(
         _write(report, spec, folder, totals.blocks)
     left += sweep_table(spec.table) if spec.table else []
     reader = loaded.reader.name
-    return RunOutcome(report, loaded, tuple(totals.examples), totals.warned, reader, totals.declined, tuple(left))
+    examples = tuple(totals.examples)
+    return RunOutcome(report, loaded, examples, totals.errors, totals.warned, reader, totals.declined, tuple(left))
 
 
 def settled(spec: RunSpec) -> RunSpec:

@@ -404,7 +404,7 @@ class UploadTask(msgspec.Struct, frozen=True):
 SHOWN = 10
 SORT = "Tick “Sort rows by conversation”, then evaluate the file again."
 CHOOSE = "Choose what a row is and which columns hold it, then evaluate the file again."
-_NAMED_BY_OPTION = re.compile(r"--map \w+=(?:NAME|\S+) names it(?:; )?")
+_NAMED_BY_OPTION = re.compile(r"--map \w+=(?:NAME|\S+) (?:names|may name) it(?:; )?")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _OPTION = re.compile(r"--[a-z]|`synthesis ")
 
@@ -425,10 +425,11 @@ def _problems(error: CaseError) -> str:
     many = "One problem" if error.total == 1 else f"{error.total:,} problems"
     lines = [
         f"{many} in the file, nothing was evaluated:",
-        *(without_options(str(one)) for one in error.problems[:SHOWN]),
+        *(without_options(words) for words, _ in error.told[:SHOWN]),
     ]
-    if error.total > SHOWN:
-        lines.append(f"... and {error.total - SHOWN:,} more")
+    left = error.total - sum(number for _, number in error.told[:SHOWN])
+    if left > 0:
+        lines.append(f"... and {left:,} more")
     return "\n".join(lines)
 
 
