@@ -69,9 +69,11 @@ class DuplicateIds:
 
 Unit = Block | RowRange
 BLOCK = 1 << 20  # bytes that one worker takes at a time: a second or so of work, so that progress is seen
-LARGE_BLOCK = 16 << 20  # the same for a part of a table, from a file that is large enough for many of them
-ROWS = 500  # of a log in one block
+# The same for a part of a table, from a file that is large enough for many of them: small parts are slow to read.
+SMALL_PART, LARGE_PART = 2 << 20, 16 << 20
+ROWS, ROWS_OF_A_PART = 500, 50_000  # of a log in one block
 MOST_TEXT = 16 << 20  # characters of its texts: fewer rows where they are long
+_UNPACKED = 8  # bytes that a compressed byte of a log becomes, more or less
 _encode = msgspec.json.Encoder().encode
 
 
@@ -91,7 +93,8 @@ def file_units(
     if file.kind == PARQUET and spec.table and not spec.sort:
         units: Iterator[Unit | Problem] = row_ranges(file.path, file.name, options, spec.keep, seen, returns.add)
     else:
-        units = _log_blocks(file, options, stop=spec.on_bad_row == STOP, seen=seen, returns=returns)
+        most = (ROWS_OF_A_PART, _size_for_table(file)) if spec.table else (ROWS, MOST_TEXT)
+        units = _log_blocks(file, options, most, stop=spec.on_bad_row == STOP, seen=seen, returns=returns)
     return _and_returns(units, file, options, returns) if CONVERSATION in options.columns else units
 
 
@@ -110,7 +113,10 @@ def _keeps_errors(spec: RunSpec) -> bool:
 
 def _size_for_table(file: Input) -> int:
     """Large files make large parts of a table; how large depends on the file alone, so that a run can be resumed."""
-    return min(max(BLOCK, file.size // 256), LARGE_BLOCK)
+    size = file.size
+    if not size and file.path.is_file():
+        size = file.path.stat().st_size * _UNPACKED
+    return min(max(SMALL_PART, size // 256), LARGE_PART)
 
 
 class Reading(NamedTuple):
@@ -165,12 +171,15 @@ class Reader:
 
 
 def _log_blocks(
-    file: Input, options: LogOptions, *, stop: bool, seen: Seen, returns: Returns
+    file: Input, options: LogOptions, most: tuple[int, int], *, stop: bool, seen: Seen, returns: Returns
 ) -> Iterator[Block | Problem]:
-    """The rows of a log as blocks of ready cases; a bad row is a problem (`stop`) or a case that will end in error."""
+    """The rows of a log as blocks of ready cases; a bad row is a problem (`stop`) or a case that will end in error.
+
+    `most` are the rows of a block, and the characters of their texts.
+    """
     meter, passed = _Meter(seen), 0
     rows = log_cases(file, options, returns.add, meter.add)
-    while batch := _next_rows(rows):
+    while batch := _next_rows(rows, *most):
         reached = meter.reached(_line_of(batch[-1])) if file.has_lines and file.size and not options.sort else 0
         problems = [row for row in batch if isinstance(row, Problem)]
         cases = [row for row in batch if isinstance(row, Case)]
@@ -182,14 +191,14 @@ def _log_blocks(
         passed = max(reached, passed)
 
 
-def _next_rows(rows: Iterator[Case | Problem]) -> list[Case | Problem]:
+def _next_rows(rows: Iterator[Case | Problem], most: int, most_text: int) -> list[Case | Problem]:
     found: list[Case | Problem] = []
     size = 0
-    for row in islice(rows, ROWS):
+    for row in islice(rows, most):
         found.append(row)
         if isinstance(row, Case):
             size += len(row.user) + len(row.assistant) + sum(len(turn.content) for turn in row.messages)
-        if size > MOST_TEXT:
+        if size > most_text:
             break
     return found
 
