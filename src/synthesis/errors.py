@@ -91,8 +91,8 @@ class Problem:
 class CaseError(InputError):
     """All that is wrong with a case file, in line order: the first hundred, then counts by kind.
 
-    What is wrong with many lines in the same words is told once. `alike` counts problems by their words, where there are
-    more than are given; `seen` says what the rows hold, where that is nothing a case has.
+    Of a log, or of rows that are nothing like cases, what is wrong in the same words with many of them is told once:
+    `alike` counts problems by their words, and `seen` says what such rows hold.
     """
 
     def __init__(
@@ -104,11 +104,12 @@ class CaseError(InputError):
         kinds: Counter[str] | None = None,
         alike: Counter[str] | None = None,
         seen: str = "",
+        is_log: bool = False,
     ) -> None:
         self.problems = tuple(problems[:SHOWN_PROBLEMS])
         self.total = len(problems) if total is None else total
         self.kinds = Counter(problem.kind for problem in problems) if kinds is None else kinds
-        self._alike = Counter(problem.message for problem in problems) if alike is None else alike
+        self._alike = alike if alike is not None and (is_log or seen) else Counter()
         noun = "problem" if self.total == 1 else "problems"
         super().__init__(
             f"{self.total} {noun}, nothing was evaluated",

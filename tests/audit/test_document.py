@@ -197,7 +197,7 @@ def test_rows_that_cannot_be_read_are_counted_apart_and_named_on_the_console(
 
 
 def test_a_log_without_a_readable_row_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = write(tmp_path / "c.jsonl", [{"prompt": "Hi", "answer": "Hello"}] * 3)
+    log = write(tmp_path / "c.jsonl", [{"topic": "Hi", "answer": "Hello"}] * 3)
     assert call(["audit", str(log), "--out", str(tmp_path / "a")]) == 1
     output = capsys.readouterr().err
     assert "no row could be read" in output

@@ -32,7 +32,7 @@ OTHER: dict[str, Any] = {
     "keep": ("model",),
     "failures_only": True,
     "facts": ("app",),
-    "any_id": True,
+    "as_log": True,
 }
 
 

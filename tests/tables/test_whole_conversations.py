@@ -31,7 +31,7 @@ def write(path: Path, rows: list[dict[str, Any]] = ROWS, group: int = 1000) -> P
 
 
 def ranges(path: Path) -> list[RowRange]:
-    options = LogOptions(CaseValidator(checks()), columns=parse_case_map(MAP), any_id=True)
+    options = LogOptions(CaseValidator(checks()), columns=parse_case_map(MAP))
     return list(row_ranges(path, "log", options, (), lambda _: None))
 
 
@@ -44,7 +44,7 @@ def test_units_end_where_a_conversation_ends(tmp_path: Path, monkeypatch: pytest
         assert set(first) <= set(STARTS), group
         assert [start + unit.rows for start, unit in zip(first, units, strict=True)] == [*first[1:], 25], group
         assert [unit.group * group + unit.skip for unit in units] == first, group
-        reader = Reader(LogOptions(CaseValidator(checks()), columns=parse_case_map(MAP), any_id=True), None)
+        reader = Reader(LogOptions(CaseValidator(checks()), columns=parse_case_map(MAP)), None)
         found = [case for unit in units for reading in reader.read(unit) for case in reading.cases]
         assert [(case.id, len(case.exchanges)) for case in found] == [
             (f"c-{number}", len(pattern)) for number, pattern in enumerate(PATTERNS)

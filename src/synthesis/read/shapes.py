@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from synthesis.errors import shorten
-from synthesis.read.cases import side_of, text_of
+from synthesis.read.cases import is_unicode, side_of, text_of
 from synthesis.read.lines import Row
 from synthesis.read.mapping import called, decoded, first_called, fold, looks_like_json, unquoted
 
@@ -70,14 +70,19 @@ _IDS = _words(
 @lru_cache(maxsize=4096)
 def id_column(names: tuple[str, ...]) -> str | None:
     """The column that rows are called by."""
-    return first_called(_IDS, [name for name in names if isinstance(name, str)])
+    return first_called(_IDS, list(filter(_is_name, names)))
 
 
 @lru_cache(maxsize=4096)
 def shape_of(names: tuple[str, ...]) -> Shape | None:
     """The shape of rows with these keys, by the first recogniser that knows it; None if none does."""
-    known = [name for name in names if isinstance(name, str)]
+    known = list(filter(_is_name, names))
     return next(filter(None, (recognise(known) for recognise in _RECOGNISERS)), None)
+
+
+def _is_name(name: Any) -> bool:
+    """Whether a column can be named in a report."""
+    return isinstance(name, str) and is_unicode(name)
 
 
 def recognised(fields: Fields) -> Shape | None:

@@ -317,7 +317,7 @@ def is_warning(finding: Finding) -> bool:
 def error_of(result: CaseResult) -> str:
     """What went wrong, for a case without a verdict; once, if that is the same for all of its checks."""
     problems = {name: check.error for name, check in result.checks.items() if check.error}
-    if len({*problems.values()}) == 1:
+    if len(problems) > 1 and len({*problems.values()}) == 1:
         return next(iter(problems.values()))
     return "; ".join(f"{name}: {error}" for name, error in problems.items()) or "no verdict"
 
@@ -329,7 +329,8 @@ class ErrorGroups:
         self._groups: dict[str, tuple[list[str], int]] = {}
 
     def add(self, result: CaseResult) -> None:
-        self._add(error_of(result), [result.name], 1)
+        reason = next((check.error for check in result.checks.values() if check.error), "")
+        self._add(reason, [result.name], 1)
 
     def merge(self, other: "ErrorGroups") -> None:
         for reason, (names, number) in other._groups.items():

@@ -254,6 +254,7 @@ class _FileRun:
         self._file = file
         self._engine = engine
         self._for_table = plan.spec.table is not None
+        self._is_log = not file.holds_cases(mapped=plan.spec.is_mapped)
         self._totals = totals
         self._seen = 0
         self._problems: list[Problem] = []
@@ -279,6 +280,7 @@ class _FileRun:
                 kinds=self._kinds,
                 alike=self._alike,
                 seen=self._seen_columns(),
+                is_log=self._is_log,
             )
         if not self._seen and not self._for_table:  # a data lake has empty files
             raise no_cases(self._file.name)
