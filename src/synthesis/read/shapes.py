@@ -459,9 +459,9 @@ def messages_of(value: Any, side: str, name: str, *, strict: bool = False, depth
 
 def is_packed(value: Any) -> bool:
     """Whether it is a text that holds a JSON object, a list of them or a JSON string; mere brackets are a text."""
-    if looks_like_json(value):
-        return _is_container(decoded(value))
-    return isinstance(value, str) and unquoted(value) is not value
+    if not isinstance(value, str) or value[:1].isalnum():  # as nearly every text begins
+        return False
+    return _is_container(decoded(value)) if looks_like_json(value) else unquoted(value) is not value
 
 
 def _is_container(value: Any) -> bool:
