@@ -83,6 +83,19 @@ def test_a_value_after_two_dashes_is_not_taken_for_an_option(cli: CommandLine) -
 
 
 @pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("evla", "There is no command and no file 'evla'. Did you mean 'eval'?"),
+        ("gone.jsonl", "There is no command and no file 'gone.jsonl'. See"),
+    ],
+)
+def test_a_word_that_is_neither_a_command_nor_a_file_is_named(cli: CommandLine, word: str, message: str) -> None:
+    outcome = cli(word, "--json")
+    assert outcome.code == 1
+    assert message in outcome.err
+
+
+@pytest.mark.parametrize(
     ("args", "same"), [(["judge", "set.json", "--root", "a"], ["judge", "run", "set.json", "--root", "b"])]
 )
 def test_a_file_may_stand_for_the_command_that_reads_it(cli: CommandLine, args: list[str], same: list[str]) -> None:

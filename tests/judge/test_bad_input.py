@@ -109,6 +109,7 @@ def test_answers_without_context_are_named(capsys, here):
         (["--extra-body", '{"messages": []}'], "--extra-body cannot set 'messages'"),
         (["--map", "question"], "--map cannot read"),
         (["--id", "log-1,log-9"], "no sample 'log-9'"),
+        (["--id", "log-9"], "no sample 'log-9'"),
         (["--system-prompt-version", "none.yaml", "--judge-provider", "openai"], "none.yaml"),
     ],
 )

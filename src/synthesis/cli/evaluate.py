@@ -247,7 +247,7 @@ _OPTIONS = {
         "a critical one is allowed only by severity. [default: 0]",
     ),
     "tags": ("--tag TAG", "Tag that a case must have; repeatable."),
-    "ids": ("--id ID", "Only this one; repeatable."),
+    "ids": ("--id ID", "Only the one with this id; repeatable."),
     "only": ("--only-check NAME", "Of the checks that the cases name only this one; repeatable."),
     "limit": ("--limit N", "At most N cases."),
     "sample": ("--sample N", "A random sample of N cases."),

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from synthesis.report.judged.run import Rate
     from synthesis.stats import Agreement
 
+SUMMARY_INDENT = 15  # of the figures beside their names, so that what is left of a line stands below them
 OWN_TEST_SETS = Path("data/evaluation/test-sets")
 DEFAULT_TEST_SET = "passages"
 
@@ -114,7 +115,7 @@ _OPTIONS = (
         help="What to do with a verdict whose question, context or answer has changed.",
     ),
     map_option("question=prompt,answer=out[0].text,context=docs"),
-    click.option("--id", "ids", multiple=True, metavar="ID", help="Only this one; repeatable."),
+    click.option("--id", "ids", multiple=True, metavar="ID", help="Only the one with this id; repeatable."),
     limit_option("samples, the first."),
     max_line_option,
     click.option("--temperature", type=float, metavar="T", help="Sent to a chat judge only if given."),
@@ -227,11 +228,11 @@ def _chosen(
     cases: "tuple[TestCase, ...]", ids: tuple[str, ...], limit: int | None, notes: list[str]
 ) -> "tuple[TestCase, ...]":
     """The samples that --id and --limit select. The same command without them judges the rest."""
-    wanted = {name.strip() for text in ids for name in text.split(",") if name.strip()}
     known = {case.query_log_id for case in cases}
-    if missing := sorted(wanted - known - set(ids)):
+    parts = ([text] if text in known else text.split(",") for text in ids)  # an id may hold a comma itself
+    wanted = {name.strip() for names in parts for name in names if name.strip()}
+    if missing := sorted(wanted - known):
         raise OptionError(f"--id: the set has no sample '{missing[0]}'", hint=did_you_mean(missing[0], known))
-    wanted |= known & set(ids)  # an id may hold a comma itself
     chosen = tuple(case for case in cases if not wanted or case.query_log_id in wanted)[:limit]
     if len(chosen) < len(cases):
         notes.append(f"Judging {len(chosen)} of {len(cases)} samples (--id, --limit).")
@@ -287,7 +288,7 @@ def _show_or_write(lines: Iterable[str], path: str | None) -> None:
     from synthesis.report.formats import write_pieces
 
     if path is None:
-        _print(lines)
+        _print(lines, hang=SUMMARY_INDENT)
     else:
         write_pieces((f"{safe(line)}\n" for line in lines), Path(path))
         click.echo(f"Written: {safe(path)}", err=True)
@@ -428,7 +429,7 @@ def run(fail_under: float | None, as_json: bool, quiet: bool, **options: Any) ->
     if as_json:
         print_json(figures(result.run, result.total, result.results, result.folder))
     elif not quiet:
-        _print(summary_lines(result.run, result.total, result.results, result.folder))
+        _print(summary_lines(result.run, result.total, result.results, result.folder), hang=SUMMARY_INDENT)
     _print([f"warning: {warning}" for warning in result.warnings], err=True)
     saved = saving is None or saving.save_judged(result.folder, quiet=quiet, to_stderr=as_json)
     verdict = _verdict(result, fail_under)
@@ -567,8 +568,8 @@ def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
     return ExitCode.OK
 
 
-def _print(lines: Iterable[str], *, err: bool = False) -> None:
-    print_lines((safe(line, keep_lines=True) for line in lines), err=err)
+def _print(lines: Iterable[str], *, err: bool = False, hang: int = 2) -> None:
+    print_lines((safe(line, keep_lines=True) for line in lines), err=err, hang=hang)
 
 
 judge.add_command(panel)

@@ -13,7 +13,7 @@ from synthesis._version import __version__
 from synthesis.cli import ExitCode
 from synthesis.cli.options import Command, write_groups
 from synthesis.cli.terminal import print_lines
-from synthesis.errors import SynthesisError
+from synthesis.errors import SynthesisError, did_you_mean
 from synthesis.printable import safe
 
 # Group of help -> name -> (where the command lives, one line of help). Imported only when called.
@@ -67,6 +67,15 @@ class Commands(click.Group):
         if bare or is_file or (args and args[0].startswith("-") and args[0] not in OWN_OPTIONS):
             args = ["eval", *args]
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS:
+            hint = did_you_mean(args[0], COMMANDS).partition(" Known:")[0]
+            near = f" {hint}" if hint.startswith("Did") else ""
+            raise click.UsageError(f"There is no command and no file '{args[0]}'.{near}", ctx)
+        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         evaluate = self.get_command(ctx, "eval")

@@ -1,12 +1,13 @@
 """`synthesis testset`: list query logs, build test sets from them, join answers with contexts."""
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from synthesis.cli import ExitCode
+from synthesis.cli import ExitCode, terminal
 from synthesis.cli.options import (
     Group,
     answers_option,
@@ -26,6 +27,7 @@ from synthesis.printable import safe
 from synthesis.read.mapping import parse_map
 
 EXCERPT_WIDTH = 60
+_LEAST = 20  # columns of a question on the line of its row
 LISTED = 20
 HEADER = ("ID", "CREATED", "STATUS", "MODEL", "ANSWER", "CONTEXT", "QUESTION")
 
@@ -46,7 +48,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--table", metavar="NAME", help="Table of the logs, with a database URL (NAME or SCHEMA.NAME)."),
         map_option("question=prompt,answer=steps.write.text"),
         max_line_option,
-        click.option("--id", "ids", multiple=True, metavar="ID", help="Only this one; repeatable."),
+        click.option("--id", "ids", multiple=True, metavar="ID", help="Only the one with this id; repeatable."),
         click.option("--status", "statuses", multiple=True, metavar="S", help="Only rows of this status; repeatable."),
         click.option("--since", metavar="DATE", help="Only rows from this date or time on (UTC)."),
         click.option("--until", metavar="DATE", help="Only rows up to this date, the day included, or time."),
@@ -176,7 +178,13 @@ def _cells(row: querylog.LogRow) -> tuple[str, ...]:
 
 
 def _print_table(lines: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    for line in lines:
-        padded = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        click.echo(padded.rstrip())
+    """The question, which comes last, gets what room a terminal leaves, or a line of its own."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    width = terminal.columns() or sys.maxsize
+    room = width - sum(widths[:-1]) - 2 * len(widths[:-1])
+    for *cells, question in lines:
+        padded = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
+        if room >= _LEAST:
+            click.echo(f"{padded}  {shorten(question, room)}".rstrip())
+        else:
+            click.echo(f"{padded.rstrip()}\n    {shorten(question, width - 4)}")
