@@ -78,6 +78,21 @@ def test_standard_input_may_be_a_log_or_cases(cli: CommandLine, piped: Any, line
     assert cli.report()["results"][0]["source"] == {"file": "-", "line": 1}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"user,assistant\n{USER},{REPLY}\n",
+        f"user\tassistant\n{USER}\t{REPLY}\n",
+        json.dumps([{"user": USER, "assistant": REPLY}]),
+        json.dumps([{"user": USER, "assistant": REPLY}], indent=2),
+    ],
+)
+def test_standard_input_is_recognised_by_its_beginning(cli: CommandLine, piped: Any, text: str) -> None:
+    piped(text)
+    outcome = cli("eval", "-", "--json")
+    assert (outcome.code, json.loads(outcome.out)["summary"]["failed"]) == (2, 1)
+
+
 def test_the_report_of_standard_input_is_that_of_a_file(cli: CommandLine, piped: Any) -> None:
     path = write_jsonl(cli.folder / "log.jsonl", [{"user": USER, "assistant": REPLY}])
     cli(path, "--out", "file.json")

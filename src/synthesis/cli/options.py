@@ -224,12 +224,26 @@ def standard_input(paths: Sequence[str]) -> Iterator[list[str]]:
         file = Path(folder) / "stdin"
         with file.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
+        file = file.rename(file.with_suffix(_ending(file)))
         try:
             yield [str(file) if path == STDIN else path for path in paths]
         except SynthesisError as error:
             if error.place is not None and error.place.file == str(file):
                 error.place = dataclasses.replace(error.place, file=STDIN)
             raise
+
+
+def _ending(file: Path) -> str:
+    """What the name of a file without a name would end in, by its first line; readers look at that."""
+    with file.open("rb") as content:
+        first = content.readline(1 << 20).lstrip(b"\xef\xbb\xbf").strip()
+    if first.startswith(b"PAR1"):
+        return ".parquet"
+    if first.startswith(b"[") or first == b"{":
+        return ".json"
+    if first.startswith(b"{") or not first:
+        return ".jsonl"
+    return ".tsv" if b"\t" in first else ".csv"
 
 
 def print_json(value: Any) -> None:
