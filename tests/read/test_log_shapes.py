@@ -148,6 +148,14 @@ def test_a_system_prompt_and_a_tool_result_are_not_what_a_person_said() -> None:
         ({"attributes": {"app": "web"}, "user": "Q", "assistant": "A"}, ("Q", "A")),
         ({"instruction": "Sum up:", "context": "A long text.", "response": "A"}, ("Sum up:\n\nA long text.", "A")),
         ({"user": '{"a": 1}', "assistant": "A"}, ('{"a": 1}', "A")),
+        (
+            {
+                "context.trace_id": "t",
+                "attributes.llm.input_messages": [{"message.role": "user", "message.content": "Q"}],
+                "attributes.llm.output_messages": [{"message": {"role": "assistant", "content": "A"}}],
+            },
+            ("Q", "A"),
+        ),
     ],
 )
 def test_where_the_words_are(fields: dict[str, Any], exchange: tuple[str, str]) -> None:
@@ -257,11 +265,12 @@ def test_a_log_that_no_recogniser_knows_is_one_error_with_keys_and_a_map(cli: Co
 def test_errors_in_the_same_words_are_one_with_an_exact_count(cli: CommandLine) -> None:
     rows = [{"id": f"c{number}", "prompt": "Q", "response": {"verdict": 1}} for number in range(30)]
     path = write_jsonl(cli.folder / "log.jsonl", [{"prompt": "Q", "response": "A"}, *rows])
-    done = cli("eval", path, "--format", "markdown=drawn.md")
+    done = cli("eval", path, "--format", "markdown=drawn.md", "--format", "github=drawn.txt")
     why = "'response' has no text under a known name (it has: verdict)"
     assert f"error      c0, c1, c2, c3, c4 and 25 more: {why}" in done.out
     assert done.out.count(why) == 1
     assert (cli.folder / "drawn.md").read_text().count(why) == 1
+    assert (cli.folder / "drawn.txt").read_text().count("no verdict") == 1
     assert cli.report()["summary"]["errors"] == 30
     stopped = cli("eval", path, "--on-bad-row", "stop")
     assert f"lines 2, 3, 4, 5, 6 and 25 more: {why}" in stopped.err

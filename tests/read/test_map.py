@@ -151,3 +151,32 @@ def test_a_time_that_neither_the_table_nor_a_message_has_is_refused(tmp_path: Pa
     (tmp_path / "log.csv").write_text("user,assistant\nHi,Hello\n")
     with pytest.raises(OptionError, match="has no column 'ts'"):
         cases(tmp_path / "log.csv", "time=ts")
+
+
+TRACE = {
+    "id": "t-1",
+    "inputs": {"question": "How long does the battery last?"},
+    "outputs": {"choices": [{"message": {"content": "It lasts for ten hours."}}]},
+    "context": ["The battery lasts for ten hours."],
+}
+TRACE_MAP = "user=inputs.question,assistant=outputs.choices[0].message.content"
+
+
+def test_one_map_means_the_same_in_every_command(cli: CommandLine) -> None:
+    write_jsonl(cli.folder / "log.jsonl", [TRACE])
+    assert cli("eval", "log.jsonl", "--map", TRACE_MAP).code == 0
+    (result,) = cli.report()["results"]
+    assert (result["id"], result["user"], result["assistant"]) == (
+        "t-1",
+        "How long does the battery last?",
+        "It lasts for ten hours.",
+    )
+    audited = cli("audit", "log.jsonl", "--map", TRACE_MAP, "--out", "audit")
+    assert audited.out.startswith("1 conversation, 1 turn\n")
+    judged = cli("judge", "run", "log.jsonl", "--map", TRACE_MAP)
+    assert "log: 1 samples, judge offline" in judged.out, judged
+    built = cli("testset", "build", "log.jsonl", "--map", TRACE_MAP, "--out", "set.json")
+    assert built.code == 0, built
+    (sample,) = json.loads((cli.folder / "set.json").read_text())
+    assert (sample["question"], sample["answer"]) == ("How long does the battery last?", "It lasts for ten hours.")
+    assert "How long does the battery last?" in cli("testset", "list", "log.jsonl", "--map", TRACE_MAP).out

@@ -34,6 +34,8 @@ SHAPES = {
     "sides": (b"no,customer,bot\n1,Hi,Hello\n", "csv", "exchange", ["customer", "bot"]),
     "values": (b"no,case,w,x\n1,A,Customer,Hi there\n2,A,bot,Hello you\n", "csv", "message", ["case", "w", "x"]),
     "unknown": (b'{"a": "x", "b": 5}\n', "jsonl", "exchange", []),
+    "requests": (b'{"inputs": {"question": "Hi"}, "outputs": {}}', "jsonl", "exchange", ["inputs", "outputs"]),
+    "export": (b'[{"title": "T", "mapping": {}, "current_node": "a"}]', "json", "known", []),
     "cases": (json.dumps(row()).encode(), "jsonl", "case", []),
 }
 
@@ -142,3 +144,12 @@ def test_a_preview_keeps_nothing_and_takes_no_more_than_it_needs(client: Any) ->
     answer = client.post("/api/v1/previews", content=b"x" * (2 << 20), params={"kind": "csv"})
     assert answer.status_code == 413
     assert client.post("/api/v1/previews", content=b"", params={"kind": "csv"}).status_code == 422
+
+
+def test_a_log_of_a_known_shape_is_evaluated_without_a_map_and_by_a_path(client: Any) -> None:
+    trace = {"id": "t-1", "inputs": {"question": SAID}, "outputs": {"choices": [{"message": {"content": GOOD}}]}}
+    for query in ({}, {"map": "user=inputs.question,assistant=outputs.choices[0].message.content"}):
+        last = finished(client, json.dumps(trace).encode(), kind="jsonl", **query)
+        assert (last["state"], last["cases"]) == ("done", 1), last
+        (result,) = client.get(f"/api/v1/uploads/{last['id']}/report").json()["results"]
+        assert (result["id"], result["outcome"]) == ("t-1", "pass")

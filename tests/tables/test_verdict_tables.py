@@ -12,8 +12,12 @@ import pytest
 from helpers import CommandLine, Outcome, row, write_jsonl
 from table_samples import MAP, content_of, read_verdicts, rows, write_lake, write_parquet
 
+from synthesis.io import open_binary
 from synthesis.read import parquet
+from synthesis.read.inputs import Input
+from synthesis.read.lines import Block
 from synthesis.run import blocks, files
+from synthesis.run.spec import RunSpec
 
 
 def evaluate(cli: CommandLine, cases: str, table: str = "verdicts", *options: str, map: str = MAP) -> Outcome:
@@ -250,3 +254,18 @@ print(rows, (peak() - before) * 1024)
     assert rows_read == 40_000
     assert size > 50e6
     assert taken < size / 2
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".jsonl.zst"])
+def test_a_log_is_cut_into_large_parts_also_if_it_is_compressed(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"log{ending}"
+    with open_binary(path, "wb") as file:
+        for number in range(3000):
+            file.write(
+                json.dumps({"user": f"{number} I lost my job. " * 50, "assistant": "Oh. " * 50}).encode() + b"\n"
+            )
+    spec = RunSpec(inputs=(Input.of(path),), table=tmp_path / "table")
+    units = [unit for unit in blocks.file_units(spec.inputs[0], spec) if isinstance(unit, Block)]
+    sizes = [len(unit.read()) for unit in units]
+    assert len(sizes) == 2
+    assert 2 << 20 < sizes[0] < 16 << 20

@@ -21,13 +21,22 @@ _NO_LETTER = re.compile(r"[\W_]+")
 _MOST_DIGITS = 9  # of a position in a list
 
 
+# The two sides have one name where replies are checked, and another where answers are judged: both are understood.
+_SAME = {"user": "question", "assistant": "answer", "question": "user", "answer": "assistant"}
+
+
 def parse_map(given: str | Iterable[str], known: Collection[str]) -> dict[str, str]:
     """`user=prompt,assistant=choices[0].text` as field -> path; of repeated options, a later one wins."""
     columns: dict[str, str] = {}
     for text in [given] if isinstance(given, str) else given:
-        columns |= _parsed(text)
+        columns |= {_field(field, known): path for field, path in _parsed(text).items()}
     require_known(columns, known)
     return columns
+
+
+def _field(name: str, known: Collection[str]) -> str:
+    same = _SAME.get(name, name)
+    return same if name not in known and same in known else name
 
 
 def _parsed(text: str) -> dict[str, str]:

@@ -35,6 +35,8 @@ class Shape(NamedTuple):
     columns: tuple[str, ...]
     read: Read
     pair: tuple[str, str] | tuple[()] = ()  # of two columns: what was said, and what was replied
+    is_list: bool = False  # of one column that holds all messages, as they are
+    is_sure: bool = True  # nothing else is called so
 
 
 # Which texts and lists are the two sides of an exchange, by the names of columns.
@@ -60,7 +62,7 @@ _PAIRS = (
     ("inputs", "outputs"),
 )
 _WITH_REPLY = ("response", "choices", "completion", "output", "outputs", "reply")  # beside a list of messages
-_LISTS = ("conversation", "chat", "dialog", "dialogue", "turns", "transcript", "chat_history", "history", "thread")
+_LISTS = ("conversation", "dialog", "dialogue", "turns", "transcript", "chat_history")
 _IDS = _words(
     "id conversation_id conversation_hash chat_id thread_id trace_id session_id run_id request_id custom_id "
     "question_id interaction_id call_id span_id uuid key"
@@ -88,7 +90,12 @@ def _is_name(name: Any) -> bool:
 def recognised(fields: Fields) -> Shape | None:
     """The shape of a row. Where the column that it is told by is empty in this row, the others tell."""
     shape = shape_of(tuple(fields))
-    if shape is None or shape.pair == (USER, ASSISTANT) or fields.get(shape.columns[0]) not in (None, ""):
+    if shape is None or shape.pair == (USER, ASSISTANT):
+        return shape
+    value = fields.get(shape.columns[0])
+    if shape.is_list and not shape.is_sure and not isinstance(decoded(value), list):
+        return None  # the name of a conversation, or how many turns it has
+    if value not in (None, ""):
         return shape
     return shape_of(tuple(name for name in fields if fields[name] not in (None, ""))) or shape
 
@@ -113,7 +120,7 @@ def _messages(names: Sequence[str]) -> Shape | None:
         return None
     reply = first_called(_WITH_REPLY, names)
     if reply is None:
-        return Shape("messages", (name,), partial(_listed, name))
+        return Shape("messages", (name,), partial(_listed, name), is_list=True)
     return Shape("messages and a response", (name, reply), partial(_answered, name, reply))
 
 
@@ -145,7 +152,7 @@ def _arena(names: Sequence[str]) -> Shape | None:
 
 def _list_of_messages(names: Sequence[str]) -> Shape | None:
     name = first_called(_LISTS, names)
-    return Shape("a list of messages", (name,), partial(_listed, name)) if name else None
+    return Shape("a list of messages", (name,), partial(_listed, name), is_list=True, is_sure=False) if name else None
 
 
 def _any_two_names(names: Sequence[str]) -> Shape | None:

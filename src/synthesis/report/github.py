@@ -3,8 +3,10 @@
 GitHub shows ten errors, ten warnings and ten notices of a step, so the worst comes first.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
+from synthesis.errors import ALIKE, listed
 from synthesis.model import CaseResult
 from synthesis.model.result import ERROR, FAIL, MINOR
 from synthesis.report.findings import (
@@ -29,11 +31,39 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
 
     The texts are held until all are known: the worst may be in the last line.
     """
-    found = ((reading_order(result), _annotation(result, glossary)) for result in report.results())
+    found = [*_annotations(report.results(), glossary)]
     for _, text in sorted((one for one in found if one[1]), key=lambda one: one[0]):
         yield text
     for warning in report.header.get("warnings", ()):
         yield _command("warning", {"title": "Synthesis"}, warning)
+
+
+def _annotations(results: Iterable[CaseResult], glossary: Glossary) -> Iterator[tuple[tuple[int, int], str]]:
+    """The annotation of each case; many errors in the same words are one, at the first of them."""
+    errors: dict[str, list[CaseResult]] = {}
+    counts: Counter[str] = Counter()
+    for result in results:
+        if result.outcome != ERROR:
+            yield reading_order(result), _annotation(result, glossary)
+            continue
+        reason = error_of(result)
+        counts[reason] += 1
+        if counts[reason] <= ALIKE:
+            errors.setdefault(reason, []).append(result)
+    for reason, first in errors.items():
+        if counts[reason] > ALIKE:
+            names = listed((result.name for result in first), counts[reason])
+            yield reading_order(first[0]), _no_verdict(first[0], names)
+        else:
+            yield from ((reading_order(result), _annotation(result, glossary)) for result in first)
+
+
+def _no_verdict(result: CaseResult, names: str) -> str:
+    return _command("error", _place(result) | {"title": f"{names}: no verdict"}, error_of(result))
+
+
+def _place(result: CaseResult) -> dict[str, str]:
+    return {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
 
 
 def _annotation(result: CaseResult, glossary: Glossary) -> str:
@@ -41,12 +71,12 @@ def _annotation(result: CaseResult, glossary: Glossary) -> str:
     kind, notice = kind_of(result), notice_of(result, glossary)
     if kind == EXPECTED:
         return ""
-    place = {"file": result.source.file, "line": str(result.source.line)} if result.source else {}
+    place = _place(result)
     if kind == MISSED:
         text = "A negative example that no check fails: the reply should be caught, and is not."
         return _command("warning", place | {"title": f"{result.name}: not caught"}, text)
     if kind == ERROR:
-        return _command("error", place | {"title": f"{result.name}: no verdict"}, error_of(result))
+        return _no_verdict(result, result.name)
     told = [visible(str(notice))] if notice else []
     if result.outcome != FAIL:
         return _command("notice", place | {"title": f"{result.name}: a crisis"}, told[0]) if told else ""

@@ -22,6 +22,7 @@ from synthesis.read.cases import is_unicode, side_of
 from synthesis.read.inputs import Input, preview
 from synthesis.read.lines import Row
 from synthesis.read.mapping import checked_columns, first_called, parse_case_map, with_message_columns
+from synthesis.read.shapes import ASKED, REPLIED, Shape, shape_of
 from synthesis.report.formats import get_format
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.stored import StoredReport, open_report
@@ -261,10 +262,7 @@ MOST_PREVIEW = 1 << 20  # bytes
 ROWS = 5
 MOST_CELL = 200  # characters that are shown of a cell
 MOST_COLUMNS = 100
-CASE, MESSAGE, EXCHANGE, CONVERSATION = "case", "message", "exchange", "conversation"
-# Suggestions only: the page lets people choose other columns.
-_ASKED = ("user", "prompt", "question", "input", "query", "instruction", "user_message", "human")
-_REPLIED = ("assistant", "completion", "answer", "response", "reply", "output", "assistant_message", "bot")
+CASE, MESSAGE, EXCHANGE, CONVERSATION, KNOWN = "case", "message", "exchange", "conversation", "known"
 
 
 class PreviewRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -279,7 +277,8 @@ class UploadPreview(msgspec.Struct, frozen=True):
     """The beginning of a file."""
 
     shape: Annotated[
-        Literal["case", "message", "exchange", "conversation"], msgspec.Meta(description="What a row seems to be.")
+        Literal["case", "message", "exchange", "conversation", "known"],
+        msgspec.Meta(description="What a row seems to be; `known`: a shape that is read without a map."),
     ]
     columns: Annotated[list[str], msgspec.Meta(description="The names of its columns.")]
     map: Annotated[dict[str, str], msgspec.Meta(description="Field of a case -> column that seems to hold it.")]
@@ -318,16 +317,23 @@ def _meaning(columns: list[str], rows: Sequence[Row | Problem]) -> tuple[Any, di
     of_messages = with_message_columns({}, columns)
     if of_messages:
         return MESSAGE, of_messages
-    for name in ("messages", "conversations"):
-        if name in columns:
-            return CONVERSATION, {"messages": name}
+    shape = shape_of(tuple(columns))
+    if shape is not None:
+        return _suggested(shape)
     sides = {
         side: first_called(names, columns) or next((name for name in columns if side_of(name) == side), None)
-        for side, names in (("user", _ASKED), ("assistant", _REPLIED))
+        for side, names in (("user", ASKED), ("assistant", REPLIED))
     }
     if not all(sides.values()) and (by_values := _by_values(columns, rows)):
         return MESSAGE, by_values
     return EXCHANGE, {side: name for side, name in sides.items() if name}
+
+
+def _suggested(shape: Shape) -> tuple[Any, dict[str, str]]:
+    """What can be chosen otherwise: two columns, or a list of messages."""
+    if shape.pair:
+        return EXCHANGE, dict(zip(("user", "assistant"), shape.pair, strict=True))
+    return (CONVERSATION, {"messages": shape.columns[0]}) if shape.is_list else (KNOWN, {})
 
 
 def _by_values(columns: list[str], rows: Sequence[Row | Problem]) -> dict[str, str]:

@@ -12,6 +12,7 @@ const FIELDS = {
   exchange: { user: "What the user says", assistant: "The reply", conversation: "Conversation", id: "Id of the row" },
   conversation: { messages: "The messages", id: "Id of the row" },
 };
+const SETTLED = ["case", "known"]; // nothing is left to choose
 const NOT_NEEDED = { exchange: ["conversation", "id"], conversation: ["id"] };
 let seen = null; // what the server says about the beginning of the chosen file
 
@@ -61,8 +62,8 @@ async function look(file) {
   if (!preview.columns.length) throw new Error(unreadable ? `Line ${unreadable.line} ${unreadable.problem}` : "The file has no rows.");
   seen = preview;
   showRows();
-  const asks = seen.shape !== "case";
-  for (const id of ["shape", "columns", "checks"]) document.getElementById(id).hidden = !asks;
+  for (const id of ["shape", "columns"]) document.getElementById(id).hidden = SETTLED.includes(seen.shape);
+  document.getElementById("checks").hidden = seen.shape === "case";
   for (const one of form.elements.shape) one.checked = one.value === seen.shape;
   showColumns();
   choices.hidden = false;
@@ -86,17 +87,25 @@ function showRows() {
   const [top, body] = [made("thead", head), document.createElement("tbody")];
   body.append(...rows);
   document.getElementById("rows").replaceChildren(top, body);
-  const about = seen.shape === "case" ? "These are cases: each names the checks to run." : "";
-  document.getElementById("about").textContent = seen.rows.length ? about : "Only the columns of this file are shown.";
+  const about = {
+    case: "These are cases: each names the checks to run.",
+    known: "This is a log of a known shape: nothing has to be chosen.",
+  };
+  const words = about[seen.shape] || "";
+  document.getElementById("about").textContent = seen.rows.length ? words : "Only the columns of this file are shown.";
 }
 
 function shape() {
   return form.elements.shape.value;
 }
 
+function fieldsToChoose() {
+  return SETTLED.includes(seen.shape) ? {} : FIELDS[shape()];
+}
+
 function showColumns() {
   const place = document.getElementById("columns");
-  const fields = Object.entries(seen.shape === "case" ? {} : FIELDS[shape()]);
+  const fields = Object.entries(fieldsToChoose());
   place.replaceChildren(...fields.map(([field, words]) => {
     const chooser = made("select", "", { id: `column-${field}` });
     const empty = (NOT_NEEDED[shape()] || []).includes(field) ? "none" : "choose a column";
@@ -112,8 +121,7 @@ function showColumns() {
 }
 
 function chosen() {
-  const fields = seen.shape === "case" ? [] : Object.keys(FIELDS[shape()]);
-  const pairs = fields.map((field) => [field, document.getElementById(`column-${field}`).value]);
+  const pairs = Object.keys(fieldsToChoose()).map((field) => [field, document.getElementById(`column-${field}`).value]);
   return Object.fromEntries(pairs.filter(([, name]) => name));
 }
 
@@ -131,7 +139,7 @@ function showChosen() {
 function asked() {
   if (!choices || !seen) return {};
   const columns = chosen();
-  const fields = seen.shape === "case" ? {} : FIELDS[shape()];
+  const fields = fieldsToChoose();
   for (const [field, words] of Object.entries(fields)) {
     const needed = !(NOT_NEEDED[shape()] || []).includes(field);
     if (needed && !columns[field]) throw new Error(`Choose a column for “${words}”.`);
