@@ -295,9 +295,13 @@ class _FileRun:
                 index += 1
 
     def _seen_columns(self) -> str:
-        """What the first row holds, and the map that may read it, where it holds nothing that a case has."""
+        """What the first row holds, and the map that may read it, where it was taken for a case and has nothing of one."""
         columns = self._file.columns or ()
-        if not columns or not {"user", "assistant", "messages", "checks", "expected"}.isdisjoint(columns):
+        if (
+            self._is_log
+            or not columns
+            or not {"user", "assistant", "messages", "checks", "expected"}.isdisjoint(columns)
+        ):
             return ""
         likely = f"--map {self._file.likely}" if self._file.likely else "--map user=NAME,assistant=NAME"
         seen = shorten(", ".join(sorted(columns)))
