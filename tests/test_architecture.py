@@ -21,6 +21,7 @@ def test_only_the_command_line_prints() -> None:
 # Who opens files for writing without `io.replaced`, and why nothing of a user's can be lost there.
 OWN_WRITERS = {
     "cli/main.py": "standard output after its reader has closed it",
+    "cli/options.py": "the copy of standard input, in a private folder that is removed at the end",
     "history/database.py": "a new database and its .gitignore; anything but a regular file is refused before",
     "io.py": "the one place",
     "judge/journal.py": "a journal is appended to under a lock, line by line",
