@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesis.checks.registry import checks
-from synthesis.errors import OptionError, Problem
+from synthesis.errors import InputError, OptionError, Problem
 from synthesis.model import Case
 from synthesis.read.cases import CaseValidator
 from synthesis.read.inputs import Input, completed_columns, log_cases
@@ -183,6 +183,21 @@ def test_json_in_the_cell_of_a_table_is_never_what_a_person_said(names: tuple[st
 
 def test_a_span_without_words_says_how_to_record_them() -> None:
     assert "CAPTURE_MESSAGE_CONTENT" in said({"attributes": {"gen_ai.request.model": "m"}, "trace_id": "t"})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"attributes": {"http.request.method": "POST"}},
+        {"attributes": {"gen_ai.operation.name": "execute_tool", "gen_ai.input.messages": "[]"}},
+        {"attributes": {"openinference.span.kind": "RETRIEVER", "input.value": "mail", "output.value": "help.md"}},
+        {"run_type": "tool", "inputs": {"input": "mail"}, "outputs": {"output": "sent"}},
+        {"type": "TOOL", "traceId": "t", "input": "mail", "output": "sent"},
+    ],
+)
+def test_what_programs_say_to_each_other_is_left_out(tmp_path: Path, row: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="holds no rows"):
+        read(write_jsonl(tmp_path / "log.jsonl", [row]))
 
 
 def test_a_ring_in_a_tree_of_messages_has_an_end() -> None:

@@ -219,6 +219,11 @@ def _first(rows: Iterator[Row | Problem], count: int) -> list[Row | Problem]:
 # The rows of a log become cases.
 
 
+_NO_ROWS = (
+    "A log has one conversation per row. Spans, runs and observations that are not calls of a model are left out."
+)
+
+
 def log_rows(source: Input, options: LogOptions, seen: Seen = unseen) -> Iterator[Row | Problem]:
     """The rows of a log as they are in the file, which must have the columns that the options name."""
 
@@ -245,7 +250,7 @@ def log_cases(
         empty = False
         yield case
     if empty:
-        raise InputError("holds no rows", place=Place(str(source.path)), hint="A log has one conversation per row.")
+        raise InputError("holds no rows", place=Place(str(source.path)), hint=_NO_ROWS)
 
 
 def completed_columns(source: Input, columns: dict[str, str]) -> dict[str, str] | None:

@@ -281,8 +281,19 @@ _WHOLE = (
 _NUMBERED = (("gen_ai.prompt.", "gen_ai.completion."), ("llm.input_messages.", "llm.output_messages."))
 
 
+_KIND = "openinference.span.kind"
+_OF_PROGRAMS = frozenset({"embeddings", "execute_tool", "create_agent"})  # operations in which nobody speaks
+
+
 def _is_telemetry(name: str) -> bool:
     return name.startswith(("gen_ai.", "llm.")) or name in ("input.value", "output.value")
+
+
+def _is_model_call(attributes: Mapping[str, Any]) -> bool:
+    """Whether a span is the call of a model; those of tools and retrievers have inputs and outputs, too."""
+    if _KIND in attributes:
+        return bool(attributes[_KIND] == "LLM")
+    return bool(attributes) and str(attributes.get("gen_ai.operation.name")) not in _OF_PROGRAMS
 
 
 def _attributes(fields: Fields) -> dict[str, Any]:
@@ -293,7 +304,7 @@ def _attributes(fields: Fields) -> dict[str, Any]:
         if isinstance(holder, Mapping):
             found |= dict(_flat(decoded(holder.get("attributes"))))
     found |= {name.removeprefix("attributes."): value for name, value in fields.items() if "." in str(name)}
-    return {name: value for name, value in found.items() if _is_telemetry(name)}
+    return {name: value for name, value in found.items() if _is_telemetry(name) or name == _KIND}
 
 
 def _flat(value: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -394,7 +405,7 @@ def _unless(name: str, kinds: Collection[str], row: Row) -> Iterator[Row]:
 
 
 def _model_span(row: Row) -> Iterator[Row]:
-    if not _attributes(row.fields):
+    if not _is_model_call(_attributes(row.fields)):
         return
     context = row.fields.get("context")
     if isinstance(context, Mapping) and id_column(tuple(row.fields)) is None:
@@ -403,8 +414,9 @@ def _model_span(row: Row) -> Iterator[Row]:
 
 
 def _spans(row: Row) -> Iterator[Row]:
-    spans = [span for span in _nested(row.fields, ("resourceSpans", "scopeSpans", "spans")) if _attributes(span)]
-    yield from (Row(row.number, row.line, span) for span in spans)
+    for span in _nested(row.fields, ("resourceSpans", "scopeSpans", "spans")):
+        if _is_model_call(_attributes(span)):
+            yield Row(row.number, row.line, span)
 
 
 def _nested(value: Any, names: tuple[str, ...]) -> Iterator[Fields]:
