@@ -295,7 +295,7 @@ class _FileRun:
                 index += 1
 
     def _seen_columns(self) -> str:
-        """What the first row holds and the map that may read it, where that is nothing like the case it was taken for."""
+        """What the first row holds and the map that may read it, where it is nothing like a case."""
         columns = self._file.columns or ()
         if (
             self._is_log
