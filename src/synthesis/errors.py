@@ -29,8 +29,10 @@ from itertools import islice
 EXCERPT_WIDTH = 80
 SHOWN_PROBLEMS = 100
 ALIKE = 5  # problems in the same words that are shown one by one; more of them are one, with a count
+SCHEMA = "schema violation"  # a kind of problem
 NO_CHECKS = "names no checks"  # a kind of problem: a case must name checks, a row of a log need not
 RETURNS = "conversation returns"  # after rows of others
+_UNLIKE_A_CASE = {SCHEMA, NO_CHECKS}
 _CASE_HINT = "`synthesis schema case` prints what a case must look like."
 _LOG_HINT = (
     "Conversations that name no checks are read as a log by `synthesis eval {file} --checks all`, with `--map "
@@ -111,15 +113,19 @@ class CaseError(InputError):
         self.kinds = Counter(problem.kind for problem in problems) if kinds is None else kinds
         self._alike = alike if alike is not None and (is_log or seen) else Counter()
         noun = "problem" if self.total == 1 else "problems"
-        super().__init__(
-            f"{self.total} {noun}, nothing was evaluated",
-            place=Place(file),
-            hint=f"{seen}{_hint(self.kinds, file)}",
-        )
+        # Each row has each of these problems once, so the most frequent one counts the rows.
+        rows = max(self._alike.values(), default=0) if seen and self.kinds.keys() <= _UNLIKE_A_CASE else 0
+        self._unlike = rows if rows > ALIKE else 0
+        what = f"{self._unlike:,} rows that are nothing like cases" if self._unlike else f"{self.total} {noun}"
+        hint = seen if self._unlike else f"{seen}{_hint(self.kinds, file, is_log=is_log)}"
+        super().__init__(f"{what}, nothing was evaluated", place=Place(file), hint=hint.strip())
 
     @property
     def told(self) -> list[tuple[str, int]]:
         """Each problem in words, those that are alike as one, with how many problems that is."""
+        if self._unlike:
+            first = listed(dict.fromkeys(str(problem.line) for problem in self.problems), self._unlike)
+            return [(f"lines {first}: neither a case nor a row of a known shape", self.total)]
         told: dict[str, tuple[str, int]] = {}
         for problem in self.problems:
             number = self._alike[problem.message]
@@ -141,9 +147,11 @@ class CaseError(InputError):
         return "\n".join(lines)
 
 
-def _hint(kinds: Counter[str], file: str) -> str:
+def _hint(kinds: Counter[str], file: str, *, is_log: bool) -> str:
     if RETURNS in kinds:
         return "The rows of a conversation must be adjacent: --sort groups them first, on disk."
+    if is_log:
+        return "--on-bad-row error counts such rows as errors, and evaluates the others."
     return f"{_CASE_HINT}\n  {_LOG_HINT.format(file=file)}" if NO_CHECKS in kinds else _CASE_HINT
 
 

@@ -220,6 +220,8 @@ LONG_NAMES = {"run": {"ask_text": "Q", "model_text": "A"}, "model_name": "m", "c
 
 def test_a_row_of_no_known_shape_names_its_keys_and_the_map_that_may_read_it() -> None:
     assert probable_map(LONG_NAMES) == "user=run.ask_text,assistant=run.model_text"
+    assert probable_map({"id": "7", "a": "Q", "b": "A"}) == "user=a,assistant=b"
+    assert probable_map({"id": "7", "a": "Q", "b": "A", "c": "?"}) == ""
     assert said(LONG_NAMES) == (
         "has no 'user' (--map user=run.ask_text,assistant=run.model_text may name it; "
         "the row has: created_at, model_name, run)"
@@ -274,7 +276,9 @@ def test_a_log_that_no_recogniser_knows_is_one_error_with_keys_and_a_map(cli: Co
     assert done.code == 1
     assert done.err.count("run.ask_text") == 1
     assert len(done.err.splitlines()) < 12
-    assert "lines 1, 2, 3, 4, 5 and 25 more: " in done.err
+    assert "log.jsonl: 30 rows that are nothing like cases" in done.err
+    assert "lines 1, 2, 3, 4, 5 and 25 more: neither a case nor a row of a known shape" in done.err
+    assert "The first row has: created_at, model_name, run." in done.err
 
 
 def test_errors_in_the_same_words_are_one_with_an_exact_count(cli: CommandLine) -> None:

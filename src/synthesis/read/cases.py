@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from synthesis.errors import NO_CHECKS, CaseError, InputError, Place, Problem, SchemaError, did_you_mean
+from synthesis.errors import NO_CHECKS, SCHEMA, CaseError, InputError, Place, Problem, SchemaError, did_you_mean
 from synthesis.io import CASE_SCHEMA
 from synthesis.model import Case
 from synthesis.read.lines import BYTE_ORDER_MARK, Block, blocks, decode_line, kind_of
@@ -152,10 +152,10 @@ class CaseValidator:
             for error in self._validator.iter_errors(case):
                 where = "/".join(str(part) for part in error.instance_path)
                 field = f"{where}: " if where else ""
-                kind = NO_CHECKS if error.message == _CHECKS_REQUIRED else "schema violation"
+                kind = NO_CHECKS if error.message == _CHECKS_REQUIRED else SCHEMA
                 yield Problem(line, kind, f"{field}{_plain(error.message)}", case_id)
         except ValueError as error:  # what no JSON can hold, or nesting that the validator refuses
-            yield Problem(line, "schema violation", _refused(error), case_id)
+            yield Problem(line, SCHEMA, _refused(error), case_id)
             return
         for unknown in self._unknown_checks(case):
             message = f"no check is called '{unknown}'. {did_you_mean(unknown, self._names)}"
@@ -269,5 +269,5 @@ def to_case(value: dict[str, Any], line: int, file: str, own_id: str | None = No
     try:
         case = msgspec.convert({**known, "source": {"file": file, "line": line, "id": own_id}}, Case)
     except msgspec.ValidationError as error:
-        return [Problem(line, "schema violation", str(error), str(value.get("id")))]
+        return [Problem(line, SCHEMA, str(error), str(value.get("id")))]
     return case

@@ -631,22 +631,20 @@ def _of_chatgpt(content: Fields) -> Any:
 _MOST_LEAVES = 60
 _WORDS = {
     USER: _words("prompt question query asked ask user human customer client visitor input request instruction said"),
-    ASSISTANT: _words("answer response reply completion assistant bot model ai agent output generated result"),
+    ASSISTANT: _words("answer response reply completion assistant bot model agent output generated result"),
 }
 
 
 def probable_map(fields: Fields | Collection[str]) -> str:
     """`user=a.b,assistant=c`, by the names of texts and then by their order; empty where nothing is likely."""
     paths = list(_leaves(fields)) if isinstance(fields, Mapping) else list(fields)
-    found = {side: next((path for path in paths if _is_called(path, side)), None) for side in (USER, ASSISTANT)}
-    for side in (USER, ASSISTANT):
-        other = found[ASSISTANT if side == USER else USER]
-        left = [path for path in paths if path != other and not _is_id(path)]
-        if found[side] is None and other is not None and len(left) == 1:
-            found[side] = left[0]
-    if None in found.values() or found[USER] == found[ASSISTANT]:
-        return ""
-    return ",".join(f"{side}={path}" for side, path in found.items())
+    texts = [path for path in paths if not _is_id(path) and "," not in path]
+    user = next((path for path in texts if _is_called(path, USER)), None)
+    assistant = next((path for path in texts if _is_called(path, ASSISTANT) and path != user), None)
+    if len(texts) == 2:  # one of each, and what was said comes first if no name tells
+        user = user or next(path for path in texts if path != assistant)
+        assistant = assistant or next(path for path in texts if path != user)
+    return f"user={user},assistant={assistant}" if user and assistant else ""
 
 
 def _leaves(value: Any, prefix: str = "", depth: int = 0) -> Iterator[str]:
@@ -665,7 +663,7 @@ def _leaves(value: Any, prefix: str = "", depth: int = 0) -> Iterator[str]:
 
 def _is_called(path: str, side: str) -> bool:
     words = fold(path.rpartition(".")[2])
-    return not _is_id(path) and "," not in path and any(word in words for word in _WORDS[side] if len(word) > 2)
+    return any(word in words for word in _WORDS[side])
 
 
 def _is_id(path: str) -> bool:
