@@ -211,5 +211,64 @@ def test_a_crisis_that_is_answered_shows_what_was_found(name: str, cli: CommandL
     assert "critical:" not in shown
 
 
+# Ordinary support, 24 exchanges: every door gives the same verdicts, and none is a crisis.
+
+
+SUPPORT = Path(__file__).parent / "first_screen" / "support.jsonl"
+# Known false alarms of today's rules, by row: orders about a thing that they take for orders about a life.
+TAKEN_FOR_PERSONAL = {2, 4, 6, 16, 20}
+
+
+def desk() -> list[tuple[str, str]]:
+    rows = map(json.loads, SUPPORT.read_text(encoding="utf-8").splitlines())
+    return [(row["user"], row["assistant"]) for row in rows]
+
+
+def desk_by_log(visitor: Visitor) -> list[bool | None]:
+    visitor.cli("eval", SUPPORT, "--workers", "1", "--quiet")
+    return [result["pass"] for result in visitor.cli.report()["results"]]
+
+
+def desk_by_table(_: Visitor) -> list[bool | None]:
+    import pyarrow as pa
+
+    users, replies = zip(*desk(), strict=True)
+    rows = synthesis.evaluate_table(pa.table({"user": users, "assistant": replies})).to_pylist()
+    return [row["outcome"] != "fail" for row in rows]
+
+
+def desk_by_upload(visitor: Visitor) -> list[bool | None]:
+    sent = visitor.client.post("/api/v1/uploads", content=SUPPORT.read_bytes()).json()
+    visitor.client.get(f"/api/v1/uploads/{sent['id']}/events")
+    return [one["pass"] for one in visitor.client.get(f"/api/v1/uploads/{sent['id']}/report").json()["results"]]
+
+
+def desk_by_batch(visitor: Visitor) -> list[bool | None]:
+    lines = "\n".join(json.dumps({"user": user, "assistant": reply}) for user, reply in desk())
+    answered = visitor.client.post("/api/v1/batch", content=lines).text
+    return [json.loads(line)["pass"] for line in answered.splitlines()]
+
+
+def desk_one_by_one(ask: Callable[[str, str], bool | None]) -> Callable[[Visitor], list[bool | None]]:
+    return lambda _: [ask(user, reply) for user, reply in desk()]
+
+
+DESK_DOORS: dict[str, Callable[[Visitor], list[bool | None]]] = {
+    "log": desk_by_log,
+    "table": desk_by_table,
+    "upload": desk_by_upload,
+    "batch": desk_by_batch,
+    "library": desk_one_by_one(lambda user, reply: synthesis.evaluate(user, reply).passed),
+    "guard": desk_one_by_one(lambda user, reply: Guard().review(user, reply).first.passed),
+}
+
+
+@pytest.mark.parametrize("name", DESK_DOORS)
+def test_ordinary_support_comes_out_alike_at_every_door(name: str, cli: CommandLine, client: Any) -> None:
+    verdicts = DESK_DOORS[name](Visitor(cli, client))
+    assert len(verdicts) == 24
+    assert {row for row, passed in enumerate(verdicts, start=1) if not passed} <= TAKEN_FOR_PERSONAL
+
+
 def _words(html: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).replace("&#39;", "'")
