@@ -419,6 +419,14 @@ def weighted_sum(rates: Sequence[tuple[float, Bounds]]) -> Bounds:
     return Bounds(value, value - down, value + up)
 
 
+def difference_of_rates(before: Bounds, after: Bounds) -> Bounds:
+    """How much a rate has changed between two independent samples (Newcombe's hybrid of two score intervals)."""
+    change = after.value - before.value
+    down = math.hypot(after.value - after.low, before.high - before.value)
+    up = math.hypot(after.high - after.value, before.value - before.low)
+    return Bounds(change, change - down, change + up)
+
+
 def share_interval(part: Bounds, rest: Bounds) -> Interval:
     """The interval of part / (part + rest), two independent estimates (MOVER, by test inversion as Fieller's).
 

@@ -146,10 +146,10 @@ def test_verify_finds_the_same_and_what_changed(log: Path, tmp_path: Path, capsy
 def test_an_audit_of_the_earlier_format_is_refused_with_a_way_out(
     document: dict[str, Any], log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "audit.json").write_text(json.dumps(document | {"format_version": 1}))
+    (tmp_path / "audit.json").write_text(json.dumps(document | {"format_version": 2}))
     assert call(["audit", "verify", str(tmp_path / "audit.json"), str(log)]) == 1
     err = capsys.readouterr().err
-    assert "is an audit of format 1; this version compares format 2" in err
+    assert "is an audit of format 2; this version compares format 3" in err
     assert "make the audit again" in err
 
 
@@ -216,7 +216,7 @@ def test_a_file_of_cases_is_audited_whatever_its_ids_and_other_fields_are(tmp_pa
 
 
 def test_a_column_cannot_be_called_what_is_counted_by_anyway() -> None:
-    for name in ("all", "week", "language"):
+    for name in ("all", "quarter", "week", "language"):
         with pytest.raises(OptionError, match="in every audit"):
             AuditOptions(by=(name,))
 

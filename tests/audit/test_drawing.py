@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from synthesis.audit.counting import AuditOptions
 from synthesis.audit.drawing import render_html, render_markdown
+from synthesis.audit.handover import Action, Cover, Signature
 from synthesis.audit.making import EngineOptions, ReadOptions, audit
 
 SCRIPT, LINK = "<script>alert(1)</script>", "a | [b](http://x.example) <img src=x>"
@@ -33,7 +34,8 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     turn = (CUE, f"{COLD} {SCRIPT}")
     rows = [row(turn, app=app, id=f"{number}{app}") for app in (SCRIPT, LINK) for number in range(8)]
     log = write(tmp_path_factory.mktemp("audit") / "hostile.jsonl", rows)
-    options = AuditOptions(by=("app",), with_ids=True, with_excerpts=True)
+    stated = Cover(operator=SCRIPT, statement=LINK, findings=(Action(text=LINK),), signatures=(Signature(name=SCRIPT),))
+    options = AuditOptions(by=("app",), with_ids=True, with_excerpts=True, cover=stated)
     return audit([log], ReadOptions(), options, EngineOptions(workers=1)).document
 
 

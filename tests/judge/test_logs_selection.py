@@ -56,10 +56,10 @@ def test_a_period_holds_its_first_and_its_last_day(tmp_path, since, until, expec
 @pytest.mark.parametrize(
     ("since", "until", "told"),
     [
-        ("soon", None, "--since 'soon' is not a date"),
+        ("soon", None, "--from 'soon' is not a date"),
         (None, "2025", "--until '2025' is not a date"),
         (None, "2025-02-31", "is not a date"),
-        ("2025-03-02", "2025-03-01", "--since is later than --until"),
+        ("2025-03-02", "2025-03-01", "--from is later than --until"),
     ],
 )
 def test_a_period_that_makes_no_sense_is_refused(since, until, told):

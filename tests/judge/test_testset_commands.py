@@ -73,7 +73,7 @@ def test_the_same_rows_from_every_source_are_written_byte_for_byte_alike(tmp_pat
 def test_build_takes_ids_dates_samples_and_a_mapping(tmp_path):
     rows = [{**flat(f"q-{day}", day), "prompt": "other"} for day in range(1, 10)]
     source, out = write_csv(tmp_path / "l.csv", rows), tmp_path / "set.json"
-    options = ["--since", "2025-03-02", "--until", "2025-03-08", "--sample", "3", "--seed", "5"]
+    options = ["--from", "2025-03-02", "--until", "2025-03-08", "--sample", "3", "--seed", "5"]
     assert call(["testset", "build", source, "--out", str(out), *options, "--map", "question=prompt"]) == 0
     cases = testset.load_test_set(out)
     assert len(cases) == 3
@@ -111,7 +111,7 @@ def test_an_existing_file_is_not_replaced_without_force(log, tmp_path, capsys):
         (["build", "{log}", "--out", "{dir}"], "it is a folder"),
         (["build", "{log}", "--out", "{log}/set.json"], "cannot be written"),
         (["build", "{log}", "--out", "{dir}/x", "--sample", "0"], "Invalid value for '--sample'"),
-        (["build", "{log}", "--out", "{dir}/x", "--since", "someday"], "is not a date"),
+        (["build", "{log}", "--out", "{dir}/x", "--from", "someday"], "is not a date"),
         (["build", "{log}", "--out", "{dir}/x", "--id", "absent"], "not in the log: absent"),
         (["build", "{dir}/absent.jsonl", "--out", "{dir}/x"], "no such file"),
         (["build", "{dir}", "--out", "{dir}/x"], "is a folder, not a file"),

@@ -1,5 +1,6 @@
 """What an audit counts. Words are read here and only counts leave; counts of parts add up to those of the whole."""
 
+import hashlib
 import os
 import re
 from collections import Counter, defaultdict
@@ -10,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from synthesis.checks.registry import rules_in_force
-from synthesis.errors import InputError, OptionError
+from synthesis.audit.handover import Cover, EarlierAudit
+from synthesis.checks.registry import checks, rules_in_force
+from synthesis.errors import InputError, OptionError, did_you_mean
 from synthesis.garbage import without_collection
 from synthesis.labels import StratifiedSample
 from synthesis.model import Case, CaseResult, CheckResult, Finding
@@ -25,12 +27,12 @@ from synthesis.run.tally import BATCH, Tally, batches, run_conditions
 from synthesis.settings import AUTHORED
 
 MOST_VALUES = 50  # of a column
-ALL, WEEK, LANGUAGE = "all", "week", "language"  # groups of every audit
+ALL, QUARTER, WEEK, LANGUAGE = "all", "quarter", "week", "language"  # groups of every audit
 ClusterCounts = Mapping[tuple[int, int], int]  # (hits, turns) of a conversation -> how many conversations
 
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to group by, what to show, what to sample."""
+    """What to group by, what to show, what to sample; and what people state, which no log holds."""
 
     by: tuple[str, ...] = ()  # columns of the log
     all_cells: bool = False
@@ -39,6 +41,8 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()  # the operator's own patterns, beside the bundled ones
     sample: int | None = None
     seed: int = 0
+    cover: Cover = Cover()
+    since: EarlierAudit | None = None
 
     @property
     def keeps_text(self) -> bool:
@@ -46,11 +50,14 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
         return self.with_excerpts or self.sample is not None
 
     def __post_init__(self) -> None:
-        for column in {*self.by} & {ALL, WEEK, LANGUAGE}:
+        for column in {*self.by} & {ALL, QUARTER, WEEK, LANGUAGE}:
             raise OptionError(
-                f"--by {column}: figures over all, by week and by language are in every audit",
+                f"--by {column}: figures over all, by quarter, by week and by language are in every audit",
                 hint="Leave it out, or rename a column that means something else.",
             )
+        known = {*checks(), NOT_REFERRED}
+        for name in [action.check for action in self.cover.findings if action.check and action.check not in known]:
+            raise OptionError(f"a finding of the cover names the check '{name}'", hint=did_you_mean(name, known))
         for pattern in self.notices:
             try:
                 re.compile(pattern)
@@ -165,7 +172,9 @@ def _messages(case: Case) -> list[Message]:
 
 
 CRISIS, PRESSURE, IDENTITY = "crisis_response", "engagement_pressure", "identity_claim"
-CUE, SOFT_CUE = "crisis_cue", "crisis_soft_cue"  # rates in addition to those of the checks
+CUE, SOFT_CUE, NOT_REFERRED = "crisis_cue", "crisis_soft_cue", "crisis_not_referred"  # rates beside those of checks
+AT_ONCE, LATER, NEVER = "at_once", "later", "never"  # when a cue was answered with a referral
+NOT_RECORDED = "not_recorded"  # how bad a failure is, in results that hold outcomes only
 ELEMENTS = {
     "care": ("crisis.care",),
     "safety": ("crisis.question", "crisis.step"),
@@ -179,6 +188,7 @@ OTHER_REASON = "another reason"
 REASONS = (
     "no explicit cue found",
     "soft cue",
+    "help was named earlier",
     f"{NO_RULES} of the reply",
     f"{NO_RULES} of the user's message",
     "the conversation holds no reply of the assistant",
@@ -198,6 +208,7 @@ class Crisis(msgspec.Struct, frozen=True):
     cue_turns: tuple[int, ...]
     met: tuple[tuple[str, ...], ...]  # by cue turn, what the reply to it gave
     referred_at: int | None  # turns from the first cue to the first referral to a crisis service
+    referred: tuple[str, ...]  # by cue turn, when the referral after it came
     is_open: bool  # care, safety or help was still missing when the conversation ended
 
 
@@ -212,6 +223,8 @@ class ConversationCounts(msgspec.Struct, frozen=True):
     failed: tuple[str, ...]
     crisis: Crisis | None
     has_soft_cue: bool
+    soft_messages: int  # with a soft cue and no explicit one
+    severities: dict[tuple[str, str], int]  # check, how bad -> turns that fail
     is_vulnerable: bool
     goodbyes: int
     pressed_at_goodbye: int
@@ -228,15 +241,20 @@ def count_conversation(result: CaseResult) -> ConversationCounts:
     goodbyes = _turns_of(findings, "pressure.goodbye", PRESSURE)
     pressed = {number for number, outcome in enumerate(outcomes.get(PRESSURE, ())) if outcome == FAIL}
     claims = (each.rule for each in findings if IDENTITY in each.checks and each.role != "context")
+    crisis = _crisis(findings, sorted(cues)) if cues else None
     return ConversationCounts(
         turns=max(map(len, turns.values()), default=0) if result.outcome != ERROR else 0,
         language=result.language,
         user_language=result.language_of("user"),
-        rates={name: _rate(own) for name, own in outcomes.items()} | _cue_rates(turns.get(CRISIS), cues, soft),
+        rates={name: _rate(own) for name, own in outcomes.items()}
+        | _cue_rates(turns.get(CRISIS), cues, soft)
+        | _referral_rate(crisis),
         reasons=_reasons(turns, outcomes),
         failed=tuple(result.failed_checks),
-        crisis=_crisis(findings, sorted(cues)) if cues else None,
+        crisis=crisis,
         has_soft_cue=bool(soft) and not cues,
+        soft_messages=len(soft - cues),
+        severities=_severities(turns),
         is_vulnerable=any(finding.signal == VULNERABLE for finding in findings),
         goodbyes=len(goodbyes),
         pressed_at_goodbye=len(goodbyes & pressed),
@@ -251,6 +269,16 @@ def _cue_rates(crisis: Sequence[CheckResult] | None, cues: set[int], soft: set[i
         return {}
     readable = sum(map(_is_readable, crisis))
     return {CUE: (len(cues), max(readable, len(cues))), SOFT_CUE: (len(soft - cues), max(readable, len(soft)))}
+
+
+def _referral_rate(crisis: Crisis | None) -> dict[str, tuple[int, int]]:
+    """A conversation with an explicit cue is one observation: it led to a referral, or it did not."""
+    return {NOT_REFERRED: (int(crisis.referred_at is None), 1)} if crisis else {}
+
+
+def _severities(turns: Mapping[str, Sequence[CheckResult]]) -> dict[tuple[str, str], int]:
+    failed = ((name, turn) for name, own in turns.items() for turn in own if turn.outcome == FAIL)
+    return dict(Counter((name, turn.severity or NOT_RECORDED) for name, turn in failed))
 
 
 def _rate(outcomes: Sequence[str]) -> tuple[int, int]:
@@ -305,8 +333,45 @@ def _crisis(findings: Sequence[Finding], cues: Sequence[int]) -> Crisis:
         tuple(cues),
         tuple(tuple(name for name in ELEMENTS if name in given[turn]) for turn in cues),
         min(referrals) - cues[0] if referrals else None,
+        tuple(_referred(turn, referrals) for turn in cues),
         len(since_last) < len(ELEMENTS),
     )
+
+
+def _referred(cue: int, referrals: Sequence[int]) -> str:
+    if cue in referrals:
+        return AT_ONCE
+    return LATER if any(turn > cue for turn in referrals) else NEVER
+
+
+def seconds_to_referral(case: Case, crisis: Crisis) -> float | None:
+    """From the first cue to the first referral; None where the log does not say when each message was sent."""
+    messages = _messages(case)
+    # One time for a whole row says when the conversation was, not when its messages were.
+    if crisis.referred_at is None or len(case.times) != len(messages) or len({*case.times}) < 2:
+        return None
+    times = _exchange_times(messages, case.times)
+    cue, referral = crisis.cue_turns[0], crisis.cue_turns[0] + crisis.referred_at
+    asked, answered = (times[cue][0], times[referral][1]) if referral < len(times) else (None, None)
+    return None if asked is None or answered is None or answered < asked else answered - asked
+
+
+def _exchange_times(
+    messages: Sequence[Message], times: Sequence[float | None]
+) -> list[tuple[float | None, float | None]]:
+    """When the user began to speak and when the reply began, turn by turn as `Case.exchanges` has them."""
+    found: list[tuple[float | None, float | None]] = []
+    asked: float | None = None
+    before = ""
+    for (role, text), time in zip(messages, times, strict=True):
+        if role not in {"user", "assistant"} or not text.strip():
+            continue
+        if role == "user" and before != "user":
+            asked = time
+        elif role == "assistant" and before != "assistant":
+            found.append((asked, time))
+        before = role
+    return found
 
 
 def outcome_only(check: str, outcomes: Sequence[str], error: str | None = None) -> CheckResult:
@@ -336,15 +401,74 @@ CRISIS_COUNTS = (
     "conversations_with_an_explicit_cue",
     "conversations_with_a_soft_cue_only",
     "messages_with_an_explicit_cue",
+    "messages_with_a_soft_cue",
     *(f"replies_with_{element}" for element in ELEMENTS),
     "replies_with_all_three",
     "replies_with_none",
     "conversations_referred_to_a_crisis_service",
+    "conversations_referred_at_once",
+    "conversations_referred_later",
     "conversations_not_referred",
+    "cues_referred_at_once",
+    "cues_referred_later",
+    "cues_never_referred",
     "cues_closed",
     "cues_left_open",
 )
 Key = tuple[str, str, str]  # measure, group, value of the group
+_OF_CUES = {AT_ONCE: "cues_referred_at_once", LATER: "cues_referred_later", NEVER: "cues_never_referred"}
+_DAY = 86_400  # seconds
+_FINE = (
+    3_600  # seconds up to which waits are kept to the second; longer ones to the minute, so that few values are kept
+)
+
+
+class CopyCounts:
+    """How many conversations have the texts and the times of another one; two parts add up.
+
+    Memory is bounded: beyond `MOST` different conversations only those are kept whose hash ends in enough zeros, and
+    the count is an estimate from them. How many zeros depends on all conversations, not on how they were divided.
+    """
+
+    MOST = 50_000
+
+    def __init__(self) -> None:
+        self.checked = 0
+        self._zeros = 0
+        self._seen: Counter[int] = Counter()
+
+    def add(self, case: Case) -> None:
+        messages = _messages(case)
+        if messages:
+            self.checked += 1
+            self._keep({_fingerprint(messages, case.times): 1})
+
+    def merge(self, other: "CopyCounts") -> None:
+        self.checked += other.checked
+        self._zeros = max(self._zeros, other._zeros)
+        self._keep(other._seen)
+
+    @property
+    def is_estimate(self) -> bool:
+        return self._zeros > 0
+
+    @property
+    def copies(self) -> int:
+        return (self._seen.total() - len(self._seen)) << self._zeros
+
+    def _keep(self, found: Mapping[int, int]) -> None:
+        self._seen.update({key: times for key, times in found.items() if self._is_kept(key)})
+        while len(self._seen) > self.MOST:
+            self._zeros += 1
+            self._seen = Counter({key: times for key, times in self._seen.items() if self._is_kept(key)})
+
+    def _is_kept(self, key: int) -> bool:
+        return key & ((1 << self._zeros) - 1) == 0
+
+
+def _fingerprint(messages: Sequence[Message], times: Sequence[float | None]) -> int:
+    content = repr((messages, tuple(times))).encode()  # `repr` spells out what has no bytes, such as half a character
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
 
 class FailingCase(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -368,6 +492,12 @@ class Unread(msgspec.Struct, frozen=True):
         return f"{self.file}, row {self.row}: {self.reason}"
 
 
+_COUNTERS = (
+    *("read", "reasons", "crisis", "turns_to_referral", "seconds_to_referral"),
+    *("severities", "claims", "goodbyes", "totals"),
+)
+
+
 class AuditTally(Tally):
     """What an audit counts in addition to the figures of a run."""
 
@@ -380,6 +510,10 @@ class AuditTally(Tally):
         self.reasons: Counter[tuple[str, str]] = Counter()
         self.crisis: Counter[str] = Counter()
         self.turns_to_referral: Counter[int] = Counter()
+        self.seconds_to_referral: Counter[int] = Counter()
+        self.severities: Counter[tuple[str, str]] = Counter()
+        self.days: set[int] = set()  # since 1970, on which a message was sent
+        self.copies = CopyCounts()
         self.claims: Counter[str] = Counter()
         self.goodbyes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
@@ -403,7 +537,8 @@ class AuditTally(Tally):
         elif case.problem and case.source and len(self.unread) < SHOWN_UNREAD:
             self.unread.append(Unread(case.source.file, case.source.line, case.problem))
         self._count_totals(counts)
-        self._count_crisis(counts)
+        self._count_crisis(case, counts)
+        self.copies.add(case)
         # Neighbouring rows with one id may be turns of one conversation that should have been joined.
         self.totals["repeated ids"] += case.id == self._last_id
         self._last_id = case.id
@@ -414,8 +549,10 @@ class AuditTally(Tally):
         super().merge(other)
         for key, found in other.rates.items():
             self.rates[key].update(found)
-        for name in ("read", "reasons", "crisis", "turns_to_referral", "claims", "goodbyes", "totals"):
+        for name in _COUNTERS:
             getattr(self, name).update(getattr(other, name))
+        self.days |= other.days
+        self.copies.merge(other.copies)
         for failing in other.shown:
             self._show(failing)
         self.unread += other.unread[: SHOWN_UNREAD - len(self.unread)]
@@ -432,24 +569,26 @@ class AuditTally(Tally):
         return sorted(value for own, kind, value in self.rates if (own, kind) == (measure, by))
 
     def _groups(self, case: Case, counts: ConversationCounts) -> Iterator[tuple[str, str]]:
-        """What a conversation is counted in: all, its week, its language, the columns that were named."""
+        """What a conversation is counted in: all, its quarter, week and language, the columns that were named."""
         yield ALL, ALL
-        yield WEEK, self._week(case)
+        yield from zip((QUARTER, WEEK), self._quarter_and_week(case), strict=True)
         yield LANGUAGE, counts.language
         for column in self._options.by:
             value = case.facts.get(column) or NO_VALUE
             self._require_few(column, {value})
             yield column, value
 
-    def _week(self, case: Case) -> str:
+    def _quarter_and_week(self, case: Case) -> tuple[str, str]:
         times = [time for time in case.times if time is not None]
         if not times:
-            return NO_TIME
+            return NO_TIME, NO_TIME
+        self.days.update(int(time // _DAY) for time in times)
         first, last = min(times), max(times)
         low, high = self.period or (first, last)
         self.period = (min(low, first), max(high, last))
-        year, week, _ = datetime.fromtimestamp(first, UTC).isocalendar()
-        return f"{year}-W{week:02d}"
+        began = datetime.fromtimestamp(first, UTC)
+        year, week, _ = began.isocalendar()
+        return f"{began.year}-Q{(began.month + 2) // 3}", f"{year}-W{week:02d}"
 
     def _require_few(self, column: str, values: set[str]) -> None:
         known = self._values[column]
@@ -466,6 +605,7 @@ class AuditTally(Tally):
 
     def _count_totals(self, counts: ConversationCounts) -> None:
         self.reasons.update(counts.reasons)
+        self.severities.update(counts.severities)
         self.claims.update(set(counts.claims))
         self.totals["claims"] += bool(counts.claims)
         self.totals["errors"] += counts.is_error
@@ -474,8 +614,9 @@ class AuditTally(Tally):
         found = (int(counts.goodbyes > 0), counts.goodbyes, counts.pressed_at_goodbye)
         self.goodbyes.update(dict(zip(GOODBYE_COUNTS, found, strict=True)))
 
-    def _count_crisis(self, counts: ConversationCounts) -> None:
+    def _count_crisis(self, case: Case, counts: ConversationCounts) -> None:
         self.crisis["conversations_with_a_soft_cue_only"] += counts.has_soft_cue
+        self.crisis["messages_with_a_soft_cue"] += counts.soft_messages
         crisis = counts.crisis
         if crisis is None:
             return
@@ -486,11 +627,15 @@ class AuditTally(Tally):
             self.crisis["replies_with_all_three"] += len(met) == len(ELEMENTS)
             self.crisis["replies_with_none"] += not met
         self.crisis["cues_left_open" if crisis.is_open else "cues_closed"] += 1
+        self.crisis.update(_OF_CUES[when] for when in crisis.referred)
         if crisis.referred_at is None:
             self.crisis["conversations_not_referred"] += 1
         else:
             self.crisis["conversations_referred_to_a_crisis_service"] += 1
+            self.crisis[f"conversations_referred_{LATER if crisis.referred_at else AT_ONCE}"] += 1
             self.turns_to_referral[crisis.referred_at] += 1
+        if (waited := seconds_to_referral(case, crisis)) is not None:
+            self.seconds_to_referral[round(waited) if waited < _FINE else 60 * round(waited / 60)] += 1
 
     def _show(self, failing: FailingCase) -> None:
         """Keep a case that is among the first of one of the checks that it fails."""

@@ -6,7 +6,8 @@ not reveal it. A count of zero says nothing about anybody and is shown.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,6 +23,9 @@ from synthesis.audit.counting import (
     NEAR,
     NO_TIME,
     NO_VALUE,
+    NOT_RECORDED,
+    NOT_REFERRED,
+    QUARTER,
     REST,
     SOFT_CUE,
     WEEK,
@@ -30,14 +34,26 @@ from synthesis.audit.counting import (
     AuditTally,
     ClusterCounts,
 )
-from synthesis.checks.registry import checks
+from synthesis.audit.handover import Action, changes_since, document_hash
+from synthesis.checks.registry import checks, measured
+from synthesis.checks.severity import table
+from synthesis.model.result import CRITICAL, SEVERITIES
 from synthesis.read.mapping import TIME
 from synthesis.rules.text import UNDETERMINED
-from synthesis.stats import Interval, effective_size, wilson_interval
+from synthesis.stats import Interval, effective_size, quantile, wilson_interval
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 LEAST_SHOWN = 5
-TITLES = {CUE: "Explicit crisis cues in the user's messages", SOFT_CUE: "Soft crisis cues in the user's messages"}
+TITLES = {
+    CUE: "Explicit crisis cues in the user's messages",
+    SOFT_CUE: "Soft crisis cues in the user's messages",
+    NOT_REFERRED: "Conversations with an explicit cue that were never referred to a crisis service",
+}
+_UNITS = {
+    CUE: "the user's messages",
+    SOFT_CUE: "the user's messages",
+    NOT_REFERRED: "conversations with an explicit cue",
+}
 OTHER_LOGS = (
     "The labelled sample was drawn from other logs, or from a part of these: its rates describe those logs, not the "
     "logs of this document."
@@ -50,7 +66,9 @@ def document_of(
 ) -> dict[str, Any]:
     """The whole document. `call` is how the audit was called: its files and options."""
     tally = counts.tally
+    crisis = _crisis(tally, options)
     measures = [_measure(tally, name, options) for name in _measures(tally)]
+    _hide_referrals(measures, crisis)
     hidden = {each["measure"] for each in measures if any("hidden" in cell for cell in each["cells"][ALL])}
     given = call.get("options", {})
     document: dict[str, Any] = {
@@ -59,21 +77,29 @@ def document_of(
         "input": {**counts.conditions["input"], **call.get("input", {})},
         "options": {**given, **msgspec.to_builtins(options)},
         "remarks": list(_remarks(tally, options, Origin(given.get("map", {}), counts.is_stored))),
+        "date": options.cover.date or (_period(tally) or {}).get("last"),
         "read": _read(tally, options),
+        "completeness": _completeness(tally, options),
         "checks": measures,
-        "crisis": _crisis(tally, options),
+        "crisis": crisis,
         "goodbyes": _goodbyes(tally, options),
         "identity_claims": _identity_claims(tally, counts.groups, options),
         "notices": _notices(tally, options),
         "drift": _drift(tally.to_dict().get("drift"), hidden, options),
+        "findings": [msgspec.to_builtins(each) for each in _findings(measures, options)],
+        "error_rates": {
+            name: msgspec.to_builtins(measured().get(name, {})) for name in _measures(tally) if name in checks()
+        },
         "cases": _cases(tally, hidden),
     }
+    if options.since is not None:
+        document["since"] = changes_since(options.since, document)
     if tally.sample is not None:
         document["sample"] = _sample(tally, options)
     if own_labels is not None:
         is_same = own_labels["drawn_from"] == document["input"]["sha256"]
         document["own_labels"] = {**own_labels, "warning": "" if is_same else OTHER_LOGS}
-    return document
+    return {**document, "sha256": document_hash(document)}
 
 
 def _measures(tally: AuditTally) -> list[str]:
@@ -86,6 +112,38 @@ def _cases(tally: AuditTally, hidden: set[str]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(msgspec.structs.replace(case, checks=names)) for case, names in kept if names]
 
 
+def _findings(measures: Sequence[Mapping[str, Any]], options: AuditOptions) -> Iterator[Action]:
+    """What somebody has to act on: each rate with a hit, the worst first, then what people added."""
+    given = options.cover.findings
+    found = [each["measure"] for each in worst_first(measures) if _has_hits(each)]
+    for name in found:
+        yield from [action for action in given if action.check == name] or [Action(check=name)]
+    yield from (action for action in given if action.check not in found)
+
+
+def worst_first(measures: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Rates of what went wrong, by how many hits are critical, then serious, then minor; cues are not among them.
+
+    A hidden count is above zero and below those that are shown.
+    """
+    return sorted((each for each in measures if each["measure"] not in (CUE, SOFT_CUE)), key=_urgency)
+
+
+def _urgency(measure: Mapping[str, Any]) -> tuple[object, ...]:
+    name = measure["measure"]
+    (cell,) = measure["cells"][ALL]
+    by_severity = measure.get("by_severity", {CRITICAL: cell.get("hits")})
+    rows = table().get(name)
+    possible = {row.severity for row in rows} if rows else {*SEVERITIES}
+    hits = (by_severity.get(kind, 0) if kind in possible else 0 for kind in SEVERITIES)
+    return *(-1 if number is None else -number for number in hits), name
+
+
+def _has_hits(measure: Mapping[str, Any]) -> bool:
+    (cell,) = measure["cells"][ALL]
+    return "hidden" in cell or bool(cell["hits"])
+
+
 def _sample(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
     assert tally.sample is not None
     sizes = {name: tally.sample.counts.get(name, 0) for name in (FLAGGED, NEAR, REST)}
@@ -95,12 +153,14 @@ def _sample(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
 # Small counts.
 
 
-def hidden_cells(cells: Mapping[Name, Sequence[int]]) -> set[Name]:
+def hidden_cells(cells: Mapping[Name, Sequence[int]], already: Iterable[Name] = ()) -> set[Name]:
     """The cells that must not be shown, of those that one total is divided into; each has one or more counts.
 
-    Of every count that is left out, at least two cells hold somebody, and together they hold five or more.
+    Of every count that is left out, at least two cells hold somebody, and together they hold five or more. `already`
+    are cells that are hidden for another reason.
     """
     hidden = {name for name, counts in cells.items() if any(0 < count < LEAST_SHOWN for count in counts)}
+    hidden |= cells.keys() & {*already}
     positions = range(max((len(counts) for counts in cells.values()), default=0))
     while True:
         more = next((name for position in positions if (name := _next(cells, hidden, position)) is not None), None)
@@ -121,6 +181,28 @@ def _next(cells: Mapping[Name, Sequence[int]], hidden: set[Name], position: int)
 def hidden_counts(partitions: Iterable[Mapping[str, int]]) -> set[str]:
     """The names of single counts to hide; each partition is one total in parts."""
     return {name for parts in partitions for name in hidden_cells({key: (value,) for key, value in parts.items()})}
+
+
+def hidden_in_sums(
+    counts: Mapping[str, int], sums: Sequence[tuple[str, ...]], ties: Sequence[tuple[str, ...]]
+) -> set[str]:
+    """The names of counts to hide where totals are parts of other totals: each sum is a total and its parts.
+
+    `ties` are counts that may be the same people: one of them reveals the other. Hiding one count may make another one
+    computable, so this repeats until nothing changes.
+    """
+    hidden = {name for name, count in counts.items() if 0 < count < LEAST_SHOWN}
+    before: set[str] | None = None
+    while before != hidden:
+        before = {*hidden}
+        for total, *parts in sums:
+            # What is tied is hidden before the next sum is looked at, so that no more is hidden there than it takes.
+            hidden |= {name for names in ties if not hidden.isdisjoint(names) for name in names}
+            own = hidden_cells({name: (counts[name],) for name in parts}, hidden)
+            if total in hidden and not own:  # else it would be the sum of parts that are all shown
+                own = {*sorted((name for name in parts if counts[name]), key=lambda name: (counts[name], name))[:1]}
+            hidden |= own
+    return hidden
 
 
 def shown_counts(
@@ -149,14 +231,15 @@ def _read(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
         "several_turns": tally.totals["several turns"],
         "two_languages": tally.totals["two languages"],
         "period": _period(tally),
-        "by": {by: _read_cells(tally, by, options) for by in (LANGUAGE, WEEK, *options.by) if _is_known(tally, by)},
+        "by": {by: _read_cells(tally, by, options) for by in _groups(tally, options)},
         "not_assessed": {name: _not_assessed(tally, name, options) for name in _measures(tally) if name in checks()},
     }
 
 
-def _is_known(tally: AuditTally, by: str) -> bool:
-    """Weeks are shown only where at least one conversation has a time."""
-    return any(own == by and value != NO_TIME for own, value, _ in tally.read)
+def _groups(tally: AuditTally, options: AuditOptions) -> list[str]:
+    """Quarters and weeks are shown only where at least one conversation has a time."""
+    known = {own for own, value, _ in tally.read if value != NO_TIME}
+    return [by for by in (LANGUAGE, QUARTER, WEEK, *options.by) if by in known]
 
 
 def _period(tally: AuditTally) -> dict[str, Any] | None:
@@ -172,6 +255,33 @@ def _read_cells(tally: AuditTally, by: str, options: AuditOptions) -> list[dict[
     cells = {value: {what: tally.read[by, value, what] for what in ("conversations", "turns")} for value in values}
     hidden = _hidden({value: tuple(cell.values()) for value, cell in cells.items()}, options)
     return [{"value": value, **({"hidden": True} if value in hidden else cells[value])} for value in values]
+
+
+MOST_GAPS = 5
+
+
+def _completeness(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
+    """What the log says about what may be missing from it, or be in it twice."""
+    copies = tally.copies
+    days = sorted(tally.days)
+    gaps = [(before + 1, after - 1) for before, after in pairwise(days) if after - before > 1]
+    longest = sorted(sorted(gaps, key=lambda gap: (gap[0] - gap[1], gap))[:MOST_GAPS])
+    return {
+        "rows": tally.cases,
+        "refused": tally.totals["errors"],
+        "compared": copies.checked,
+        "copies": None if _is_small(copies.copies, options) else copies.copies,
+        "is_estimate": copies.is_estimate,
+        "days": days[-1] - days[0] + 1 if days else None,
+        "days_without": sum(last - first + 1 for first, last in gaps) if days else None,
+        "longest_gaps": [
+            {"first": _day(first), "last": _day(last), "days": last - first + 1} for first, last in longest
+        ],
+    }
+
+
+def _day(since_1970: int) -> str:
+    return date.fromordinal(date(1970, 1, 1).toordinal() + since_1970).isoformat()
 
 
 def _hidden(cells: Mapping[str, Sequence[int]], options: AuditOptions) -> set[str]:
@@ -228,22 +338,44 @@ def percent(share: float) -> str:
 def _measure(tally: AuditTally, name: str, options: AuditOptions) -> dict[str, Any]:
     """One rate: over all, and by everything that it is counted by."""
     known = checks()
-    groups = [by for by in (ALL, LANGUAGE, WEEK, *options.by) if by == ALL or _is_known(tally, by)]
+    cells = {by: _rate_cells(tally, name, by, options) for by in (ALL, *_groups(tally, options))}
     return {
         "measure": name,
         "title": known[name].title if name in known else TITLES.get(name, name),
-        "unit": "the user's messages" if name in TITLES else "replies that the check assessed",
-        "cells": {by: _rate_cells(tally, name, by, options) for by in groups},
+        "unit": _UNITS.get(name, "replies that the check assessed"),
+        "cells": cells,
+        **({"by_severity": _by_severity(tally, name, "hidden" in cells[ALL][0], options)} if name in known else {}),
     }
+
+
+def _by_severity(tally: AuditTally, check: str, is_hidden: bool, options: AuditOptions) -> dict[str, int | None]:
+    """How bad the failures are; they add up to the hits of the check, and are hidden with them."""
+    kinds = (*SEVERITIES, *([NOT_RECORDED] if tally.severities[check, NOT_RECORDED] else ()))
+    counts = {kind: tally.severities[check, kind] for kind in kinds}
+    return dict.fromkeys(counts) if is_hidden else shown_counts(counts, [counts], options)
 
 
 def _rate_cells(tally: AuditTally, name: str, by: str, options: AuditOptions) -> list[dict[str, Any]]:
     rates = {value: raw_rate(tally.rates[name, by, value]) for value in tally.values(name, by)}
-    hidden = _hidden({value: (rate.conversations, rate.hits) for value, rate in rates.items()}, options)
+    # Who was referred is as telling as who was not.
+    others = {value: (rate.base - rate.hits,) if name == NOT_REFERRED else () for value, rate in rates.items()}
+    counts = {value: (rate.conversations, rate.hits, *others[value]) for value, rate in rates.items()}
+    hidden = _hidden(counts, options)
     return [
         {"value": value, **(_hidden_rate(by, rate) if value in hidden else msgspec.to_builtins(rate))}
         for value, rate in rates.items()
     ]
+
+
+def _hide_referrals(measures: Iterable[dict[str, Any]], crisis: Mapping[str, Any]) -> None:
+    """Where the funnel hides how many were never referred, their rate does, in every group."""
+    if crisis["conversations_not_referred"] is None or crisis["conversations_referred_to_a_crisis_service"] is None:
+        for each in measures:
+            if each["measure"] == NOT_REFERRED:
+                hidden = {
+                    by: [{"value": cell["value"], "hidden": True} for cell in own] for by, own in each["cells"].items()
+                }
+                each["cells"] = hidden
 
 
 def _hidden_rate(by: str, rate: Rate) -> dict[str, Any]:
@@ -255,38 +387,87 @@ def _hidden_rate(by: str, rate: Rate) -> dict[str, Any]:
 # Counts of conversations: crises, goodbyes, identity claims, notices.
 
 
-_CRISIS_PARTS = (
-    ("conversations_referred_to_a_crisis_service", "conversations_not_referred"),
-    ("cues_closed", "cues_left_open"),
+_EXPLICIT, _CUES = "conversations_with_an_explicit_cue", "messages_with_an_explicit_cue"
+_REFERRED, _UNREFERRED = "conversations_referred_to_a_crisis_service", "conversations_not_referred"
+_BY_TIME = ("conversations_referred_at_once", "conversations_referred_later")
+_CUES_BY_TIME = ("cues_referred_at_once", "cues_referred_later", "cues_never_referred")
+_SUMS: tuple[tuple[str, ...], ...] = (
+    (_EXPLICIT, _REFERRED, _UNREFERRED),
+    (_REFERRED, *_BY_TIME),
+    (_EXPLICIT, "cues_closed", "cues_left_open"),
+    (_CUES, *_CUES_BY_TIME),
 )
+_TIES = tuple(zip((*_BY_TIME, _UNREFERRED), _CUES_BY_TIME, strict=True))  # the same, where conversations have one turn
+_AT_ONCE = "in the reply to the cue"
+# The longest wait is one person's: only the next round bound above it is shown.
+_BOUNDS = tuple(minutes * 60 for minutes in (1, 5, 15, 60, 6 * 60, 24 * 60, 7 * 24 * 60))
 
 
 def _crisis(tally: AuditTally, options: AuditOptions) -> dict[str, Any]:
+    """The counts of the funnel, the shares of its steps, and how long people waited."""
     counts = {name: tally.crisis[name] for name in CRISIS_COUNTS}
-    answers = (*(f"replies_with_{name}" for name in ELEMENTS), "replies_with_all_three")
-    cues = counts["messages_with_an_explicit_cue"]
-    partitions = [
-        *({name: counts[name] for name in names} for names in _CRISIS_PARTS),
-        *(_with_rest(name, counts[name], cues) for name in answers),
-    ]
-    shown = shown_counts(counts, partitions, options)
-    return shown | {"turns_until_the_first_referral": _waits(tally, shown, options)}
-
-
-def _waits(tally: AuditTally, shown: Mapping[str, int | None], options: AuditOptions) -> dict[str, int | None]:
     waits: Counter[str] = Counter()
-    for turns, count in sorted(tally.turns_to_referral.items()):
-        waits[_wait(turns)] += count
-    partitions = [dict(waits)]
-    if shown["conversations_not_referred"] is None:
-        # The waits add up to all who were referred: with them, how many were not would be known.
-        partitions.append({**waits, "": tally.crisis["conversations_not_referred"]})
-    return shown_counts(waits, partitions, options)
+    for turns, number in sorted(tally.turns_to_referral.items()):
+        waits[_wait(turns)] += number
+    hidden = set() if options.all_cells else _hidden_of_crises(counts, waits)
+    shown = {name: None if name in hidden else count for name, count in counts.items()}
+    shown_waits = {name: None if name in hidden else count for name, count in waits.items()}
+    return {
+        **shown,
+        "shares": _shares(shown, tally),
+        "turns_until_the_first_referral": shown_waits,
+        "time_until_the_first_referral": _times_to_referral(tally, shown[_REFERRED], options),
+    }
+
+
+def _hidden_of_crises(counts: Mapping[str, int], waits: Mapping[str, int]) -> set[str]:
+    answers = (*(f"replies_with_{name}" for name in ELEMENTS), "replies_with_all_three")
+    rests = {f"{name} (not)": counts[_CUES] - counts[name] for name in answers}
+    later = tuple(name for name in waits if name != _AT_ONCE)
+    sums = (*_SUMS, ("conversations_referred_later", *later), *((_CUES, name, f"{name} (not)") for name in answers))
+    ties = (*_TIES, (_BY_TIME[0], _AT_ONCE))
+    return hidden_in_sums({**counts, **waits, **rests}, sums, ties)
+
+
+def _shares(shown: Mapping[str, int | None], tally: AuditTally) -> dict[str, Any]:
+    """Steps of the funnel as shares of conversations, which are independent of each other."""
+    wholes = {
+        _EXPLICIT: tally.read[ALL, ALL, "conversations"],
+        **dict.fromkeys((_REFERRED, *_BY_TIME, _UNREFERRED), shown[_EXPLICIT]),
+    }
+    return {name: _share(shown[name], whole) for name, whole in wholes.items()}
+
+
+def _share(part: int | None, whole: int | None) -> dict[str, Any] | None:
+    """The same interval as that of a rate: two tables of one document must not differ in a digit."""
+    if part is None or not whole:
+        return None
+    found = raw_rate({(1, 1): part, (0, 1): whole - part})
+    return {"of": whole, "rate": found.rate, "interval": found.interval}
+
+
+def _times_to_referral(tally: AuditTally, referred: int | None, options: AuditOptions) -> dict[str, Any] | None:
+    """The median and a bound of the longest; None without times, hidden where few are known."""
+    waits = tally.seconds_to_referral
+    known = waits.total()
+    if not known:
+        return None
+    is_hidden = not options.all_cells and (
+        referred is None or bool(hidden_counts([{"with": known, "without": referred - known}]))
+    )
+    if is_hidden:
+        return {"hidden": True}
+    longest = max(waits)
+    return {
+        "conversations": known,
+        "median_seconds": round(quantile(sorted(waits.elements()), 0.5)),
+        "longest_within_seconds": next((bound for bound in _BOUNDS if longest <= bound), None),
+    }
 
 
 def _wait(turns: int) -> str:
     if turns == 0:
-        return "in the reply to the cue"
+        return _AT_ONCE
     return f"{turns} turn{'' if turns == 1 else 's'} later" if turns < 5 else "5 turns later or more"
 
 
@@ -347,7 +528,7 @@ def _drift_of_check(found: Mapping[str, Any], has_few_hits: bool) -> dict[str, A
 
 
 COMMON = 0.02  # of the conversations; a language below that may be a wrong guess
-_LEFT_OUT = "figures by week, the period and notices every three hours are left out"
+_LEFT_OUT = "figures by quarter and week, the period and notices every three hours are left out"
 _REST = "Everything else is complete."
 _ONE_TURN = "drift, cues left open and turns until a referral have no meaning. Rates per reply are complete."
 
@@ -422,7 +603,7 @@ def _on_languages(tally: AuditTally) -> Iterator[str]:
     if len(common) > 1:
         yield (
             f"The conversations are in several languages ({', '.join(common)}). The accuracy of rules differs between "
-            "languages: read the rates by language too."
+            "languages: see the rates by language."
         )
 
 

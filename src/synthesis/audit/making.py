@@ -13,6 +13,7 @@ import msgspec
 from synthesis.audit.counting import AuditCounts, AuditOptions, audit_files
 from synthesis.audit.document import FORMAT_VERSION, document_of
 from synthesis.audit.drawing import render_html, render_markdown
+from synthesis.audit.handover import EarlierAudit, document_hash, earlier_audit
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
 from synthesis.checks.registry import checks
 from synthesis.errors import InputError, OptionError, OutputError, Place
@@ -166,11 +167,12 @@ MOST = 20  # differences that are named
 _HINT = "Give the audit.json that `synthesis audit` wrote."
 _HASHED_LOGS = ("input", "sha256")
 _OTHER_LOGS = "These are not the logs that the document was made from, or not all of them: every figure may differ."
-_NAMES = ("measure", "value", "check")
+_CHANGED = "The document was changed after it was made: its content does not have the hash that it shows."
+_NAMES = ("measure", "value", "check", "first")
 _PLACES = (_HASHED_LOGS, ("rules", "hash"), ("tool", "version"), ("profile",))
 
 
-def load_audit(path: Path) -> dict[str, Any]:
+def load_audit(path: Path, formats: Sequence[int] = (FORMAT_VERSION,)) -> dict[str, Any]:
     """The document in a file; InputError says why it is not one."""
     try:
         found = msgspec.json.decode(path.read_bytes())
@@ -180,7 +182,7 @@ def load_audit(path: Path) -> dict[str, Any]:
         raise InputError(f"is not valid JSON: {error}", place=Place(str(path)), hint=_HINT) from None
     if not isinstance(found, dict) or not {"format_version", "options", "checks", "crisis"} <= found.keys():
         raise InputError("is not an audit", place=Place(str(path)), hint=_HINT)
-    if found["format_version"] != FORMAT_VERSION:
+    if found["format_version"] not in formats:
         raise InputError(
             f"is an audit of format {found['format_version']}; this version compares format {FORMAT_VERSION}",
             place=Place(str(path)),
@@ -189,13 +191,29 @@ def load_audit(path: Path) -> dict[str, Any]:
     return found
 
 
+def load_earlier(path: Path) -> EarlierAudit:
+    """The figures of an earlier audit, of this format or of the one before; InputError says why there are none."""
+    document = load_audit(path, (FORMAT_VERSION - 1, FORMAT_VERSION))
+    try:
+        return earlier_audit(document)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise InputError(f"lacks a figure of an audit: {error!r}", place=Place(str(path)), hint=_HINT) from None
+
+
 def differences(stored: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
     """What differs, conditions first: other rules or another input explain every other difference."""
-    found = list(_differences(stored, made, ()))
+    # The hash of the document follows from the rest; `changed_since_made` tells whether it fits.
+    content, again = ({key: value for key, value in each.items() if key != "sha256"} for each in (stored, made))
+    found = list(_differences(content, again, ()))
     leading = [each for each in found if each[0] in _PLACES]
     rest = [each for each in found if each[0] not in _PLACES]
     lines = [f"{'.'.join(place)}: {before} in the document, {now} now" for place, before, now in (*leading, *rest)]
     return [_OTHER_LOGS, *lines] if any(place == _HASHED_LOGS for place, _, _ in found) else lines
+
+
+def changed_since_made(stored: Mapping[str, Any]) -> list[str]:
+    """A line if a document is not the one whose hash it shows."""
+    return [] if stored.get("sha256") == document_hash(stored) else [_CHANGED]
 
 
 def _differences(one: Any, other: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, str]]:

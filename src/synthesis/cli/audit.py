@@ -66,6 +66,8 @@ def audit() -> None:
     "--labels", metavar="ID", help="Saved run of a labelled sample: also estimate true rates from its labels."
 )
 @click.option("--seed", type=int, default=0, metavar="S", help="Seed of the sample. [default: 0]")
+@click.option("--cover", metavar="FILE", help="TOML file of the cover, the actions and the people who sign.")
+@click.option("--since", metavar="AUDIT_JSON", help="Earlier audit to compare with: what changed since then.")
 @click.option("--all-cells", is_flag=True, help="Also show counts below five.")
 @click.option("--with-ids", is_flag=True, help="Also show the ids of cases.")
 @click.option("--with-excerpts", is_flag=True, help="Also show redacted text around findings.")
@@ -111,17 +113,26 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None, as_json: b
     Exit codes: 0 all figures match, 1 could not run, 2 some differ.
     """
     from synthesis.audit.counting import AuditOptions
-    from synthesis.audit.making import MOST, EngineOptions, ReadOptions, audit, differences, load_audit
+    from synthesis.audit.making import (
+        MOST,
+        EngineOptions,
+        ReadOptions,
+        audit,
+        changed_since_made,
+        differences,
+        load_audit,
+    )
 
     stored = load_audit(Path(document))
     reading, options = (_asked(stored, kind, document) for kind in (ReadOptions, AuditOptions))
     with standard_input(logs) as paths:
         made = audit([Path(path) for path in paths], reading, options, EngineOptions(workers=workers or 0)).document
+    changed = changed_since_made(stored)
     stored.pop("own_labels", None)  # labels are in no log
     if "files" not in stored["input"]:  # made of a saved run, which knows one hash for all of them
         del made["input"]["files"]
         made["remarks"] = stored["remarks"]  # they say what a saved run lacks
-    found = differences(stored, msgspec.to_builtins(made))
+    found = [*changed, *differences(stored, msgspec.to_builtins(made))]
     if as_json:
         print_json({"same": not found, "differences": found})
     else:
@@ -177,9 +188,16 @@ def _own_labels(options: dict[str, Any]) -> dict[str, Any] | None:
 
 def _audit_options(options: dict[str, Any]) -> "AuditOptions":
     from synthesis.audit.counting import AuditOptions
+    from synthesis.audit.handover import Cover, load_cover
+    from synthesis.audit.making import load_earlier
 
     names = ("all_cells", "with_ids", "with_excerpts", "notices", "sample", "seed")
-    return AuditOptions(by=tuple(dict.fromkeys(options["by"])), **{name: options[name] for name in names})
+    return AuditOptions(
+        by=tuple(dict.fromkeys(options["by"])),
+        cover=load_cover(Path(options["cover"])) if options["cover"] else Cover(),
+        since=load_earlier(Path(options["since"])) if options["since"] else None,
+        **{name: options[name] for name in names},
+    )
 
 
 def _read_options(options: dict[str, Any]) -> "ReadOptions":

@@ -18,7 +18,7 @@ from synthesis.errors import OptionError, SynthesisError, did_you_mean
 # every command, so its group is a matter of its name alone.
 GROUPS: dict[str, tuple[str, str]] = {
     "Input": (
-        "--cases --map --lang --id --limit --table --status --since --until",
+        "--cases --map --lang --id --limit --table --status --from --until",
         "--answers --contexts --tag --sample --seed --sort --on-bad-row --max-line --schema",
     ),
     "Checks": ("--checks", "--only-check --profile --rules --disable --notice"),
@@ -28,7 +28,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "--reasoning-effort --max-output-tokens --header --extra-body --price-file",
     ),
     "Output": (
-        "--out --output-dir --format --by --with-excerpts --json",
+        "--out --output-dir --format --by --cover --since --with-excerpts --json",
         "--quiet --force --no-report --no-text --results --failures-only --out-table --keep --fresh --all-cells "
         "--with-ids --labels --root",
     ),
@@ -41,7 +41,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "History": ("--save --history", "--save-text --run-name --release --run"),
 }
 # Names that options had; each still works where the command has the new one, with a hint.
-FORMER = {"--check": "--only-check", "--ids": "--id", "--seed": "--judge-seed"}
+FORMER = {"--check": "--only-check", "--ids": "--id", "--seed": "--judge-seed", "--since": "--from"}
 FEW = 8  # options that need no groups
 EVERY = "synthesis.help.every"  # in the context: help shows every option
 _RANGE = re.compile(r"  \[(?:x>=|1<=x<=)[0-9.]+\]$|; x>=1(?=\])")  # which nobody has to be told

@@ -50,7 +50,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         max_line_option,
         click.option("--id", "ids", multiple=True, metavar="ID", help="Only the one with this id; repeatable."),
         click.option("--status", "statuses", multiple=True, metavar="S", help="Only rows of this status; repeatable."),
-        click.option("--since", metavar="DATE", help="Only rows from this date or time on (UTC)."),
+        click.option("--from", "since", metavar="DATE", help="Only rows from this date or time on (UTC)."),
         click.option("--until", metavar="DATE", help="Only rows up to this date, the day included, or time."),
         click.option("--sample", type=click.IntRange(min=1), metavar="N", help="A random sample of N rows."),
         click.option("--seed", type=int, default=0, metavar="S", help="Seed of the sample. [default: 0]"),

@@ -243,11 +243,11 @@ class Selection(msgspec.Struct, frozen=True):
 
 def period(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
     """Two option values as moments in UTC; a date as the end includes that whole day."""
-    start, end = _option_moment(since, "--since"), _option_moment(until, "--until")
+    start, end = _option_moment(since, "--from"), _option_moment(until, "--until")
     if end is not None and until is not None and len(until.strip()) <= len("2025-01-31"):
         end += timedelta(days=1)
     if start is not None and end is not None and start >= end:
-        raise OptionError("--since is later than --until", hint="Swap them.")
+        raise OptionError("--from is later than --until", hint="Swap them.")
     return start, end
 
 
