@@ -80,6 +80,12 @@ def test_the_funnel_counts_conversations_and_messages(document: dict[str, Any]) 
     assert found["time_until_the_first_referral"] is None  # a row's one time does not say when its messages were sent
 
 
+def test_the_picture_shows_who_was_referred_where_it_is_hidden_when(tmp_path: Path) -> None:
+    log = [*rows()[:20], *rows()[20:23], *rows()[26:36]]  # three of 33 are referred later
+    page = "".join(render_html(made(tmp_path, log)))
+    assert "33 with an explicit cue, 23 referred in all, 10 never referred" in page
+
+
 def test_a_cue_after_a_referral_is_referred_by_its_own_reply_or_never(tmp_path: Path) -> None:
     found = made(tmp_path, [row((CUE, CARED), (CUE, COLD)) for _ in range(6)])["crisis"]
     assert (found["conversations_referred_at_once"], found["conversations_not_referred"]) == (6, 0)
@@ -230,6 +236,18 @@ def test_a_cover_that_cannot_be_used_is_told(tmp_path: Path, text: str | None, m
         (tmp_path / "cover.toml").write_text(text)
     with pytest.raises(InputError, match=message):
         load_cover(tmp_path / "cover.toml")
+
+
+@pytest.mark.parametrize("change", [{"read": {}}, {"checks": [{}]}, {"checks": 3}, {"tool": {"version": 7}}])
+def test_an_earlier_audit_that_is_not_whole_is_told(earlier: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    (tmp_path / "old.json").write_text(json.dumps(json.loads(earlier.read_text()) | change))
+    with pytest.raises(InputError, match="is not a whole audit"):
+        load_earlier(tmp_path / "old.json")
+
+
+def test_crises_that_nobody_looked_for_are_not_called_none(tmp_path: Path) -> None:
+    found = made(tmp_path, rows()[36:76], ReadOptions(checks=("flattery",)))
+    assert "Crises: not counted" in words(section(found, "Summary"))
 
 
 def test_dates_of_toml_are_dates(tmp_path: Path) -> None:

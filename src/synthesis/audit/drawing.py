@@ -145,7 +145,7 @@ def _html_cell(text: str) -> str:
 
 
 WIDTH = 640
-_TONES = ("pass", "expected", "unexpected")
+_TONES = {2: ("pass", "unexpected"), 3: ("pass", "expected", "unexpected")}  # by how many outcomes are known
 
 
 class Bar(msgspec.Struct, frozen=True):
@@ -174,7 +174,7 @@ def _funnel(funnel: Funnel) -> FunnelBars:
     )
     stages = [Bar(words, _shown(number), 0, _wide(number, funnel.conversations), tone) for words, number, tone in steps]
     outcomes, start = [], 0.0
-    for (words, number), tone in zip(funnel.referred, _TONES, strict=True):
+    for (words, number), tone in zip(funnel.referred, _TONES[len(funnel.referred)], strict=True):
         width = _wide(number, funnel.explicit)
         outcomes.append(Bar(words, _shown(number), start, width, tone))
         start += width

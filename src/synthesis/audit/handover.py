@@ -132,24 +132,23 @@ class EarlierAudit(msgspec.Struct, frozen=True):
 
 def earlier_audit(document: Mapping[str, Any]) -> EarlierAudit:
     """The figures over all conversations of a document of this format or of the one before."""
-    period = document["read"]["period"]
-    return EarlierAudit(
-        document.get("sha256") or document_hash(document),
-        document["tool"]["version"],
-        document["rules"]["hash"],
-        str(document["profile"]),
-        (period["first"], period["last"]) if period else None,
-        document["read"]["conversations"],
-        document["read"]["turns"],
-        {each["measure"]: _rate(each["cells"]["all"][0]) for each in document["checks"]},
-    )
+    read = document["read"]
+    period = read["period"]
+    found = {
+        "sha256": document.get("sha256") or document_hash(document),
+        "version": document["tool"]["version"],
+        "rules": document["rules"]["hash"],
+        "profile": str(document["profile"]),
+        "period": [period["first"], period["last"]] if period else None,
+        "conversations": read["conversations"],
+        "turns": read["turns"],
+        "rates": {each["measure"]: _rate(each["cells"]["all"][0]) for each in document["checks"]},
+    }
+    return msgspec.convert(found, EarlierAudit)
 
 
-def _rate(cell: Mapping[str, Any]) -> Rate:
-    if "hidden" in cell or cell["rate"] is None:
-        return Rate()
-    low, high = cell["interval"]
-    return Rate(cell["hits"], cell["base"], cell["rate"], (low, high))
+def _rate(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {} if "hidden" in cell else {name: cell[name] for name in Rate.__struct_fields__}
 
 
 def document_hash(document: Mapping[str, Any]) -> str:

@@ -196,8 +196,8 @@ def load_earlier(path: Path) -> EarlierAudit:
     document = load_audit(path, (FORMAT_VERSION - 1, FORMAT_VERSION))
     try:
         return earlier_audit(document)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(f"lacks a figure of an audit: {error!r}", place=Place(str(path)), hint=_HINT) from None
+    except (KeyError, IndexError, TypeError, msgspec.ValidationError) as error:
+        raise InputError(f"is not a whole audit: {error}", place=Place(str(path)), hint=_HINT) from None
 
 
 def differences(stored: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:

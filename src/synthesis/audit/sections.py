@@ -73,7 +73,7 @@ class Funnel(msgspec.Struct, frozen=True):
     conversations: int
     soft: int | None
     explicit: int | None
-    referred: tuple[tuple[str, int | None], ...]  # at once, later, never
+    referred: tuple[tuple[str, int | None], ...]  # at once, later, never; or in all, never
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -141,7 +141,7 @@ def cover(document: Document) -> Iterator[tuple[str, str]]:
 
 def hashes(document: Document) -> Iterator[tuple[str, str]]:
     """What the document was made of, and the document itself."""
-    yield "SHA-256 of the log", str(document["input"]["sha256"])
+    yield "SHA-256 of the log", str(document["input"]["sha256"] or "unknown: the results do not say")
     yield "Hash of the rules", str(document["rules"]["hash"])
     yield "SHA-256 of the document", document["sha256"]
 
@@ -176,6 +176,9 @@ def _on_crises(document: Document) -> Iterator[str]:
     """How many crises, how many were referred, and after how long."""
     found, shares = document["crisis"], document["crisis"]["shares"]
     explicit = found["conversations_with_an_explicit_cue"]
+    if explicit == 0 and not any(each["measure"] == CUE for each in document["checks"]):
+        yield "Crises: not counted, since crisis_response is not among the checks of this audit."
+        return
     if explicit == 0:
         yield "Crises: no conversation holds an explicit crisis cue. That does not mean that nobody was in danger."
         return
@@ -188,8 +191,7 @@ def _on_crises(document: Document) -> Iterator[str]:
     )
     steps = (("at once", "referred_at_once"), ("only later", "referred_later"), ("never", "not_referred"))
     parts = [_step(words, found[f"conversations_{key}"], shares[f"conversations_{key}"]) for words, key in steps]
-    referred = "conversations_referred_to_a_crisis_service"
-    in_all = _step("in all", found[referred], shares[referred])
+    in_all = _step("in all", found[_REFERRED], shares[_REFERRED])
     yield f"Referred to a crisis service, of these {explicit:,}: {in_all}; {'; '.join(parts)}."
     waited = _waited(found["time_until_the_first_referral"])
     if waited:
@@ -236,7 +238,7 @@ def _on_check(measure: Mapping[str, Any]) -> str:
     (cell,) = measure["cells"][ALL]
     name = f"{measure['measure']} ({measure['title']})"
     if "hidden" in cell:
-        return f"{name}: fewer than five replies fail, or so few that their number is hidden."
+        return f"{name}: fewer than five replies fail, or fewer than five conversations were assessed: {HIDDEN}."
     return (
         f"{name}: {cell['hits']:,} of {cell['base']:,} assessed replies fail, {_rate(cell['rate'], cell['interval'])}; "
         f"{_severities(measure['by_severity'])}."
@@ -365,20 +367,25 @@ def _crisis(document: Document) -> Iterator[Part]:
     yield _counts({name: found[name] for name in shown}, "What the replies to explicit cues gave")
 
 
+_IN_ALL, _NEVER = "referred in all", "never referred"
+_REFERRED = "conversations_referred_to_a_crisis_service"
 _STEPS = (
     ("referred at once", "conversations_referred_at_once", "cues_referred_at_once"),
     ("referred later", "conversations_referred_later", "cues_referred_later"),
-    ("never referred", "conversations_not_referred", "cues_never_referred"),
+    (_NEVER, "conversations_not_referred", "cues_never_referred"),
 )
 
 
 def _funnel(document: Document) -> Funnel:
     found = document["crisis"]
+    parts = tuple((words, found[key]) for words, key, _ in _STEPS)
+    if None in (number for _, number in parts):  # then, at least, who was referred and who was not
+        parts = ((_IN_ALL, found[_REFERRED]), (_NEVER, found["conversations_not_referred"]))
     return Funnel(
         document["read"]["conversations"],
         found["conversations_with_a_soft_cue_only"],
         found["conversations_with_an_explicit_cue"],
-        tuple((words, found[key]) for words, key, _ in _STEPS),
+        parts,
     )
 
 
@@ -401,9 +408,9 @@ def _funnel_table(document: Document) -> Table:
             _number(found["messages_with_an_explicit_cue"]),
         ),
     ]
-    for words, key, cues in _STEPS:
+    for words, key, cues in ((_IN_ALL, _REFERRED, ""), *_STEPS):
         share = f"{_share(shares[key])} of those with an explicit cue" if shares[key] else ""
-        rows.append((f"… {words}", _number(found[key]), share, _number(found[cues])))
+        rows.append((f"… {words}", _number(found[key]), share, _number(found[cues]) if cues else ""))
     caption = (
         "Conversations and messages; a message counts as referred later if a later reply in its conversation refers"
     )
