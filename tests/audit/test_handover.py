@@ -245,6 +245,13 @@ def test_an_earlier_audit_that_is_not_whole_is_told(earlier: Path, tmp_path: Pat
         load_earlier(tmp_path / "old.json")
 
 
+def test_small_counts_of_an_earlier_audit_stay_hidden(tmp_path: Path) -> None:
+    few = [*rows()[:3], *rows()[26:76]]  # three of 13 are referred
+    write_audit(made(tmp_path, few, all_cells=True), tmp_path)
+    assert load_earlier(tmp_path / "audit.json").rates["crisis_not_referred"].hits is None
+    assert load_earlier(tmp_path / "audit.json", all_cells=True).rates["crisis_not_referred"].hits == 10
+
+
 def test_crises_that_nobody_looked_for_are_not_called_none(tmp_path: Path) -> None:
     found = made(tmp_path, rows()[36:76], ReadOptions(checks=("flattery",)))
     assert "Crises: not counted" in words(section(found, "Summary"))

@@ -151,6 +151,17 @@ def _rate(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {} if "hidden" in cell else {name: cell[name] for name in Rate.__struct_fields__}
 
 
+def without_small(found: EarlierAudit, least: int) -> EarlierAudit:
+    """Without the rates of which so few are hits, or so few are not."""
+    rates = {name: Rate() if _is_small(rate, least) else rate for name, rate in found.rates.items()}
+    return msgspec.structs.replace(found, rates=rates)
+
+
+def _is_small(rate: Rate, least: int) -> bool:
+    hits, base = rate.hits or 0, rate.base or 0
+    return 0 < hits < least or 0 < base - hits < least
+
+
 def document_hash(document: Mapping[str, Any]) -> str:
     """Of everything in the document but its hash."""
     content = {key: value for key, value in document.items() if key != "sha256"}
@@ -180,7 +191,10 @@ def _cautions(then: EarlierAudit, now: EarlierAudit) -> Iterator[str]:
                 "that and not from the product: make the earlier audit again from its logs to be sure."
             )
     if then.period and now.period and then.period[1] >= now.period[0]:
-        yield "The two periods overlap: conversations may be counted in both."
+        yield (
+            "The two periods overlap: conversations may be counted in both, and small counts may follow from the "
+            "difference of the two documents."
+        )
 
 
 def _change(name: str, then: Rate | None, now: Rate | None) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from synthesis.audit.counting import AuditCounts, AuditOptions, audit_files
-from synthesis.audit.document import FORMAT_VERSION, document_of
+from synthesis.audit.document import FORMAT_VERSION, LEAST_SHOWN, document_of
 from synthesis.audit.drawing import render_html, render_markdown
-from synthesis.audit.handover import EarlierAudit, document_hash, earlier_audit
+from synthesis.audit.handover import EarlierAudit, document_hash, earlier_audit, without_small
 from synthesis.audit.stored import LOG, REPORT, TABLE, audit_report, audit_stored, kind_of, kind_of_all
 from synthesis.checks.registry import checks
 from synthesis.errors import InputError, OptionError, OutputError, Place
@@ -191,13 +191,17 @@ def load_audit(path: Path, formats: Sequence[int] = (FORMAT_VERSION,)) -> dict[s
     return found
 
 
-def load_earlier(path: Path) -> EarlierAudit:
-    """The figures of an earlier audit, of this format or of the one before; InputError says why there are none."""
+def load_earlier(path: Path, *, all_cells: bool = False) -> EarlierAudit:
+    """The figures of an earlier audit, of this format or of the one before; InputError says why there are none.
+
+    It may have been made with --all-cells: this document hides its small counts too, unless asked not to.
+    """
     document = load_audit(path, (FORMAT_VERSION - 1, FORMAT_VERSION))
     try:
-        return earlier_audit(document)
+        found = earlier_audit(document)
     except (KeyError, IndexError, TypeError, msgspec.ValidationError) as error:
         raise InputError(f"is not a whole audit: {error}", place=Place(str(path)), hint=_HINT) from None
+    return found if all_cells else without_small(found, LEAST_SHOWN)
 
 
 def differences(stored: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:

@@ -195,7 +195,7 @@ def _audit_options(options: dict[str, Any]) -> "AuditOptions":
     return AuditOptions(
         by=tuple(dict.fromkeys(options["by"])),
         cover=load_cover(Path(options["cover"])) if options["cover"] else Cover(),
-        since=load_earlier(Path(options["since"])) if options["since"] else None,
+        since=load_earlier(Path(options["since"]), all_cells=options["all_cells"]) if options["since"] else None,
         **{name: options[name] for name in names},
     )
 
