@@ -20,9 +20,8 @@ def page(path: list[str]) -> str:
 
 
 def listed(text: str) -> list[str]:
-    """The commands that a help lists; a line that goes on is indented further."""
-    block = re.search(r"^Commands:\n(.*?)(^$|\Z)", text, re.MULTILINE | re.DOTALL)
-    return re.findall(r"^  ([a-z][\w-]*)", block[1], re.MULTILINE) if block else []
+    """The commands that a help lists, in groups: a name, and after a gap what it does."""
+    return re.findall(r"^  ([a-z][\w-]*) {2,}\S", text, re.MULTILINE)
 
 
 def walk(path: list[str]) -> None:

@@ -11,7 +11,9 @@ from synthesis.audit.counting import AuditOptions, CopyCounts
 from synthesis.audit.drawing import render_html, render_markdown
 from synthesis.audit.handover import Action, Cover, Signature, load_cover
 from synthesis.audit.making import EngineOptions, ReadOptions, audit, load_earlier, write_audit
-from synthesis.audit.sections import FILL_IN, Section, cover, sections
+from synthesis.audit.parts import FILL_IN, Section
+from synthesis.audit.sections import sections
+from synthesis.audit.summary import cover
 from synthesis.cli.main import call
 from synthesis.errors import InputError, OptionError
 from synthesis.model import Case, Turn

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synthesis.audit.sections import (
+from synthesis.audit.parts import (
     FILL_IN,
     HIDDEN,
     HIDDEN_NOTE,
@@ -18,10 +18,9 @@ from synthesis.audit.sections import (
     Point,
     Section,
     Table,
-    cover,
-    hashes,
-    sections,
 )
+from synthesis.audit.sections import sections
+from synthesis.audit.summary import cover, hashes
 
 if TYPE_CHECKING:
     from markupsafe import Markup
