@@ -1,11 +1,14 @@
 """The same work on every engine; each in a process of its own, as a user would start it."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from helpers import row, write_jsonl
+
+PROGRESS = re.compile(r"(?: so far| left)$")
 
 
 class Run:
@@ -29,7 +32,10 @@ class Run:
         return self._done(command)
 
     def _done(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        """Without the lines of progress, which are as many as an engine takes tens of seconds to start."""
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        done.stderr = "".join(line for line in done.stderr.splitlines(True) if not PROGRESS.search(line))
+        return done
 
 
 def descendants(pid: int) -> Iterator[tuple[int, str]]:

@@ -131,7 +131,7 @@ def test_a_context_of_the_wrong_shape_is_told_by_its_entry(tmp_path, context, to
     ("content", "told"),
     [
         (b"[]", "the set is empty"),
-        (b"{}", "is neither a list nor an Inspect log"),
+        (b"{}", "is not a list, and no list of rows is in it"),
         (b"", "not valid JSON"),
         (b"[\n{\n  nonsense", ":3:3: is not valid JSON"),
         (b'["\xff"]', ":1:3: is not UTF-8"),

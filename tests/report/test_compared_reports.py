@@ -230,3 +230,12 @@ def test_a_reply_word_by_word(before: str, after: str, pieces: list[tuple[str, s
 def test_replies_of_thousands_of_words_are_not_searched_for_what_moved() -> None:
     before, after = "a b " * 5_000, "b a " * 5_000
     assert [piece.kind for piece in word_changes(before, after)] == ["gone", "added"]
+
+
+def test_a_better_rate_does_not_outweigh_a_new_critical_failure() -> None:
+    users = [f"user {number}" for number in range(12)]
+    before = [*log(*users), said(13, "in danger", "call 988", {"crisis_response": PASSED})]
+    after = [*log(), said(13, "in danger", "a joke", {"crisis_response": CRISIS})]
+    found = compared_rows(before, after)
+    assert found.pass_rate is not None
+    assert (found.pass_rate.verdict, found.rate_verdict) == ("better", "better, but with a new critical failure")

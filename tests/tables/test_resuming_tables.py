@@ -94,7 +94,7 @@ def test_input_that_has_changed_or_gone_is_refused(cli: CommandLine) -> None:
 def test_a_case_file_that_grew_or_shrank_is_refused(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch, grown: bool, message: str
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 3000)
+    monkeypatch.setattr(blocks, "SMALL_PART", 3000)
     path = write_jsonl(cli.folder / "cases.jsonl", [row(id=f"T-{n}") for n in range(50)])
     cli("--cases", "cases.jsonl", "--out-table", "verdicts")
     first = min((cli.folder / "verdicts/_synthesis/parts").iterdir())

@@ -277,7 +277,7 @@ def _rate(comparison: "Comparison") -> Iterator[str]:
         yield from _measured_differently(comparison.ruler_changes)
         return
     yield f"  change {100 * rate.change:+.1f} points, {rate.interval_in_words}; p = {rate.p_value:.2g}"
-    yield _verdict(rate.verdict)
+    yield _verdict(comparison.rate_verdict)
 
 
 def _verdict(found: str) -> str:

@@ -16,8 +16,8 @@ import msgspec
 
 from synthesis.errors import InputError
 from synthesis.model import CaseResult
-from synthesis.model.result import ERROR, MINOR, PASS, SEVERITIES
-from synthesis.report.drift import Differences, DriftChange, drift_changes
+from synthesis.model.result import CRITICAL, ERROR, MINOR, PASS, SEVERITIES
+from synthesis.report.drift import BETTER, Differences, DriftChange, drift_changes
 from synthesis.report.findings import EXPECTED, MISSED, UNEXPECTED, count, deciding_turn, kind_of
 from synthesis.report.stored import StoredReport
 from synthesis.settings import FORMER_PROFILES
@@ -166,6 +166,13 @@ class Comparison(msgspec.Struct, frozen=True):
     def ruler_changes(self) -> list[str]:
         """The changed conditions because of which neither run may be called better."""
         return ruler_changes(self.conditions)
+
+    @property
+    def rate_verdict(self) -> str:
+        """What the pass rates say together; a better rate does not outweigh a new critical failure."""
+        found = self.pass_rate.verdict if self.pass_rate else ""
+        worst = any(change.severity == CRITICAL for change in self.newly_failing)
+        return "better, but with a new critical failure" if found == BETTER and worst else found
 
 
 def compare_reports(before: StoredReport, after: StoredReport) -> Comparison:

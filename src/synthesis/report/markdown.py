@@ -331,4 +331,4 @@ def _compared_rate(found: Comparison) -> Iterator[str]:
         yield f"{told}."
         return
     how_sure = f"{rate.interval_in_words}; p = {rate.p_value:.2g}"
-    yield f"{told}, change {100 * rate.change:+.1f} points ({how_sure}): {rate.verdict}."
+    yield f"{told}, change {100 * rate.change:+.1f} points ({how_sure}): {found.rate_verdict}."
