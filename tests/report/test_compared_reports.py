@@ -220,6 +220,7 @@ def test_nothing_new_is_said_as_such() -> None:
         ),
         ("大丈夫です", "大変です", [("kept", "大"), ("gone", "丈夫"), ("added", "変"), ("kept", "です")]),
         ("same", "same", [("kept", "same")]),
+        ("I'd go.", "Let's go.", [("gone", "I'd "), ("added", "Let's "), ("kept", "go.")]),
         ("", "new", [("added", "new")]),
     ],
 )

@@ -486,7 +486,8 @@ def called(name: str) -> str:
 KEPT, GONE, ADDED = "kept", "gone", "added"
 MOST_WORDS = 2_000  # of a reply: beyond, finding what moved takes too long
 # A word, or one character where a script writes words without spaces; what is between them belongs to what precedes.
-_WORD = re.compile(r"(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s])\s*")
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
+_WORD = re.compile(rf"(?:[\u3040-\u30ff\u3400-\u9fff]|{_LETTER}+(?:['’]{_LETTER}+)*|[^\w\s])\s*")
 
 
 class Piece(NamedTuple):
