@@ -176,7 +176,7 @@ BAD_ROWS = {
     "no-json": ("{", "is not valid JSON"),
     "a-list": ("[1]", "expected a JSON object"),
     "nothing-said": ({"messages": []}, "'messages' holds no text"),
-    "a-stranger": ({"messages": [{"role": "alien", "content": "x"}]}, "no role is called 'alien'"),
+    "a-stranger": ({"messages": [{"role": "alien", "content": "x"}]}, "message 1 has the unknown role 'alien'"),
     "a-number": ({"messages": [{"role": "user", "content": 5}]}, "message 1: its content is not text"),
     "no-object": ({"messages": ["x"]}, "message 1 is not an object"),
     "no-messages": ({"messages": {"role": "user"}}, "'messages' is not a list of messages"),
@@ -249,15 +249,20 @@ def is_log(path: Path, *, mapped: bool = False) -> bool:
 def test_shape_and_ending_tell_logs_from_cases(tmp_path: Path) -> None:
     whole = {"id": "A-1", "messages": TALK, "checks": ["topic_pivot"]}
     assert not is_log(write_jsonl(tmp_path / "cases.jsonl", [whole]))
-    assert not is_log(write_jsonl(tmp_path / "forgot.jsonl", [{"id": "A-1", "messages": TALK}]))
+    named = {"id": "T-1000", "messages": TALK}
+    assert is_log(write_jsonl(tmp_path / "tickets.jsonl", [named, named]))
+    assert not is_log(write_jsonl(tmp_path / "forgot.jsonl", [named, named, whole]))
+    assert not is_log(tmp_path / "forgot.jsonl", mapped=True)
+    assert not is_log(write_jsonl(tmp_path / "labelled.jsonl", [named, {**named, "expected": {}}]))
+    assert is_log(tmp_path / "labelled.jsonl", mapped=True)
     assert is_log(write_jsonl(tmp_path / "chat.jsonl", [{"messages": TALK}]))
     assert is_log(write_jsonl(tmp_path / "share.jsonl", [{"conversations": []}]))
     said = {"id": "conv_1", "user": "u", "assistant": "a"}
     assert is_log(write_jsonl(tmp_path / "said.jsonl", [said]))
-    for of_a_case in ({"checks": []}, {"expected": {}}, {"id": "A-1"}):
+    assert is_log(write_jsonl(tmp_path / "said.jsonl", [said | {"id": "SUP-1"}]))
+    for of_a_case in ({"checks": []}, {"expected": {}}):
         assert not is_log(write_jsonl(tmp_path / "said.jsonl", [said | of_a_case]))
     assert is_log(tmp_path / "any.CSV")
-    assert is_log(tmp_path / "forgot.jsonl", mapped=True)
     assert not is_log(tmp_path / "cases.jsonl", mapped=True)
     assert not is_log(tmp_path / "not-there.jsonl")
 

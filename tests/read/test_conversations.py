@@ -102,13 +102,12 @@ def test_leaving_out_what_is_not_there_is_told(cli: CommandLine, names: str, sai
     assert said in done.err
 
 
-def test_case_lines_without_checks_need_the_option(cli: CommandLine) -> None:
+def test_lines_that_are_called_like_cases_and_name_no_checks_are_a_log(cli: CommandLine) -> None:
     path = write_jsonl(
         cli.folder / "cases.jsonl", [{"id": "A-1", "user": "I miss my dad.", "assistant": "You should go."}]
     )
-    assert cli("--cases", path).code == 1
-    assert cli("--cases", path, "--checks", "agency_language").code == 2
-    assert cli.report()["results"][0]["id"] == "A-1"
+    assert cli("--cases", path).code == 2
+    assert (cli.report()["profile"], cli.report()["results"][0]["id"]) == ("traffic", "A-1")
 
 
 def test_the_map_and_the_checks_may_stand_in_the_settings(cli: CommandLine) -> None:

@@ -215,17 +215,99 @@ def test_two_conversations_of_a_row_are_refused_where_a_row_is_one() -> None:
     assert said(row, columns={"messages": "conversation_a"}) == [("Q", "A")]
 
 
-LONG_NAMES = {"run": {"ask_text": "Q", "model_text": "A"}, "model_name": "m", "created_at": "now"}
+LONG_NAMES = {"run": {"ask_text": "Why is that?", "model_text": "I see."}, "model_name": "m", "created_at": "now"}
 
 
 def test_a_row_of_no_known_shape_names_its_keys_and_the_map_that_may_read_it() -> None:
     assert probable_map(LONG_NAMES) == "user=run.ask_text,assistant=run.model_text"
-    assert probable_map({"id": "7", "a": "Q", "b": "A"}) == "user=a,assistant=b"
-    assert probable_map({"id": "7", "a": "Q", "b": "A", "c": "?"}) == ""
+    assert probable_map({"id": "7", "a": "Why me?", "b": "I see."}) == "user=a,assistant=b"
+    assert probable_map({"id": "7", "a": "Why me?", "b": "I see.", "c": "No idea"}) == ""
+    assert probable_map({"a": "Hi", "b": "Oh"}, [{"a": "Why me?", "b": "你好，怎么了"}]) == "user=a,assistant=b"
+    row = {"Ticket ID": "17", "customer_words": "Why me?", "bot_words": "I see."}
+    assert probable_map(row) == "user=customer_words,assistant=bot_words,id=Ticket ID"
     assert said(LONG_NAMES) == (
         "has no 'user' (--map user=run.ask_text,assistant=run.model_text may name it; "
         "the row has: created_at, model_name, run)"
     )
+
+
+GUESSED_NEVER = {
+    "a batch's output": {
+        "custom_id": "r1",
+        "answer": {"choices": [{"finish_reason": "stop", "object": "chat.completion"}]},
+    },
+    "comments": {
+        "subject": "My order",
+        "comments": [{"author_id": 5, "body": "Where is it?"}, {"author_id": 7, "body": "I look."}],
+    },
+    "codes": {"user_type": "customer", "response_code": "E17", "text": "Where is my order?"},
+}
+
+
+@pytest.mark.parametrize("row", GUESSED_NEVER.values(), ids=GUESSED_NEVER)
+def test_what_nobody_says_is_not_suggested_as_one_of_the_sides(row: dict[str, Any]) -> None:
+    assert probable_map(row) == ""
+
+
+ASKED = {"messages": [{"role": "user", "content": "Where is it?"}]}
+ANSWERED = {"status_code": 200, "body": {"choices": [{"message": {"role": "assistant", "content": "On its way."}}]}}
+EVENTS: dict[str, list[dict[str, Any]]] = {
+    "attributes": [
+        {"name": "gen_ai.system.message", "attributes": {"content": "Be kind."}},
+        {"name": "gen_ai.user.message", "attributes": {"gen_ai.system": "x", "content": "Where is it?"}},
+        {"name": "gen_ai.choice", "attributes": {"index": 0, "message": '{"content": "On its way."}'}},
+    ],
+    "bodies": [
+        {"name": "gen_ai.user.message", "body": {"content": "Where is it?"}},
+        {"name": "gen_ai.choice", "body": {"finish_reason": "stop", "message": {"content": "On its way."}}},
+    ],
+    "OTLP": [
+        {"name": "gen_ai.user.message", "attributes": [{"key": "content", "value": {"stringValue": "Where is it?"}}]},
+        {
+            "name": "gen_ai.assistant.message",
+            "attributes": [{"key": "content", "value": {"stringValue": "On its way."}}],
+        },
+    ],
+}
+BELOW = {
+    "a joined batch": {"custom_id": "r1", "method": "POST", "body": ASKED, "response": ANSWERED, "error": None},
+    "a thread": {"id": "t1", "thread": {"messages": [*ASKED["messages"], {"role": "bot", "content": "On its way."}]}},
+    **{f"events with {name}": {"attributes": {"gen_ai.system": "x"}, "events": EVENTS[name]} for name in EVENTS},
+}
+
+
+@pytest.mark.parametrize("row", BELOW.values(), ids=BELOW)
+def test_conversations_below_other_things_are_found(tmp_path: Path, row: dict[str, Any]) -> None:
+    (case,) = read(write_jsonl(tmp_path / "log.jsonl", [row]))
+    assert isinstance(case, Case), case
+    assert case.exchanges == [("Where is it?", "On its way.")]
+
+
+def test_half_of_a_batch_says_what_to_join() -> None:
+    assert "nothing that it replies to: join the batch's input and its output by 'custom_id'" in str(
+        said({"custom_id": "r1", "response": ANSWERED})
+    )
+    assert "no reply to it: join" in str(said({"custom_id": "r1", "method": "POST", "body": ASKED}))
+
+
+def test_rows_are_found_where_an_export_wraps_them(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    tickets = [BELOW["a thread"], {**BELOW["a thread"], "id": "t2"}]
+    path.write_text(json.dumps({"version": 2, "export": {"by": {"name": "x"}, "tickets": tickets}}))
+    assert [case.id for case in read(path) if isinstance(case, Case)] == ["t1", "t2"]
+    path.write_text(json.dumps({"export": {"tickets": tickets, "people": [{"name": "x"}]}}))
+    with pytest.raises(InputError, match="no list of rows"):
+        read(path)
+
+
+def test_rows_without_anything_in_their_cells_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("user,assistant\nHi,Hello\n,\n , \nOh,Yes\n")
+    assert [
+        (case.id, case.source.line) for case in read(tmp_path / "t.csv") if isinstance(case, Case) and case.source
+    ] == [
+        ("ROW-1", 2),
+        ("ROW-2", 5),
+    ]
 
 
 def words(text: str) -> st.SearchStrategy[str]:
@@ -265,7 +347,7 @@ def test_whatever_a_row_holds_it_is_a_case_or_a_problem(fields: dict[str, Any], 
 
 
 def test_a_table_without_a_likely_pair_is_refused_with_the_likely_map(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("user_words,agent_words\na,b\n")
+    (tmp_path / "t.csv").write_text("user_words,agent_words\nWhy me?,I see.\n")
     with pytest.raises(OptionError) as raised:
         read(tmp_path / "t.csv")
     assert "--map user=user_words,assistant=agent_words" in str(raised.value)

@@ -86,10 +86,10 @@ def test_what_is_sorted_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
 
 
 BAD_ROWS = {
-    "role": (messages("a", ("Anna", "Hi")), "the row at line 1 no role is called 'Anna' (in 'who')."),
-    "no-role": ([{"chat": "a", "words": "Hi"}], "the row at line 1 has no 'who' (--map role=NAME names it;"),
-    "no-text": ([{"chat": "a", "who": "user"}], "the row at line 1 has no 'words' (--map text=NAME names it;"),
-    "number": ([{"chat": "a", "who": "user", "words": 5}], "the row at line 1 'words' is not text"),
+    "role": (messages("a", ("Anna", "Hi")), "its first row has the unknown role 'Anna' (in 'who')."),
+    "no-role": ([{"chat": "a", "words": "Hi"}], "its first row has no 'who' (--map role=NAME names it;"),
+    "no-text": ([{"chat": "a", "who": "user"}], "its first row has no 'words' (--map text=NAME names it;"),
+    "number": ([{"chat": "a", "who": "user", "words": 5}], "its first row 'words' is not text"),
     "silent": (messages("a", ("user", ""), ("bot", None)), "the conversation holds no text"),
     "lost": (messages(None, ("user", "Hi")), "its 'chat' is empty, so the row belongs to no conversation"),
 }
@@ -122,6 +122,12 @@ def test_a_message_without_words_is_left_out(tmp_path: Path) -> None:
         ("virtual agent", "assistant"),
         ("system", "system"),
         ("note", "system"),
+        ("Kundin", "user"),
+        ("usuário", "user"),
+        ("ユーザー", "user"),
+        ("ग्राहक", "user"),
+        ("Berater", "assistant"),
+        ("客服", "assistant"),
         ("Anna", None),
         (5, None),
     ],
@@ -137,6 +143,7 @@ def test_roles_go_by_many_names(role: Any, side: str | None) -> None:
         ("id,Ticket ID,Created,Sender Name,Sender Type,Body", ("Ticket ID", "Sender Type", "Body")),
         ("chatId,from,message", ("chatId", "from", "message")),
         ("session,direction,text", ("session", "direction", "text")),
+        ("ticket_id,created_at,author_role,comment", ("ticket_id", "author_role", "comment")),
     ],
 )
 def test_exports_are_read_by_the_names_of_their_columns(names: str, found: tuple[str, ...]) -> None:

@@ -29,7 +29,7 @@ def test_lines_without_checks_labels_and_case_ids_are_read_as_a_log(cli: Command
 @pytest.mark.parametrize(
     "first",
     [
-        {"id": "CONV-1", "user": SAID, "assistant": GOOD},
+        {"id": "CONV-1", "messages": [{"role": "user", "content": SAID}], "expected": {"agency_language": True}},
         {"id": "conv_1", "user": SAID, "assistant": GOOD, "expected": {"agency_language": True}},
     ],
 )

@@ -32,6 +32,13 @@ SENDERS = {
     **dict.fromkeys(("operator", "support", "admin", "teammate", "representative", "rep", "advisor"), "assistant"),
     **dict.fromkeys(("staff", "outbound", "outgoing", "out"), "assistant"),
     **dict.fromkeys(("event", "info", "internal", "log", "note", "notification", "trigger", "workflow"), "system"),
+    # In German and in the languages of the rules.
+    **dict.fromkeys(("kunde", "kundin", "nutzer", "nutzerin", "benutzer", "benutzerin", "cliente", "usuario"), "user"),
+    **dict.fromkeys(("usuária", "usuário", "utente", "utilisateur", "utilisatrice", "客户", "用户", "顾客"), "user"),
+    **dict.fromkeys(("お客様", "顧客", "ユーザー", "ग्राहक", "उपयोगकर्ता"), "user"),
+    **dict.fromkeys(("mitarbeiter", "mitarbeiterin", "berater", "beraterin", "assistent"), "assistant"),
+    **dict.fromkeys(("agente", "asistente", "assistente", "operador", "operatore", "conseiller"), "assistant"),
+    **dict.fromkeys(("客服", "助手", "オペレーター", "アシスタント", "सहायक"), "assistant"),
 }
 
 

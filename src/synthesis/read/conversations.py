@@ -107,8 +107,10 @@ class _Conversation:
     def finish(self) -> Iterator[Case | Problem]:
         """The conversation as a case; a turn that cannot be read makes it a problem, since the others depend on it."""
         if self._problem is not None:
-            message = f"the row at line {self._problem.line} {self._problem.message}"
-            yield Problem(self._line, self._problem.kind, message, self.name)
+            # The same words for the first rows of all conversations, so that they are told as one.
+            is_first = self._problem.line == self._line
+            where = "its first row" if is_first else f"the row at line {self._problem.line}"
+            yield Problem(self._line, self._problem.kind, f"{where} {self._problem.message}", self.name)
         elif self._cases:
             yield msgspec.structs.replace(_as_one(self._cases, self.name), source=self._source)
         else:

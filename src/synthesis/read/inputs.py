@@ -14,7 +14,7 @@ from synthesis.read import json
 from synthesis.read.conversations import Begins, cases_of, sorted_rows
 from synthesis.read.lines import CHUNK, MOST_LINE, TOO_LONG, Row, Seen, input_size, line_rows, opened, unseen
 from synthesis.read.mapping import with_message_columns
-from synthesis.read.rows import CASE_ID, SIDES, Converter, LogOptions, needed_columns, require_columns
+from synthesis.read.rows import SIDES, Converter, LogOptions, is_case_id, needed_columns, require_columns
 from synthesis.read.shapes import probable_map, recognised, unfolded
 
 LINES, JSON, TABLE, PARQUET, INSPECT = "lines", "json", "table", "parquet", "inspect"
@@ -29,6 +29,7 @@ _ENDINGS = {
     ".json": JSON,
 }
 _WITH_LINES = (LINES, TABLE)
+LOOKED_AT = 20  # rows, to tell what a file is
 # What only other programs read; as lines they would be a list of errors.
 _FOREIGN = frozenset({".xlsx", ".xls", ".ods", ".docx", ".pdf", ".zip", ".avro", ".orc", ".feather", ".db", ".sqlite"})
 Choose = Callable[[list[str]], list[str]]  # the columns to read, of those in the header; may refuse them
@@ -42,8 +43,8 @@ class Input(msgspec.Struct, frozen=True):
     kind: str  # how its rows are stored
     size: int = 0  # bytes; 0 if unknown
     columns: tuple[str, ...] | None = None  # in its header, or in its first row; None before the first look
-    is_conversation: bool = False  # of lines: the first one is a row of a log, and cannot be a case
-    names_checks: bool = False  # of lines: the first one does, as cases do
+    is_conversation: bool = False  # of lines: the first one is a row of a log, and nothing makes them cases
+    names_checks: bool = False  # of lines: one of the first does, as cases do
     likely: str = ""  # the map that may read its first row, if that is of no known shape
 
     @classmethod
@@ -56,21 +57,25 @@ class Input(msgspec.Struct, frozen=True):
         """With what its beginning says, if it can be read twice; InputError if it is unusable."""
         if self.columns is not None:
             return self
-        found = preview(self, most_line)
-        first = next((row.fields for row in found.rows if isinstance(row, Row)), {})
+        found = preview(self, most_line, LOOKED_AT)
+        rows = [row.fields for row in found.rows if isinstance(row, Row)]
+        first = rows[0] if rows else {}
+        # A row of a log may name checks of its own. Only where ids are those of cases, one of many may have forgotten.
+        telling = rows if is_case_id(first.get("id")) else rows[:1]
         return msgspec.structs.replace(
             self,
-            columns=tuple(found.columns),
-            is_conversation=_is_conversation(first),
-            names_checks="checks" in first,
-            likely="" if recognised(first) else probable_map(first),
+            columns=tuple(found.columns if self.kind in (TABLE, PARQUET) else first),
+            is_conversation=_is_conversation(first) and not any(map(_is_of_a_case, telling)),
+            names_checks=any("checks" in row for row in telling),
+            likely="" if recognised(first) else probable_map(first, rows[1:]),
         )
 
     def holds_cases(self, *, mapped: bool) -> bool:
         """Whether it is a file of cases, one per line, rather than a log.
 
-        Lines are a log if the first of them is a conversation without anything that only a case has. `mapped` says that
-        --map or --checks was given: then they are one if it names no checks.
+        Lines are a log if the first of them is a conversation without anything that only a case has; where its id is
+        one of a case, the next ones must be without it, too. `mapped` says that --map or --checks was given: then they
+        are a log if none of these names checks.
         """
         return self.kind == LINES and not self.is_conversation and (self.names_checks or not mapped)
 
@@ -107,19 +112,20 @@ def _begins_a_list(path: Path) -> bool:
 
 
 def _is_conversation(first: Mapping[str, Any]) -> bool:
-    """A row of a log: somebody speaks, without the id, the checks or the labels that make a case."""
+    """Whether somebody speaks in a row."""
     if isinstance(first.get("conversations"), list):
         return True
-    if "checks" in first:
-        return False
     shape = recognised(first)
-    if shape is None:
+    return shape is not None and (shape.columns != ("messages",) or isinstance(first["messages"], list))
+
+
+def _is_of_a_case(row: Mapping[str, Any]) -> bool:
+    """Whether a row has what only cases have. An id tells nothing: tickets are called like cases (`SUP-1`)."""
+    if "checks" in row:
+        return not isinstance(row.get("conversations"), list)
+    if "expected" not in row:
         return False
-    if shape.columns == ("messages",) or shape.pair == SIDES:  # as cases have them
-        name = first.get("id")
-        is_case = isinstance(name, str) and CASE_ID.fullmatch(name) is not None
-        return not is_case and ("expected" not in first if shape.pair else isinstance(first["messages"], list))
-    return True
+    return row.keys() >= {*SIDES} or ("messages" in row and is_case_id(row.get("id")))
 
 
 # The rows of a file, whatever they are about.
@@ -228,7 +234,8 @@ def log_rows(source: Input, options: LogOptions, seen: Seen = unseen) -> Iterato
     """The rows of a log as they are in the file, which must have the columns that the options name."""
 
     def choose(names: list[str]) -> list[str]:
-        require_columns(names, options, source.path)
+        is_read = source.columns is not None and source.kind != PARQUET
+        require_columns(names, options, source.path, source.likely if is_read else None)
         return needed_columns(names, options)
 
     return unfolded(read_rows(source, options.most_line, choose, seen))

@@ -25,7 +25,7 @@ from synthesis.read.lines import (
     text_stream,
     unseen,
 )
-from synthesis.read.shapes import shape_of
+from synthesis.read.shapes import recognised, shape_of
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 # Inspect and data frames write NaN for a number that is missing.
@@ -252,13 +252,19 @@ def _object_rows(document: JsonStream, most: int) -> Generator[Callable[[int], R
     return found
 
 
-def _held_rows(kept: Mapping[str, Any]) -> list[Any]:
-    """The object itself, if it is a row of a known shape, else the one list of objects that it has."""
+_DEEPEST = 3  # levels of objects around the rows
+
+
+def _held_rows(kept: Mapping[str, Any], depth: int = 0) -> list[Any]:
+    """The object itself, if it is a row of a known shape, else the one list of objects in it or below."""
     lists = [value for value in kept.values() if isinstance(value, list) and any(isinstance(x, dict) for x in value)]
     named = [kept[name] for name in ("conversations", "messages") if name in kept]
-    if shape_of(tuple(kept)) is not None and not any(_are_rows(value) for value in named):
+    if recognised(kept) is not None and not any(_are_rows(value) for value in named):
         return [dict(kept)]
-    return lists[0] if len(lists) == 1 else []
+    if not lists and depth < _DEEPEST:
+        lists = [_held_rows(value, depth + 1) for value in kept.values() if isinstance(value, dict)]
+    found = [rows for rows in lists if rows]
+    return found[0] if len(found) == 1 else []
 
 
 def _are_rows(value: Any) -> bool:

@@ -182,7 +182,8 @@ _NAMES = {
     "session_id dialog dialog_id dialogue dialogue_id room_id channel_id channel",
     ROLE: "role sender_type author_type sender_role author_role participant_type user_type speaker sender author "
     "participant from direction",
-    TEXT: "text content body plain_body message_text message_body message value utterance parts",
+    TEXT: "text content body plain_body message_text message_body message value utterance parts "
+    "comment comment_body note",
 }
 
 

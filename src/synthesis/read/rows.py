@@ -58,8 +58,11 @@ class LogOptions(msgspec.Struct, frozen=True):
         return self.checks or self.validator.checks
 
 
-def require_columns(header: Collection[str], options: LogOptions, path: Path | str) -> None:
-    """A table without the columns that were named could only give errors, so it is refused as a whole."""
+def require_columns(header: Collection[str], options: LogOptions, path: Path | str, likely: str | None = None) -> None:
+    """A table without the columns that were named could only give errors, so it is refused as a whole.
+
+    `likely` is the map that its first rows suggest; None where nobody looked at them.
+    """
     columns = options.columns
     require_whole_messages(columns, path)
     shape = None if _is_mapped(columns) else shape_of(tuple(header))
@@ -71,8 +74,9 @@ def require_columns(header: Collection[str], options: LogOptions, path: Path | s
         absent += [side for side in ("user", "assistant") if side not in columns and side not in header]
     if absent:
         known = did_you_mean(absent[0], filter(None, header))
-        likely = probable_map([name for name in header if name and is_unicode(name)]) or "user=NAME,assistant=NAME"
-        hint = f"Name the columns with --map {likely}, or {_OF_MESSAGES}. {known}"
+        if likely is None:
+            likely = probable_map([name for name in header if name and is_unicode(name)])
+        hint = f"Name the columns with --map {likely or 'user=NAME,assistant=NAME'}, or {_OF_MESSAGES}. {known}"
         raise OptionError(f"{path} has no column '{absent[0]}'", hint=hint)
 
 
@@ -278,7 +282,7 @@ class Converter:
         if side is None:
             name = self._options.columns[ROLE]
             hint = "It may be user, customer, visitor, assistant, agent, bot, system or a word like these."
-            raise UnusableError(f"no role is called {_shown(given)} (in '{name}'). {hint}")
+            raise UnusableError(f"has the unknown role {_shown(given)} (in '{name}'). {hint}")
         return side
 
     def is_silent(self, row: Row) -> bool:
@@ -353,7 +357,7 @@ def _message(message: Any, number: int) -> dict[str, str]:
         role, content = role_of(message), content_of(message)
     side = side_of(role)
     if side is None:
-        raise UnusableError(f"message {number}: no role is called {_shown(role)}. {did_you_mean('', ROLES)}")
+        raise UnusableError(f"message {number} has the unknown role {_shown(role)}. {did_you_mean('', ROLES)}")
     text = text_of(content)
     if text is None or not is_unicode(text):
         raise UnusableError(f"message {number}: its content is not text")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from synthesis.errors import shorten
 from synthesis.read.cases import is_unicode, side_of, text_of
 from synthesis.read.lines import Row
-from synthesis.read.mapping import called, decoded, first_called, fold, looks_like_json, unquoted
+from synthesis.read.mapping import called, decoded, first_called, fold, looks_like_json, unquoted, value_at
 
 Fields = Mapping[str, Any]
 Messages = list[Any]
@@ -60,6 +60,7 @@ _PAIRS = (
     ("question", "answer"),
     ("input", "output"),
     ("inputs", "outputs"),
+    ("body", "response"),  # a line of an OpenAI batch, joined with that of its results
 )
 _WITH_REPLY = ("response", "choices", "completion", "output", "outputs", "reply")  # beside a list of messages
 _LISTS = ("conversation", "dialog", "dialogue", "turns", "transcript", "chat_history")
@@ -90,14 +91,29 @@ def _is_name(name: Any) -> bool:
 def recognised(fields: Fields) -> Shape | None:
     """The shape of a row. Where the column that it is told by is empty in this row, the others tell."""
     shape = shape_of(tuple(fields))
-    if shape is None or shape.pair == (USER, ASSISTANT):
+    if shape is None:
+        return _one_level_below(fields)
+    if shape.pair == (USER, ASSISTANT):
         return shape
     value = fields.get(shape.columns[0])
     if shape.is_list and not shape.is_sure and not isinstance(decoded(value), list):
-        return None  # the name of a conversation, or how many turns it has
+        return _one_level_below(fields)  # the name of a conversation, or how many turns it has
     if value not in (None, ""):
         return shape
     return shape_of(tuple(name for name in fields if fields[name] not in (None, ""))) or shape
+
+
+def _one_level_below(fields: Fields) -> Shape | None:
+    """The messages in the one object of a row that has some, such as `thread.messages`."""
+    found = [name for name, value in fields.items() if isinstance(value, Mapping) and _has_messages(value)]
+    if len(found) != 1 or not _is_name(found[0]):
+        return None
+    return Shape(f"messages in {found[0]}", (found[0],), partial(_listed_in, found[0]))
+
+
+def _has_messages(value: Fields) -> bool:
+    listed = value.get("messages")
+    return isinstance(listed, list) and any(isinstance(one, Mapping) for one in listed)
 
 
 def _chatgpt(names: Sequence[str]) -> Shape | None:
@@ -160,6 +176,13 @@ def _any_two_names(names: Sequence[str]) -> Shape | None:
     return _pair(asked, replied) if asked and replied else None
 
 
+def _half_of_a_batch(names: Sequence[str]) -> Shape | None:
+    name = next((name for name in ("response", "body") if name in names), None)
+    if "custom_id" not in names or name is None:
+        return None
+    return Shape("half of a batch", (name,), _refuse_requests if name == "body" else _refuse_replies)
+
+
 _RECOGNISERS = (
     _chatgpt,
     _flat_telemetry,
@@ -171,6 +194,7 @@ _RECOGNISERS = (
     _arena,
     _any_two_names,
     _list_of_messages,
+    _half_of_a_batch,
 )
 
 
@@ -187,6 +211,10 @@ def _listed(name: str, fields: Fields, _: bool) -> Messages:
     if not isinstance(value, list):
         raise UnusableError(f"'{name}' is not a list of messages")
     return messages_of(value, USER, name) if value and isinstance(value[0], list) else value
+
+
+def _listed_in(name: str, fields: Fields, strict: bool) -> Messages:
+    return messages_of(fields[name], USER, name, strict=strict)
 
 
 def _answered(name: str, reply: str, fields: Fields, strict: bool) -> Messages:
@@ -232,6 +260,19 @@ def _instructed(asked: str, about: str, replied: str, fields: Fields, strict: bo
 
 def _refuse_two(_: Fields, __: bool) -> Messages:
     raise UnusableError("holds two conversations, and here a row is one: --map messages=conversation_a chooses")
+
+
+_JOIN = (
+    "join the batch's input and its output by 'custom_id': one row with the 'body' of one, the 'response' of the other"
+)
+
+
+def _refuse_replies(_: Fields, __: bool) -> Messages:
+    raise UnusableError(f"holds a reply of a batch, and nothing that it replies to: {_JOIN}")
+
+
+def _refuse_requests(_: Fields, __: bool) -> Messages:
+    raise UnusableError(f"holds a request of a batch, and no reply to it: {_JOIN}")
 
 
 def _branch(fields: Fields, _: bool) -> Messages:
@@ -298,11 +339,9 @@ def _is_model_call(attributes: Mapping[str, Any]) -> bool:
 
 def _attributes(fields: Fields) -> dict[str, Any]:
     """The attributes of a span and its events that are about a model, by their dotted names."""
-    found: dict[str, Any] = {}
-    events = decoded(fields.get("events"))
-    for holder in (fields, *(events if isinstance(events, list) else ())):
-        if isinstance(holder, Mapping):
-            found |= dict(_flat(decoded(holder.get("attributes"))))
+    found: dict[str, Any] = dict(_flat(decoded(fields.get("attributes"))))
+    for event in _events(fields):
+        found |= {str(event.get("name")): None, **dict(_flat(decoded(event.get("attributes"))))}
     found |= {name.removeprefix("attributes."): value for name, value in fields.items() if "." in str(name)}
     return {name: value for name, value in found.items() if _is_telemetry(name) or name == _KIND}
 
@@ -342,9 +381,31 @@ def _span_messages(fields: Fields, strict: bool) -> Messages:
     for asked, replied in _WHOLE:
         if attributes.get(asked) is not None:
             return exchange_of(attributes[asked], attributes.get(replied), asked, replied, strict=strict)
+    said = [one for one in map(_event_message, _events(fields)) if one is not None]
+    if said:
+        return said
     if attributes or "resourceSpans" in fields or "scopeSpans" in fields:
         raise UnusableError(_NO_WORDS)
     raise UnusableError("is a span of something else than a model: it has no attribute 'gen_ai...'")
+
+
+def _events(fields: Fields) -> list[Fields]:
+    events = decoded(fields.get("events"))
+    return [one for one in events if isinstance(one, Mapping)] if isinstance(events, list) else []
+
+
+def _event_message(event: Fields) -> Any:
+    """The message of an event such as `gen_ai.user.message`; its words are in a body, or among its attributes."""
+    name = str(event.get("name"))
+    role = ASSISTANT if name == "gen_ai.choice" else name.removeprefix("gen_ai.").removesuffix(".message")
+    if name != "gen_ai.choice" and name != f"gen_ai.{role}.message":
+        return None
+    said = dict(_flat(decoded(event.get("attributes"))))
+    for held in (said.get("gen_ai.event.content"), event.get("body"), said.get("message")):
+        inner = decoded(held)
+        said |= dict(_flat(_typed(inner) if isinstance(inner, Mapping) and "kvlistValue" in inner else inner))
+    content = decoded(said.get("content", said.get("message.content")))
+    return {"role": role, "content": content if isinstance(content, str | list) else None}
 
 
 def _numbered(attributes: Mapping[str, Any], prefix: str, side: str) -> Messages:
@@ -629,22 +690,45 @@ def _of_chatgpt(content: Fields) -> Any:
 
 
 _MOST_LEAVES = 60
+_NO_WORDS_OF_ANYONE = _words(
+    "id name at time date model type version status lang language role object reason subject title tag tags email url"
+)
 _WORDS = {
     USER: _words("prompt question query asked ask user human customer client visitor input request instruction said"),
     ASSISTANT: _words("answer response reply completion assistant bot model agent output generated result"),
 }
 
 
-def probable_map(fields: Fields | Collection[str]) -> str:
-    """`user=a.b,assistant=c`, by the names of texts and then by their order; empty where nothing is likely."""
-    paths = list(_leaves(fields)) if isinstance(fields, Mapping) else list(fields)
+def probable_map(fields: Fields | Collection[str], others: Iterable[Fields] = ()) -> str:
+    """`user=a.b,assistant=c`, by the names of texts and then by their order; empty where nothing is likely.
+
+    A text is what holds a sentence in this row or in one of the others; of mere names, all are taken for texts.
+    """
+    paths = list(fields)
+    if isinstance(fields, Mapping):
+        rows = [fields, *others]
+        paths = [path for path in _leaves(fields) if any(_is_sentence(value_at(row, path)) for row in rows)]
     texts = [path for path in paths if not _is_id(path) and "," not in path]
     user = next((path for path in texts if _is_called(path, USER)), None)
     assistant = next((path for path in texts if _is_called(path, ASSISTANT) and path != user), None)
-    if len(texts) == 2:  # one of each, and what was said comes first if no name tells
+    if len(texts) == 2 and not any("[" in path for path in texts):  # of a list, only the first of many would be read
         user = user or next(path for path in texts if path != assistant)
         assistant = assistant or next(path for path in texts if path != user)
-    return f"user={user},assistant={assistant}" if user and assistant else ""
+    return f"user={user},assistant={assistant}{_probable_id(tuple(fields))}" if user and assistant else ""
+
+
+def _is_sentence(value: Any) -> bool:
+    """Whether it is what a person may say, and not a code, a role or a number; not all scripts have spaces."""
+    return isinstance(value, str) and (len(value.split()) > 1 or (not value.isascii() and len(value) > 3))
+
+
+# Names of rows that are too often those of something else to be read as ids without a map.
+_LIKELY_IDS = _words("ticket_id ticket ticket_number case_id case_number message_id record_id")
+
+
+def _probable_id(names: tuple[str, ...]) -> str:
+    found = None if id_column(names) else first_called(_LIKELY_IDS, list(filter(_is_name, names)))
+    return f",id={found}" if found and "," not in found else ""
 
 
 def _leaves(value: Any, prefix: str = "", depth: int = 0) -> Iterator[str]:
@@ -667,4 +751,4 @@ def _is_called(path: str, side: str) -> bool:
 
 
 def _is_id(path: str) -> bool:
-    return fold(path).endswith(("id", "name", "at", "time", "model", "type", "version", "status", "lang", "language"))
+    return fold(path).endswith(_NO_WORDS_OF_ANYONE)

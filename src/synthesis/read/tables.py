@@ -88,7 +88,7 @@ def csv_rows(
                 continue
             if cells is None:
                 return
-            if cells:
+            if any(map(str.strip, cells)):
                 number += 1
                 yield _csv_row(cells, header, number, line)
 
