@@ -237,3 +237,32 @@ def test_files_of_two_shapes_are_evaluated_apart(cli: CommandLine) -> None:
 def test_batches_of_messages_are_refused() -> None:
     with pytest.raises(OptionError, match="a row of the table is one message"):
         evaluate_table(pa.table({"chat_id": ["a"], "role": ["user"], "text": [SAID]}))
+
+
+def newest_first(time: str, *times: str) -> str:
+    said = ("assistant,Would you like to talk?", "user,I lost my job.", "assistant,Hello! How are you?")
+    return f"ticket,{time},role,text\n" + "".join(f"7,{at},{one}\n" for at, one in zip(times, said, strict=False))
+
+
+@pytest.mark.parametrize("given", ["time=wann", ""])
+def test_messages_are_in_the_order_of_their_times(tmp_path: Path, given: str) -> None:
+    path = tmp_path / "log.csv"
+    times = ("2026-01-31 10:03", "2026-01-31 10:02", "2026-01-31 10:01")
+    path.write_text(newest_first("wann" if given else "Sent At", *times))
+    (case,) = read(path, ",".join(filter(None, ("conversation=ticket,role=role,text=text", given))))
+    assert isinstance(case, Case)
+    assert [turn.content[:5] for turn in case.messages] == ["Hello", "I los", "Would"]
+    path.write_text(newest_first("sent_at", times[0], "yesterday", times[2]))
+    (case,) = read(path, "conversation=ticket,role=role,text=text")
+    assert isinstance(case, Case)
+    assert [turn.content[:5] for turn in case.messages] == ["Would", "I los", "Hello"]
+
+
+def test_a_log_that_seems_to_be_the_wrong_way_round_is_told_once(cli: CommandLine) -> None:
+    path = cli.folder / "log.csv"
+    path.write_text(newest_first("sent", "10:03", "10:02"))
+    told = "log.csv: 1 conversation begins with the assistant and ends with the user."
+    assert told in cli("eval", path).out
+    assert [told in warning for warning in cli.report()["warnings"]] == [True]
+    path.write_text(newest_first("sent", "2026-01-31 10:03", "2026-01-31 10:02"))
+    assert "begins with the assistant" not in cli("eval", path).out

@@ -52,6 +52,7 @@ def _repeated(hashes: "array[int]") -> set[int]:
 # A wrong column may join a whole file to one conversation, which would not fit into memory.
 MOST_ROWS = 10_000
 Begins = Callable[[Any, int], object]  # the name of a conversation, and the line where it begins
+Ends = Callable[[bool], object]  # whether it seems to be the wrong way round
 
 
 def cases_of(
@@ -60,16 +61,18 @@ def cases_of(
     options: LogOptions,
     file: str,
     begins: Begins = lambda *_: None,
+    ends: Ends = lambda _: None,
 ) -> Iterator[Case | Problem]:
     """A case for each row, or for each conversation where the map names the field that tells them apart.
 
-    `begins` is called with the name of each conversation that is joined, and the line where it begins.
+    `begins` is called with the name of each conversation that is joined, and the line where it begins; `ends` with
+    whether it seems to be the wrong way round.
     """
     require_whole_messages(options.columns, file)
     column = options.columns.get(CONVERSATION)
     if column is None:
         return (row if isinstance(row, Problem) else converter.case(row) for row in rows)
-    return _joined(rows, converter, TEXT in options.columns, column, file, begins)
+    return _joined(rows, converter, TEXT in options.columns, column, file, begins, ends)
 
 
 def too_many_rows(name: object, file: str) -> InputError:
@@ -87,13 +90,13 @@ class _Conversation:
         self.name = name
         self._line = line
         self._source = Source(file, line)
-        self._cases: list[Case] = []
+        self._cases: list[tuple[float | None, Case]] = []
         self._problem: Problem | None = None
         self._rows = 0
         self.unplaced: list[Problem] = []  # unreadable rows after it, which may belong to it
 
-    def add(self, found: Case | Problem | None) -> None:
-        """Another row of it; None for one without text."""
+    def add(self, found: Case | Problem | None, time: float | None) -> None:
+        """Another row of it, and when it was written; None for one without text."""
         self._rows += 1
         if self._rows > MOST_ROWS:
             raise too_many_rows(self.name, self._source.file)
@@ -102,7 +105,7 @@ class _Conversation:
                 self._problem = problem
         self.unplaced = []
         if isinstance(found, Case):
-            self._cases.append(found)
+            self._cases.append((time, found))
 
     def finish(self) -> Iterator[Case | Problem]:
         """The conversation as a case; a turn that cannot be read makes it a problem, since the others depend on it."""
@@ -112,10 +115,28 @@ class _Conversation:
             where = "its first row" if is_first else f"the row at line {self._problem.line}"
             yield Problem(self._line, self._problem.kind, f"{where} {self._problem.message}", self.name)
         elif self._cases:
-            yield msgspec.structs.replace(_as_one(self._cases, self.name), source=self._source)
+            yield msgspec.structs.replace(_as_one(self._in_order(), self.name), source=self._source)
         else:
             yield Problem(self._line, "unusable row", "the conversation holds no text", self.name)
         yield from self.unplaced
+
+    def _in_order(self) -> list[Case]:
+        """By their times where each has one, as many exports have the newest first; else as they are in the file."""
+        if not self._has_times:
+            return [case for _, case in self._cases]
+        return [case for _, case in sorted(self._cases, key=lambda one: one[0] or 0)]
+
+    @property
+    def _has_times(self) -> bool:
+        return all(time is not None for time, _ in self._cases)
+
+    @property
+    def seems_reversed(self) -> bool:
+        """Whether a reply comes first and what was asked last, and no times tell that it was so."""
+        if self._problem is not None or (self._has_times and len({time for time, _ in self._cases}) > 1):
+            return False
+        turns = [turn.role for _, case in self._cases for turn in _turns(case) if turn.role in ("user", "assistant")]
+        return turns[:1] == ["assistant"] and turns[-1:] == ["user"]
 
 
 def _joined(
@@ -125,6 +146,7 @@ def _joined(
     column: str,
     file: str,
     begins: Begins,
+    ends: Ends,
 ) -> Iterator[Case | Problem]:
     current: _Conversation | None = None
     for row in rows:
@@ -136,7 +158,7 @@ def _joined(
             continue
         name = conversation_name(value_at(row.fields, column))
         if current and current.name != name:
-            yield from current.finish()
+            yield from _finished(current, ends)
             current = None
         if name is None:
             # A message without a conversation cannot be evaluated alone, as an exchange can.
@@ -145,9 +167,14 @@ def _joined(
         if current is None:
             begins(name, row.line)
             current = _Conversation(name, row.line, file)
-        current.add(None if converter.is_silent(row) else converter.case(row))
+        current.add(None if converter.is_silent(row) else converter.case(row), converter.time(row))
     if current:
-        yield from current.finish()
+        yield from _finished(current, ends)
+
+
+def _finished(conversation: _Conversation, ends: Ends) -> Iterator[Case | Problem]:
+    ends(conversation.seems_reversed)
+    return conversation.finish()
 
 
 def conversation_name(value: Any) -> str | None:
@@ -191,11 +218,26 @@ def _turns(case: Case) -> tuple[Turn, ...]:
 
 
 class Returns:
-    """Collects where conversations begin in one file, in sixteen bytes each."""
+    """Collects where conversations begin in one file, in sixteen bytes each, and how many seem to be reversed."""
 
     def __init__(self) -> None:
         self._hashes = array("q")
         self._lines = array("q")
+        self._reversed = 0
+
+    def end(self, is_reversed: bool) -> None:
+        self._reversed += is_reversed
+
+    @property
+    def warning(self) -> str:
+        """That conversations seem to be the wrong way round, with how many; empty where none does."""
+        if not self._reversed:
+            return ""
+        some = "1 conversation begins" if self._reversed == 1 else f"{self._reversed:,} conversations begin"
+        return (
+            f"{some} with the assistant and {'ends' if self._reversed == 1 else 'end'} with the user. If the rows are "
+            "newest first, --map time=NAME puts them in order by a column with their times"
+        )
 
     def add(self, value: Any, line: int) -> None:
         """A conversation begins here; a row without a name belongs to none."""

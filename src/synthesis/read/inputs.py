@@ -11,7 +11,7 @@ from synthesis.errors import InputError, Place, Problem
 from synthesis.io import ROOT, SUFFIXES
 from synthesis.model import Case
 from synthesis.read import json
-from synthesis.read.conversations import Begins, cases_of, sorted_rows
+from synthesis.read.conversations import Begins, Ends, cases_of, sorted_rows
 from synthesis.read.lines import CHUNK, MOST_LINE, TOO_LONG, Row, Seen, input_size, line_rows, opened, unseen
 from synthesis.read.mapping import with_message_columns
 from synthesis.read.rows import SIDES, Converter, LogOptions, is_case_id, needed_columns, require_columns
@@ -242,18 +242,23 @@ def log_rows(source: Input, options: LogOptions, seen: Seen = unseen) -> Iterato
 
 
 def log_cases(
-    source: Input, options: LogOptions, begins: Begins = lambda *_: None, seen: Seen = unseen
+    source: Input,
+    options: LogOptions,
+    begins: Begins = lambda *_: None,
+    seen: Seen = unseen,
+    ends: Ends = lambda _: None,
 ) -> Iterator[Case | Problem]:
     """The rows of a log, each as a case or as what is wrong with it; InputError if the file itself is unusable.
 
-    `begins` is called with the name of each conversation that is joined, and the line where it begins.
+    `begins` is called with the name of each conversation that is joined, and the line where it begins; `ends` with
+    whether it seems to be the wrong way round.
     """
     empty = True
     rows = log_rows(source, options, seen)
     if options.sort:
         rows = sorted_rows(rows, options)
     converter = Converter(options, source.name, cells=source.kind in (TABLE, PARQUET))
-    for case in cases_of(rows, converter, options, source.name, begins):
+    for case in cases_of(rows, converter, options, source.name, begins, ends):
         empty = False
         yield case
     if empty:

@@ -187,6 +187,15 @@ _NAMES = {
 }
 
 
+# When a row was written, for its place in the conversation.
+_TIMES = ["sent_at", "timestamp", "created_at", "sent", "created", "datetime", "date_time", "time", "date"]
+
+
+def time_column(columns: Mapping[str, str], names: Collection[str]) -> str | None:
+    """Where a row of a conversation has its time: what the map names, else a column with a usual name."""
+    return columns.get(TIME) or first_called(_TIMES, [name for name in names if isinstance(name, str)])
+
+
 def with_message_columns(columns: dict[str, str], present: Iterable[str]) -> dict[str, str]:
     """The map, completed by the columns of a message per row if the file has all of them and the map allows it."""
     names = [name for name in present if is_unicode(name)]  # another could not be named in a report

@@ -14,6 +14,7 @@ from synthesis.model import Case
 from synthesis.read.cases import ROLES, CaseValidator, is_unicode, side_of, text_of, to_case
 from synthesis.read.lines import MOST_LINE, Row
 from synthesis.read.mapping import (
+    CONVERSATION,
     FIELDS,
     MESSAGE,
     MISSING,
@@ -23,6 +24,7 @@ from synthesis.read.mapping import (
     column_of,
     decoded,
     require_whole_messages,
+    time_column,
     value_at,
 )
 from synthesis.read.shapes import (
@@ -91,6 +93,8 @@ def needed_columns(present: Collection[str], options: LogOptions, keep: Iterable
     paths |= {options.columns[field] for field in (*MESSAGE, TIME) if field in options.columns}
     wanted = {column_of(path, present) for path in paths if path in options.columns.values() or path in options.facts}
     wanted |= {*paths, *keep, id_column(tuple(present))}
+    if CONVERSATION in options.columns:
+        wanted.add(time_column(options.columns, present))
     shape = None if _is_mapped(options.columns) else shape_of(tuple(present))
     wanted |= {*shape.columns} if shape else {"conversations"}
     return [name for name in present if name in wanted]
@@ -284,6 +288,11 @@ class Converter:
             hint = "It may be user, customer, visitor, assistant, agent, bot, system or a word like these."
             raise UnusableError(f"has the unknown role {_shown(given)} (in '{name}'). {hint}")
         return side
+
+    def time(self, row: Row) -> float | None:
+        """When the row of a conversation was written, where it says so."""
+        name = time_column(self._options.columns, row.fields)
+        return None if name is None else moment(value_at(row.fields, name))
 
     def is_silent(self, row: Row) -> bool:
         """Whether the row is a message without text, such as a picture, which is no error."""

@@ -78,9 +78,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 def file_units(
-    file: Input, spec: RunSpec, seen: Seen = unseen, block_size: int | None = None
+    file: Input,
+    spec: RunSpec,
+    seen: Seen = unseen,
+    block_size: int | None = None,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Unit | Problem]:
-    """The blocks of a file of cases, or of what a log gives; for a table of verdicts, the row groups of Parquet."""
+    """The blocks of a file of cases, or of what a log gives; for a table of verdicts, the row groups of Parquet.
+
+    `warn` is called with what seems to be wrong with the file as a whole.
+    """
     file = file.looked_at(spec.max_line)
     if spec.keep and file.kind != PARQUET:
         raise OptionError(f"--keep names columns, and {file.name} is not a Parquet file", hint="Leave out --keep.")
@@ -95,14 +102,20 @@ def file_units(
     else:
         most = (ROWS_OF_A_PART, _size_for_table(file)) if spec.table else (ROWS, MOST_TEXT)
         units = _log_blocks(file, options, most, stop=spec.on_bad_row == STOP, seen=seen, returns=returns)
-    return _and_returns(units, file, options, returns) if CONVERSATION in options.columns else units
+    return _and_returns(units, file, options, returns, warn) if CONVERSATION in options.columns else units
 
 
 def _and_returns(
-    units: Iterable[Unit | Problem], file: Input, options: LogOptions, returns: Returns
+    units: Iterable[Unit | Problem],
+    file: Input,
+    options: LogOptions,
+    returns: Returns,
+    warn: Callable[[str], object],
 ) -> Iterator[Unit | Problem]:
     """The units, then the conversations that were in two places, which no single unit can know."""
     yield from units
+    if returns.warning:
+        warn(f"{file.name}: {returns.warning}")
     if not options.sort:
         yield from returns.problems(log_rows(file, options), options.columns[CONVERSATION])
 
@@ -178,7 +191,7 @@ def _log_blocks(
     `most` are the rows of a block, and the characters of their texts.
     """
     meter, passed = _Meter(seen), 0
-    rows = log_cases(file, options, returns.add, meter.add)
+    rows = log_cases(file, options, returns.add, meter.add, returns.end)
     while batch := _next_rows(rows, *most):
         reached = meter.reached(_line_of(batch[-1])) if file.has_lines and file.size and not options.sort else 0
         problems = [row for row in batch if isinstance(row, Problem)]

@@ -203,6 +203,11 @@ class StreamTotals(msgspec.Struct):
     read: int = 0  # bytes
     input_hash: str = ""
 
+    def warn(self, message: str) -> None:
+        """What concerns a whole file comes before the warnings about its cases."""
+        self.warned += 1
+        self.warnings = [message, *self.warnings][:SHOWN_PROBLEMS]
+
     def add(self, block: BlockResult) -> None:
         self.blocks += 1
         self.read += block.size
@@ -233,7 +238,7 @@ def run_blocks(
     digest = hashlib.sha256()
     for file in plan.spec.inputs:
         run = _FileRun(file, engine, plan, totals)
-        run.perform(file_units(file, plan.spec, digest.update, block_size), progress, total)
+        run.perform(file_units(file, plan.spec, digest.update, block_size, totals.warn), progress, total)
     totals.input_hash = digest.hexdigest()
     totals.examples.sort(key=lambda example: example.is_negative_example)
     return totals
