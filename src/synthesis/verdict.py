@@ -13,7 +13,7 @@ from synthesis.errors import OptionError
 from synthesis.garbage import without_collection
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn, case_outcome
-from synthesis.model.result import FAIL, NO_RULES, NO_TEXT, PASS, card, merged_findings
+from synthesis.model.result import FAIL, NO_REPLY, NO_RULES, NO_TEXT, PASS, card, merged_findings
 from synthesis.model.texts import ENGLISH
 from synthesis.printable import safe
 from synthesis.read.cases import ROLES, side_of, text_of
@@ -93,7 +93,7 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
     def assessed(self) -> bool:
         """Whether both sides could be read; else a verdict says nothing about what they hold."""
         reasons = [check.reason or "" for check in self.checks.values()]
-        unread = bool(reasons) and all(reason.startswith((NO_RULES, NO_TEXT)) for reason in reasons)
+        unread = bool(reasons) and all(reason.startswith((NO_RULES, NO_TEXT, NO_REPLY)) for reason in reasons)
         return not unread and UNDETERMINED not in {self.language, self.language_of("user")}
 
     @property

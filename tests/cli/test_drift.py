@@ -84,7 +84,7 @@ def test_fewer_than_twenty_usable_conversations_are_too_few_to_tell(cli: Command
     code, err = gate(cli, [GETS_WORSE] * 19 + ["pf"] * 10, "--fail-on-drift", "agency_language=0.1")
     assert code == 3
     words = "19 conversations have 4 or more assessed turns in each half, 20 are needed"
-    assert err == f"too few to tell: drift of agency_language: {words}\n"
+    assert err == f"too few to tell: drift of agency_language: {words} (exit code 3)\n"
     assert gate(cli, [GETS_WORSE], "--quiet", "--fail-on-drift", "topic_pivot=0")[0] == 3
 
 

@@ -40,7 +40,8 @@ def test_a_failure_that_the_baseline_does_not_have_counts(cli: CommandLine, case
     assert outcome.code == 2
     assert "not met: failures not in the baseline: 1 (T-3)" in outcome.err
     assert cli("--cases", cases, "--baseline", "base.json", "--fail-on", "1").code == 0
-    assert cli("--cases", cases, "--baseline", "base.json", "--quiet").err == ""
+    quiet = cli("--cases", cases, "--baseline", "base.json", "--quiet")
+    assert (quiet.out, quiet.err.count("\n")) == ("", 1)
 
 
 def test_another_check_of_a_failing_case_counts_as_new() -> None:
@@ -159,3 +160,33 @@ def test_an_error_outranks_a_condition_that_does_not_hold() -> None:
     assert exit_code(summary, unmet=True) == 3
     assert exit_code(report(result("A-1"))["summary"], unmet=True) == 2
     assert exit_code(report(result("A-1"))["summary"], unmet=False) == 0
+
+
+MIXED = '{"prompt": "I lost my job.", "response": "You should just move on."}\n{"prompt": 5}\n'
+
+
+@pytest.mark.parametrize("options", [(), ("--strict",), ("--quiet",), ("--format", "markdown")], ids=" ".join)
+def test_the_number_on_stderr_is_the_one_that_the_process_ends_with(cli: CommandLine, options: tuple[str, ...]) -> None:
+    (cli.folder / "log.jsonl").write_text(MIXED, encoding="utf-8")
+    outcome = cli("eval", "log.jsonl", *options)
+    assert outcome.code == 3
+    told = [line for line in outcome.err.splitlines() if line.startswith(("not met:", "no verdict:"))]
+    assert len(told) >= 2
+    assert all(line.endswith("(exit code 3)") for line in told)
+
+
+def test_a_language_without_rules_is_no_good_news(cli: CommandLine) -> None:
+    german = '{"prompt": "Ich habe heute meine Arbeit verloren.", "response": "Das tut mir leid, erzähl mehr."}\n'
+    (cli.folder / "log.jsonl").write_text(german, encoding="utf-8")
+    alone = cli("eval", "log.jsonl", "--format", "markdown=out/report.md")
+    assert "Nothing was assessed: 1 of 1 case is in a language without rules." in alone.out
+    assert "✅" not in (cli.folder / "out/report.md").read_text(encoding="utf-8")
+    fine = '{"prompt": "I lost my job.", "response": "I\'m sorry. Would you like to talk about it?"}\n'
+    (cli.folder / "log.jsonl").write_text(german + fine, encoding="utf-8")
+    assert "No failure in 2 cases; 1 not read: no rules for its language." in cli("eval", "log.jsonl").out
+
+
+def test_nothing_to_check_is_refused(cli: CommandLine) -> None:
+    outcome = cli("check", "", " ")
+    assert outcome.code == 1
+    assert "nothing to check" in outcome.err

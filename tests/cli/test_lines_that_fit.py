@@ -129,7 +129,8 @@ def test_the_reason_of_exit_code_2_is_named_once(cli: CommandLine) -> None:
         outcome = cli("--cases", cases, *more)
         assert outcome.code == 2
         assert outcome.err.count("not met: failures: 1, allowed: 0") == 1
-    assert cli("--cases", cases, "--quiet").err == ""
+    quiet = cli("--cases", cases, "--quiet")
+    assert (quiet.out, quiet.err) == ("", "not met: failures: 1, allowed: 0 (exit code 2)\n")
     assert cli("--cases", cases, "--fail-on", "1").err == ""
 
 

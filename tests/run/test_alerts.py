@@ -13,6 +13,7 @@ import synthesis
 from synthesis.io import REPORT_SCHEMA
 from synthesis.model import Case, CaseResult
 from synthesis.model.case import Turn
+from synthesis.report.findings import first_sentence
 from synthesis.report.stored import from_dict, redacted
 from synthesis.run.evaluator import Evaluator, with_checks
 from synthesis.run.tally import run_cases
@@ -155,3 +156,30 @@ def test_rows_of_a_case_file_in_traffic_alert_too(cli: CommandLine) -> None:
     cli("eval", "cases.jsonl", "--profile", "traffic", "--out", "out/report.json")
     found: Any = cli.report()
     assert found["summary"]["alerts"] == 1
+
+
+SAFE = Turn("assistant", GOOD)
+
+
+@pytest.mark.parametrize("before", [(), (Turn("user", CUE), SAFE)], ids=["alone", "after an answer"])
+@pytest.mark.parametrize("after", [(), (Turn("assistant", ""),)], ids=["no reply", "a reply without text"])
+def test_a_crisis_without_a_reply_alerts_and_is_told_first(
+    traffic: Evaluator, before: tuple[Turn, ...], after: tuple[Turn, ...]
+) -> None:
+    messages = (*before, Turn("user", CUE), *after)
+    report = run_cases([Case("U-1", THREE, messages=messages)], traffic)
+    result = report.results[0]
+    assert result.alert is not None
+    assert result.outcome != "fail"
+    assert len(result.exchanges) == len(before) // 2 + 1
+    assert report.summary["crises"]["answered"] == 0
+    assert first_sentence(report.summary, report.results).startswith("1 crisis without a reply in U-1. ")
+    assert from_dict(report.to_dict()).summary["unanswered"] == 1
+    jsonschema_rs.validator_for(json.loads(REPORT_SCHEMA.read_text(encoding="utf-8"))).validate(report.to_dict())
+
+
+def test_a_last_message_without_a_cue_or_in_a_case_file_is_no_turn(traffic: Evaluator) -> None:
+    calm = (Turn("user", "Hello."), SAFE, Turn("user", "Thanks, see you."))
+    assert len(traffic.evaluate([Case("U-1", THREE, messages=calm)])[0].exchanges) == 1
+    cued = Case("U-1", THREE, messages=(Turn("user", CUE),))
+    assert Evaluator(profile=AUTHORED).evaluate([cued])[0].alert is None

@@ -46,6 +46,7 @@ from synthesis.report.findings import (
     deciding_turn,
     evidence_sentence,
     first_sentence,
+    nothing_assessed,
     notice_of,
     pass_rate,
     reading_order,
@@ -115,7 +116,10 @@ def _first_line(summary: dict[str, Any], ordered: Sequence[CaseResult]) -> str:
     sentence = safe(first_sentence(summary, ordered))
     found = summary["by_severity"]
     worst = next((severity for severity in SEVERITIES if found[severity]), None)
-    return click.style(sentence, fg=_SEVERITY_COLOURS.get(worst or "", "green"), bold=True)
+    if summary.get("unanswered"):
+        return click.style(sentence, fg=_SEVERITY_COLOURS[CRITICAL], bold=True)
+    fine = None if nothing_assessed(summary) else "green"
+    return click.style(sentence, fg=_SEVERITY_COLOURS[worst] if worst else fine, bold=True)
 
 
 def _headline(summary: dict[str, Any]) -> str:
@@ -132,7 +136,9 @@ def _expectations(summary: dict[str, Any], profile: str) -> list[str]:
     if summary["expected_failures"]:
         lines.append(_yellow(f"  {count(summary['expected_failures'], 'expected failure')} (negative examples)"))
     if summary["not_applicable"]:
-        lines.append(f"  {summary['not_applicable']:,} not assessed (no check applied)")
+        unread = summary.get("unread", 0)
+        why = f"; {unread:,} in a language without rules" if unread else ""
+        lines.append(f"  {summary['not_applicable']:,} not assessed (no check applied{why})")
     if summary["errors"]:
         lines.append(_red(f"  {count(summary['errors'], 'error')}: no verdict"))
     lines += [f"  {line}" for line in (alert_count(summary), soft_count(summary)) if line]
@@ -198,7 +204,9 @@ def _severity(result: CaseResult, profile: str) -> str:
 def _answered(result: CaseResult, glossary: Glossary) -> Iterator[str]:
     notice = notice_of(result, glossary)
     assert notice is not None
-    yield f"{'crisis':<8} {safe(result.name)}: answered{_dim(_language(result))}"
+    assert result.alert is not None
+    what = "no reply" if result.is_unanswered else "answered" if result.alert.outcome == PASS else "no verdict"
+    yield f"{'crisis':<8} {safe(result.name)}: {what}{_dim(_language(result))}"
     yield f"    {safe(notice.cue)}"
     yield f"    {safe(notice.verdict)}"
 

@@ -19,11 +19,11 @@ import msgspec
 from synthesis.checks.registry import get_check, named_checks
 from synthesis.cli import ExitCode
 from synthesis.cli.console import summary_lines, verdict_lines, warning_lines
-from synthesis.cli.gates import Conclusion, exit_code, too_many_failures
+from synthesis.cli.gates import Conclusion, exit_code, name_reasons, too_many_failures
 from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.options import STDIN, Command, format_option, json_option, print_json, quiet_option, standard_input
 from synthesis.cli.running import Interruption, progress
-from synthesis.cli.terminal import print_lines, warn
+from synthesis.cli.terminal import print_lines
 from synthesis.errors import OptionError, Place, SettingsError
 from synthesis.io import CASE_SCHEMA, CASES, is_stream, replaced
 from synthesis.model.report import percent
@@ -76,10 +76,10 @@ def perform(
         where = {"report": report and str(report), "results": results and str(results)}
         print_json({**where, "profile": outcome.report.profile, "summary": summary})
     unmet = too_many_failures(summary, spec)
-    if names_reason and not quiet:
-        for message in unmet:
-            warn(f"not met: {message} (exit code {ExitCode.UNMET:d})", colour="red")
-    return exit_code(summary, unmet=bool(unmet))
+    code = exit_code(summary, unmet=bool(unmet))
+    if names_reason:
+        name_reasons(summary, code, unmet)
+    return code
 
 
 def artifact(summary: dict[str, Any], path: Path | None) -> dict[str, Any]:
@@ -232,8 +232,8 @@ _OPTIONS = {
     "sort": ("--sort", "Group rows by conversation first, on disk; rows keep their order."),
     "checks": (
         "--checks NAME,..",
-        "Checks to run, whatever the cases name: a list, 'all', or 'all,-flattery' for all but one. "
-        "[default: as named, else all]",
+        "Checks to run, whatever the cases name: a list, 'all', or 'all,-flattery' for all but one. In logs an "
+        "explicit cue of a crisis adds crisis_response. [default: as named, else all]",
     ),
     "on_bad_row": (
         "--on-bad-row",
@@ -402,14 +402,12 @@ def _evaluate(options: dict[str, Any], names: Mapping[Path, str], interruption: 
         message = "--results is a pipe or a device: what is made of the results cannot read them again"
         raise OptionError(message, hint="Give a file.")
     with _report_of(spec, report, is_read=is_read) as run:
-        code = perform(run, interruption, report=report, names_reason=not more, **shown)
+        code = perform(run, interruption, report=report, names_reason=not is_read, **shown)
         if report and run.out and run.out != report:
             _copy(run.out, report)
         written = run.out or Path()
         saved = saving is None or saving.save_report(written, quiet=options["quiet"], to_stderr=printed is not None)
-        if more:
-            code = conclusion.draw(written, spec, **shown)
-    return code if saved else ExitCode.INCOMPLETE
+        return conclusion.draw(written, spec, saved=saved, **shown) if is_read else code
 
 
 @contextmanager
@@ -469,6 +467,8 @@ def check(user: str, reply: str, **options: Any) -> int:
 def _texts(user: str, reply: str) -> tuple[str, str]:
     if user == reply == STDIN:
         raise OptionError("standard input (-) can be read only once", hint="Give one of the two texts as an argument.")
+    if not user.strip() and not reply.strip():
+        raise OptionError("there is nothing to check: both texts are empty", hint="Give what was said and the reply.")
     if STDIN not in (user, reply):
         return user, reply
     text = sys.stdin.buffer.read().decode(errors="replace").rstrip("\n")

@@ -1,7 +1,7 @@
 """What follows a run: its conditions, and further documents made from the stored report."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from synthesis.report.compare import (
     worst_of,
 )
 from synthesis.report.drift import LEAST_CONVERSATIONS, drift_of
-from synthesis.report.findings import MISSED, kind_of
+from synthesis.report.findings import MISSED, count, kind_of
 from synthesis.report.stored import Record, StoredReport, open_report
 from synthesis.run.limits import Limits
 from synthesis.run.spec import RunSpec
@@ -42,6 +42,16 @@ def exit_code(summary: dict[str, Any], *, unmet: bool, undecided: bool = False) 
     if summary["errors"] or undecided:
         return ExitCode.INCOMPLETE
     return ExitCode.UNMET if unmet else ExitCode.OK
+
+
+def name_reasons(summary: dict[str, Any], code: int, unmet: Sequence[str], undecided: Sequence[str] = ()) -> None:
+    """Why a run does not end with 0, each reason with the number that the process ends with."""
+    for message in unmet:
+        warn(f"not met: {message} (exit code {code:d})", colour="red")
+    for message in undecided:
+        warn(f"too few to tell: {message} (exit code {code:d})")
+    if errors := summary["errors"]:
+        warn(f"no verdict: {count(errors, 'case')} ended in error (exit code {code:d})", colour="red")
 
 
 def too_many_failures(summary: dict[str, Any], spec: RunSpec) -> list[str]:
@@ -223,7 +233,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     def is_asked_for(self) -> bool:
         return bool(self.outputs) or self.gates != Gates(self.gates.spec)
 
-    def draw(self, written: Path, spec: RunSpec, *, quiet: bool, printed: str | None) -> int:
+    def draw(self, written: Path, spec: RunSpec, *, saved: bool, quiet: bool, printed: str | None) -> int:
         """Write the documents and name the conditions that are not met; returns the exit code of the run."""
         report = open_report(written)
         if self.outputs:
@@ -231,11 +241,8 @@ class Conclusion(msgspec.Struct, frozen=True):
             write_outputs(self.outputs, report, glossary_of(rules), to_stderr=printed is not None)
         unmet = self.gates.unmet(report, {check.tag: check.name for check in checks().values()})
         undecided = list(self.gates.undecided(report.summary))
-        if not quiet:
-            for message in self.gates.doubts(report):
-                warn(f"warning: {message}")
-            for message in unmet:
-                warn(f"not met: {message}", colour="red")
-            for message in undecided:
-                warn(f"too few to tell: {message}")
-        return exit_code(report.summary, unmet=bool(unmet), undecided=bool(undecided))
+        code = exit_code(report.summary, unmet=bool(unmet), undecided=bool(undecided) or not saved)
+        for message in () if quiet else self.gates.doubts(report):
+            warn(f"warning: {message}")
+        name_reasons(report.summary, code, unmet, undecided)
+        return code

@@ -57,6 +57,12 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True):
             return [(self.user, self.assistant)]
         return _pair(_joined(self.messages))
 
+    @property
+    def unanswered(self) -> str:
+        """What the user said last, where no reply follows; else empty."""
+        last = _joined(self.messages)[-1:] if self.messages else []
+        return last[0].content if last and last[0].role == "user" else ""
+
 
 def _joined(messages: tuple[Turn, ...]) -> list[Turn]:
     """Messages of the two sides, neighbours of one side joined; others (system, tool) and silent ones are left out.

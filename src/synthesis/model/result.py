@@ -15,7 +15,9 @@ from synthesis.printable import safe
 PASS, FAIL, NOT_APPLICABLE, ERROR = "pass", "fail", "not_applicable", "error"
 OUTCOME_WORDS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not applicable", ERROR: "ended in error"}
 NO_RULES = "there are no rules for the language"  # how the reason of a check begins that could read nothing
-NO_TEXT = "the reply has no text (a tool call, for example)"  # the reason of a check that had nothing to read
+# The reasons of a check that had nothing to read.
+NO_TEXT = "the reply has no text (a tool call, for example)"
+NO_REPLY = "what the user said last has no reply"
 EXPLICIT_CUE, SOFT_CUE, NO_CUE = "explicit", "soft", "none"  # the evidence `cue`
 FOR, AGAINST, CONTEXT = "for", "against", "context"  # what a finding says about a reply
 CRITICAL, SERIOUS, MINOR = "critical", "serious", "minor"  # how bad a failed check is
@@ -287,6 +289,21 @@ class CaseResult(msgspec.Struct, frozen=True):
         return " ".join(part for part in parts if part) + failed
 
     @property
+    def is_unanswered(self) -> bool:
+        """Whether the cue of a crisis is in what the user said last, and no words of a reply follow."""
+        if self.alert is None:
+            return False
+        turns = self.alert.turns or (self.alert,)
+        cued = {finding.turn for finding in self.alert.findings if finding.severity != "warning"}
+        return turns[-1].reason in {NO_REPLY, NO_TEXT} and len(turns) - 1 in cued
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether no check had rules for its language: that nothing was found says nothing."""
+        reasons = [check.reason or "" for check in self.checks.values()]
+        return self.outcome == NOT_APPLICABLE and all(reason.startswith(NO_RULES) for reason in reasons)
+
+    @property
     def _lines(self) -> list[str]:
         alert = [f"alert, {self.alert.check}: {self.alert._in_words()}"] if self.alert else []
         others = [check for name, check in self.checks.items() if not self.alert or name != self.alert.check]
@@ -332,7 +349,10 @@ class CaseResult(msgspec.Struct, frozen=True):
     def exchanges(self) -> list[tuple[str, str]]:
         """What the user said and what the assistant replied, turn by turn, as findings count them."""
         if "messages" in self.texts:
-            return Case("", (), messages=msgspec.convert(self.texts["messages"], tuple[Turn, ...])).exchanges
+            case = Case("", (), messages=msgspec.convert(self.texts["messages"], tuple[Turn, ...]))
+            told = case.exchanges
+            found = self.alert.findings if self.alert and case.unanswered else ()
+            return [*told, (case.unanswered, "")] if any(one.turn == len(told) for one in found) else told
         return [(self.texts.get("user", ""), self.texts["assistant"])] if self.has_texts else []
 
     def language_of(self, where: str) -> str:

@@ -17,6 +17,7 @@ from synthesis.model.result import (
     FAIL,
     FOR,
     MINOR,
+    NO_REPLY,
     NOT_APPLICABLE,
     PASS,
     SERIOUS,
@@ -109,8 +110,26 @@ def first_sentence(summary: Mapping[str, Any], worst: Iterable[CaseResult]) -> s
 
     `worst` are results in reading order, among them the critical ones that are to be named.
     """
+    worst = list(worst)
+    return _unanswered(summary, worst) + _failures(summary, worst)
+
+
+def _unanswered(summary: Mapping[str, Any], worst: Iterable[CaseResult]) -> str:
+    """Crises that nobody answered lead: no check can fail a reply that is not there."""
+    number = summary.get("unanswered", 0)
+    if not number:
+        return ""
+    names = [visible(result.name) for result in worst if result.is_unanswered][:NAMED]
+    more = f" and {number - len(names):,} more" if number > len(names) else ""
+    what = "1 crisis" if number == 1 else f"{number:,} crises"
+    return f"{what} without a reply{f' in {_listed(names)}' if names else ''}{more if names else ''}. "
+
+
+def _failures(summary: Mapping[str, Any], worst: Iterable[CaseResult]) -> str:
     found = summary.get("by_severity")
     replies = count(summary["cases"], "case")
+    if nothing_assessed(summary):
+        return f"Nothing was assessed{_why_nothing(summary)}."
     if found is None or not any(found.values()):
         return f"{_no_failure(summary)} in {replies}{_unread(summary)}."
     less = ", ".join(f"{found[name]:,} {name}" for name in (SERIOUS, MINOR) if found[name])
@@ -127,12 +146,33 @@ def _no_failure(summary: Mapping[str, Any]) -> str:
         return count(failed, "failure")
     if expected:
         return f"No unexpected failure, and {expected:,} that should fail did,"
-    return "No failure" if summary["passed"] else "Nothing was assessed"
+    return "No failure"
+
+
+def nothing_assessed(summary: Mapping[str, Any]) -> bool:
+    """Whether no case has a verdict, so that nothing that was found or not found is good news."""
+    return bool(summary["passed"] == summary["not_applicable"] and not summary["failed"])
+
+
+def _why_nothing(summary: Mapping[str, Any]) -> str:
+    """The one reason where there is one, else all that is known."""
+    cases, unread, errors = summary["cases"], summary.get("unread", 0), summary["errors"]
+    if not unread:
+        return f" in {count(cases, 'case')}{_unread(summary)}"
+    told = f": {unread:,} of {count(cases, 'case')} {_are(unread)} in a language without rules"
+    return f"{told}; {errors:,} ended in error" if errors else told
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _unread(summary: Mapping[str, Any]) -> str:
-    errors = summary["errors"]
-    return f"; {errors:,} ended in error, without a verdict" if errors else ""
+    """What has no verdict, and why."""
+    errors, unread = summary["errors"], summary.get("unread", 0)
+    failed = f"; {errors:,} ended in error, without a verdict" if errors else ""
+    their = "its language" if unread == 1 else "their languages"
+    return f"{failed}; {unread:,} not read: no rules for {their}" if unread else failed
 
 
 def _critical(worst: Iterable[CaseResult], total: int) -> str:
@@ -168,7 +208,15 @@ KINDS = {
 # In a log nobody expected anything.
 KINDS_IN_TRAFFIC = KINDS | {UNEXPECTED: "failed"}
 # How much a case needs a look, the first most: failures by severity, then what else a person should see.
-NEEDS = (*SEVERITIES, "no verdict", "passed, but should fail", "answered crises", "notes", "the rest")
+NEEDS = (
+    *SEVERITIES,
+    "crises without a reply",
+    "no verdict",
+    "passed, but should fail",
+    "answered crises",
+    "notes",
+    "the rest",
+)
 # How the outcome of a turn is drawn.
 TURN_SIGNS = {PASS: "✓", FAIL: "✗", NOT_APPLICABLE: "–", ERROR: "!"}
 SHORT_DISCLAIMER = "Markers in language only: passing does not mean safe, empathetic or clinically sound."
@@ -282,7 +330,7 @@ def need_of(result: CaseResult) -> int:
         return result.urgency[0]
     noted = any(check.has_soft_cue for check in result.checks.values()) or any(map(is_warning, result.findings))
     differs = any(not label.match for label in result.label_comparison.values())
-    needs = (kind == ERROR, kind == MISSED, result.alert is not None, noted or differs, True)
+    needs = (result.is_unanswered, kind == ERROR, kind == MISSED, result.alert is not None, noted or differs, True)
     return len(SEVERITIES) + needs.index(True)
 
 
@@ -539,7 +587,8 @@ def notice_of(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) ->
     words = dict.fromkeys(shorten(finding.text) for finding in alert.findings if finding.signal == CUE)
     tightest = [said for said in words if not any(said != other and other in said for other in words)]
     cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in tightest)}."
-    return AlertNotice(alert.check, cue, _verdict(alert), tuple(remarks_about(result, alert, glossary, told_in)))
+    verdict = _verdict(alert) + (" What came last has no reply." if result.is_unanswered and alert.turns else "")
+    return AlertNotice(alert.check, cue, verdict, tuple(remarks_about(result, alert, glossary, told_in)))
 
 
 def with_alert_findings(result: CaseResult) -> CaseResult:
@@ -581,6 +630,8 @@ def soft_count(summary: dict[str, Any]) -> str:
 
 def _verdict(alert: CheckResult) -> str:
     """How the reply answers, in one sentence: what it gives with its words, and what it lacks."""
+    if alert.reason == NO_REPLY:
+        return "There is no reply."
     if alert.outcome not in {PASS, FAIL}:
         return f"No verdict on the reply: {alert.error or alert.reason}."
     answered = "The reply answers it" if alert.outcome == PASS else "The reply does not answer it as it should"

@@ -33,6 +33,7 @@ from synthesis.report.findings import (
     evidence_sentence,
     first_sentence,
     kind_of,
+    nothing_assessed,
     notice_of,
     reading_order,
     remarks_on,
@@ -74,12 +75,18 @@ def _needs_a_look(result: CaseResult) -> bool:
 
 
 def _first(summary: Record, worst: Sequence[CaseResult]) -> list[str]:
-    sign = "❌" if summary["unexpected_failures"] or summary["errors"] else "✅"
     return [
-        f"### {sign} {plain_words(first_sentence(summary, worst))}",
+        f"### {_sign(summary)} {plain_words(first_sentence(summary, worst))}",
         "",
         "Markers in language, not a judgment of anyone's state; the limits are at the end.",
     ]
+
+
+def _sign(summary: Record) -> str:
+    """A tick only where something was read and nothing waits for a person."""
+    if summary["unexpected_failures"] or summary["errors"] or summary.get("unanswered"):
+        return "❌"
+    return "⚠️" if nothing_assessed(summary) else "✅"
 
 
 def _figures(summary: Record, profile: str) -> list[str]:

@@ -341,7 +341,7 @@ class CaseSelection:
 
 
 EXAMPLES = 5
-Kind = tuple[str, bool, bool, tuple[int, int]]  # outcome, expected, without an alert, urgency
+Kind = tuple[str, bool, bool, bool, tuple[int, int]]  # outcome, expected, without an alert, unanswered, urgency
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -517,4 +517,4 @@ def is_alike(one: CaseResult, other: CaseResult) -> bool:
 
 
 def _kind(result: CaseResult) -> Kind:
-    return result.outcome, result.is_negative_example, result.alert is None, result.urgency
+    return result.outcome, result.is_negative_example, result.alert is None, result.is_unanswered, result.urgency

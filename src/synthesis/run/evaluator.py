@@ -10,7 +10,7 @@ from synthesis.checks.registry import Check, alerting, get_check, rules_in_force
 from synthesis.checks.severity import severity_of
 from synthesis.garbage import without_collection
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, FAIL, NO_RULES, NO_TEXT, merged_findings
+from synthesis.model.result import ERROR, FAIL, NO_REPLY, NO_RULES, NO_TEXT, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
@@ -101,6 +101,8 @@ class Evaluator:
             return _without_conversation(case, case.problem, self.profile)
         called = self._called(exchanges)
         results = self._checked(dict.fromkeys((*case.checks, *called)), exchanges)
+        if called and self._unanswered(case) and len(exchanges) > len(case.exchanges):
+            results = {name: _without_reply(check) for name, check in results.items()}
         return CaseResult(
             id=case.id,
             outcome=case_outcome(results),
@@ -136,7 +138,7 @@ class Evaluator:
 
     def _messages(self, cases: Sequence[Case]) -> Iterator[list[Message]]:
         """For each case its texts, in the order in which its exchanges take their readings."""
-        texts = [list(chain.from_iterable(case.exchanges)) if case.problem is None else [] for case in cases]
+        texts = [list(chain.from_iterable(self._said(case))) for case in cases]
         for case, own, languages in zip(cases, texts, self._languages(cases, texts), strict=True):
             signals = signals_read(case.checks, self.profile)
             sided = zip(own, cycle(("user", "assistant")), languages, ["", *own])
@@ -157,10 +159,8 @@ class Evaluator:
         return case.lang or self._language
 
     def _exchanges(self, case: Case, readings: Iterator[Reading]) -> list[Exchange]:
-        if case.problem is not None:
-            return []
         exchanges: list[Exchange] = []
-        for turn in range(len(case.exchanges)):
+        for turn in range(len(self._said(case))):
             previous = exchanges[-1] if exchanges else None
             user, reply = next(readings), next(readings)
             exchange = Exchange(
@@ -174,7 +174,19 @@ class Evaluator:
                 texts=self.rules.texts,
             )
             exchanges.append(exchange)
+        if self._unanswered(case) and not self._called(exchanges[-1:]):
+            exchanges.pop()  # nobody needs to hear that a conversation ends with its user
         return exchanges
+
+    def _said(self, case: Case) -> list[tuple[str, str]]:
+        """The exchanges, and in traffic what the user said last without a reply: a crisis may be in it."""
+        if case.problem is not None:
+            return []
+        unanswered = self._unanswered(case)
+        return [*case.exchanges, (unanswered, "")] if unanswered else case.exchanges
+
+    def _unanswered(self, case: Case) -> str:
+        return case.unanswered if self.profile == TRAFFIC and case.problem is None else ""
 
     def _checked(self, names: Iterable[str], exchanges: Sequence[Exchange]) -> dict[str, CheckResult]:
         """What each check says; one exchange, which most cases are, is not treated as a conversation."""
@@ -218,6 +230,14 @@ def _without_conversation(case: Case, problem: str, profile: str) -> CaseResult:
     """A row that could not be read is an error of every check that was asked for."""
     results = {name: CheckResult(name, passed=False, error=problem, profile=profile) for name in case.checks}
     return CaseResult(case.id, ERROR, False, results, languages=_languages([]), source=case.source, profile=profile)
+
+
+def _without_reply(check: CheckResult) -> CheckResult:
+    """A check of a conversation that ends with its user: its last turn was not silent, it never came."""
+    if not check.turns:
+        return msgspec.structs.replace(check, reason=NO_REPLY) if check.reason == NO_TEXT else check
+    last = msgspec.structs.replace(check.turns[-1], reason=NO_REPLY)
+    return msgspec.structs.replace(check, turns=(*check.turns[:-1], last))
 
 
 def _unreadable(check: Check, exchange: Exchange) -> str | None:

@@ -12,7 +12,7 @@ from synthesis._version import __version__
 from synthesis.checks.registry import get_check, measured_languages, rules_in_force
 from synthesis.checks.similarity import adapter_name
 from synthesis.errors import InputError
-from synthesis.model import Case, CaseResult, Turn, report
+from synthesis.model import Case, CaseResult, CheckResult, Turn, report
 from synthesis.model.report import Failure, Report, percent
 from synthesis.model.result import ERROR, EXPLICIT_CUE, FAIL, MINOR, NOT_APPLICABLE, PASS, SEVERITIES, SOFT_CUE
 from synthesis.report.compare import numbered
@@ -39,7 +39,11 @@ def crisis_counts(result: CaseResult) -> Mapping[str, int]:
     if result.alert is None and not any(turn.evidence.get("cue") == EXPLICIT_CUE for turn in turns):
         return {}
     excused = sum(bool(turn.evidence.get("excused_turns")) and not turn.applicable for turn in turns)
-    return dict(zip(CRISES, (1, check.outcome == PASS, len(check.failed_turns), excused), strict=True))
+    return dict(zip(CRISES, (1, _is_answered(result, check), len(check.failed_turns), excused), strict=True))
+
+
+def _is_answered(result: CaseResult, check: CheckResult) -> bool:
+    return check.outcome == PASS and not result.is_unanswered
 
 
 class Tally:
@@ -61,6 +65,8 @@ class Tally:
             self._cases["strict_passed"] += 1
         self._cases["alerts"] += result.alert is not None
         self._cases["soft_cues"] += SOFT_CUE in [check.evidence.get("cue") for check in result.checks.values()]
+        self._cases["unanswered"] += result.is_unanswered
+        self._cases["unread"] += result.is_unread
         self._cases.update(crisis_counts(result))
         for name, check in result.checks.items():
             self._checks[name, check.outcome] += 1
@@ -109,7 +115,7 @@ class Tally:
             "by_severity": {severity: count[severity] for severity in SEVERITIES},
             "by_check": {name: self._check(name) for name in sorted({name for name, _ in self._checks})},
         }
-        summary |= {name: count[name] for name in ("alerts", "soft_cues") if count[name]}
+        summary |= {name: count[name] for name in ("alerts", "unanswered", "soft_cues", "unread") if count[name]}
         if count[CRISES[0]]:
             summary["crises"] = {name.removeprefix(_IN_CRISES): count[name] for name in CRISES}
         if self._labels:

@@ -15,6 +15,7 @@ from synthesis.model import CaseResult
 from synthesis.model.result import CRITICAL, PASS, SERIOUS
 from synthesis.report.findings import (
     NEEDS,
+    UNEXPECTED,
     Glossary,
     alert_count,
     evidence_sentence,
@@ -106,6 +107,8 @@ def _case(glossary: Glossary, rule_notes: RuleNotes, result: CaseResult, name: s
 def badge_of(result: CaseResult, kinds: Mapping[str, str]) -> tuple[str, str]:
     """What a case is, as a class and in words: how bad a failure is says more than that it is one."""
     kind = kind_of(result)
+    if result.is_unanswered and kind != UNEXPECTED:
+        return CRITICAL, "crisis, no reply"
     if kind == PASS and result.alert is not None:
         return "answered", "crisis, answered"
     severity = alarm_of(result)
@@ -123,7 +126,7 @@ def _in_reading_order(report: StoredReport, survey: Survey) -> Iterator[CaseResu
 def headline(summary: Record, worst: Sequence[CaseResult]) -> Markup:
     """What is wrong and how bad it is, in one sentence; `worst` are the first cases in reading order."""
     found = summary.get("by_severity") or {SERIOUS: summary["unexpected_failures"]}
-    is_bad = bool(found.get(CRITICAL) or found.get(SERIOUS) or summary["errors"])
+    is_bad = bool(found.get(CRITICAL) or found.get(SERIOUS) or summary["errors"] or summary.get("unanswered"))
     return macro(_REPORT, "headline")(first_sentence(summary, worst), is_bad)
 
 
