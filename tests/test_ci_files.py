@@ -96,7 +96,8 @@ EXAMPLES: list[dict[str, str]] = [
     for path in DOCUMENTS
     for block in re.findall(r"^```yaml\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     if "/synthesis@" in block
-    for step in yaml.safe_load(block)["steps"]
+    for job in yaml.safe_load(block)["jobs"].values()
+    for step in job["steps"]
     if "/synthesis@" in step["uses"]
 ]
 
@@ -263,3 +264,11 @@ def test_the_owner_is_left_open_only_where_the_release_checklist_replaces_it() -
     texts = [path for path in (*top, *below) if path.suffix in {"", ".md", ".yml", ".yaml", ".toml", ".cff", ".html"}]
     naming = {path for path in texts if re.search(r"\bOWNER\b", path.read_text(encoding="utf-8", errors="replace"))}
     assert {path.relative_to(ROOT).as_posix() for path in naming} == set(replaced.split())
+
+
+def test_the_inputs_and_outputs_of_the_action_are_documented_with_their_defaults() -> None:
+    document = (ROOT / "docs/integrations.md").read_text(encoding="utf-8")
+    for name, field in ACTION["inputs"].items():
+        default = f" `{field['default']}` " if field["default"] else " "
+        assert f"| `{name}` |{default}|" in document
+    assert all(f"| `{name}` | " in document for name in ACTION["outputs"])

@@ -24,7 +24,10 @@ def test_a_failed_conversation_is_shown_as_a_strip_of_turns(cli: CommandLine) ->
     assert "    agency_language  ✓✓✗✓✗ ✗✗  fails first in turn 3 of 7, 3 assessed turns in a row\n" in out
     assert out.count("✓") == 3
     assert "from the first half of a conversation to the second (2 conversations of several turns):" in out
-    assert "too few to tell, 1 of 20 conversations that are needed" in out
+    assert "too few to tell: 1 of 20 conversations that are needed (" in out
+    assert out.count("too few to tell") == 1
+    assert "  disclosure: never applied\n" in cli("eval", write(cli, STEADY), "--checks", "all").out
+    assert "turns 1 to" not in out
     assert "better" not in out, "one conversation is no finding"
 
 

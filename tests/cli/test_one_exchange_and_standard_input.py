@@ -225,3 +225,12 @@ def test_a_wrong_setting_is_named_with_its_line(cli: CommandLine, file: str, tex
     assert outcome.code == 1
     assert message in outcome.err.replace(f"{Path.cwd()}/", "")
     assert "Did you mean" in outcome.err or "no setting" not in outcome.err
+
+
+def test_a_trend_of_an_unknown_name_says_which_there_are(cli: CommandLine) -> None:
+    write_jsonl(cli.folder / "cases.jsonl", [row()])
+    cli("eval", "cases.jsonl", "--save", "--run-name", "support", "--history", "h.db")
+    outcome = cli("history", "trend", "nosuch", "--history", "h.db")
+    assert outcome.code == 1
+    assert "'nosuch'" in outcome.err
+    assert "support" in outcome.err

@@ -58,7 +58,9 @@ def test_failures_come_first_by_severity_and_negative_examples_that_slip_are_war
 def test_the_worst_is_among_the_ten_that_are_shown() -> None:
     few = [result(f"A-{number}", checks={"agency_language": FAILED}) for number in range(1, 30)]
     worst = result("A-30", checks={"agency_language": FAILED | {"severity": "critical"}})
-    first, second, *_ = map(parse, drawn(report(*few, worst)).splitlines())
+    first, second, *others = map(parse, drawn(report(*few, worst)).splitlines())
+    assert len(others) == 9
+    assert (others[-1].name, others[-1].message) == ("notice", "20 more are in the report.")
     assert (first.name, first.properties["title"]) == ("error", "A-30: critical: agency_language")
     assert (second.name, second.properties["title"]) == ("warning", "A-1: minor: agency_language")
 

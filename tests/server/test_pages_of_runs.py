@@ -4,7 +4,7 @@ import json
 import re
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from crisis_samples import CUE, JOKE
@@ -14,6 +14,7 @@ from synthesis.api import run_all_cases
 from synthesis.history import Provenance, open_history
 from synthesis.model import Case
 from synthesis.model.report import Report
+from synthesis.server.pages.compare import newest_pair
 
 HTML = {"Accept": "text/html"}
 
@@ -241,3 +242,15 @@ def test_ids_names_and_tags_of_any_kind_stay_text(serving: Any, tmp_path: Path) 
 
 def ids_of(page: str) -> list[str]:
     return re.findall(r'\bid="([^"]*)"', page)
+
+
+def test_the_two_newest_runs_of_one_name_are_suggested() -> None:
+    class Run(NamedTuple):
+        name: str
+        kind: str = "checks"
+        id: str = ""
+
+    offered: Any = [Run("b", id="4"), Run("a", id="3"), Run("c", id="2"), Run("a", id="1")]
+    assert [run and run.id for run in newest_pair(offered)] == ["1", "3"]
+    assert [run and run.id for run in newest_pair(offered[:2])] == ["3", "4"]
+    assert newest_pair(offered[:1]) == (None, None)

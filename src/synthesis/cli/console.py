@@ -313,24 +313,34 @@ def drift_lines(summary: dict[str, Any]) -> list[str]:
         return []
     number = count(drift["conversations"], "conversation")
     lines = ["", f"  from the first half of a conversation to the second ({number} of several turns):"]
-    usable = {name: found for name, found in drift["by_check"].items() if found["usable"]}
+    checks = drift["by_check"]
+    usable = {name: found for name, found in checks.items() if found["verdict"] != TOO_FEW}
     width = max((len(name) for name in usable), default=0)
     for name, found in usable.items():
         first, second = (f"{100 * found[half]:.1f} %" for half in ("first_half", "second_half"))
         halves = f"  {safe(name):<{width}}  {first} -> {second} of the turns fail"
-        if found["verdict"] == TOO_FEW:
-            few = f"{found['usable']} of {LEAST_CONVERSATIONS} conversations that are needed"
-            lines.append(f"{halves}: {TOO_FEW}, {few}")
-        else:
-            verdict = click.style(found["verdict"], fg=_VERDICT_COLOURS.get(found["verdict"]), bold=True)
-            lines.append(f"{halves}, {_points(found)}: {verdict}")
-            lines.append(click.style(f"  {'':<{width}}  {_counts(found)}", dim=True))
+        verdict = click.style(found["verdict"], fg=_VERDICT_COLOURS.get(found["verdict"]), bold=True)
+        lines.append(f"{halves}, {_points(found)}: {verdict}")
+        lines.append(click.style(f"  {'':<{width}}  {_counts(found)}", dim=True))
         lines += [f"  {'':<{width}}  {line}" for line in _curve_lines(found)]
-    short = [safe(name) for name, found in drift["by_check"].items() if not found["usable"]]
+    return [*lines, *_undecided({name: found for name, found in checks.items() if name not in usable})]
+
+
+def _undecided(checks: dict[str, Any]) -> Iterator[str]:
+    """A line for each reason that nothing is said, not for each check: most runs are too small for all of them."""
+    few = [found["usable"] for found in checks.values() if found["usable"]]
+    if few:
+        most = f"{max(few)} of {LEAST_CONVERSATIONS} conversations that are needed"
+        names = ", ".join(safe(name) for name, found in checks.items() if found["usable"])
+        yield _dim(f"  {TOO_FEW}: {most} ({names})")
+    # Reports of earlier versions have no curve, which is what tells a short conversation from a silent check.
+    idle = [safe(name) for name, found in checks.items() if not found["usable"] and found.get("curve") in ([], ())]
+    short = [safe(name) for name, found in checks.items() if not found["usable"] and safe(name) not in idle]
     if short:
         why = f"every conversation is too short (fewer than {LEAST_IN_HALF} assessed turns in each half)"
-        lines.append(click.style(f"  {', '.join(short)}: {why}", dim=True))
-    return lines
+        yield _dim(f"  {', '.join(short)}: {why}")
+    if idle:
+        yield _dim(f"  {', '.join(idle)}: never applied")
 
 
 def _curve_lines(found: dict[str, Any]) -> Iterator[str]:

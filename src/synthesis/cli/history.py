@@ -14,7 +14,7 @@ import msgspec
 from synthesis.cli import ExitCode
 from synthesis.cli.options import Group, json_option, limit_option, out_option, print_json
 from synthesis.cli.terminal import columns, print_lines, warn
-from synthesis.errors import DamagedRunError, OptionError, SynthesisError, shorten
+from synthesis.errors import DamagedRunError, OptionError, SynthesisError, listed, shorten
 from synthesis.printable import safe
 from synthesis.report.findings import count
 from synthesis.report.judged.run import axis_title
@@ -381,12 +381,20 @@ def trend_(name: str | None, checks: str | None, limit: int, history: str | None
 
     with _open(history) as opened:
         newest = opened.runs(limit=1, kind="checks", name=name)
+        if name is not None and not newest:
+            raise _unknown_name(name, opened)
         points = opened.trend("checks", name=newest[0].name, limit=limit) if newest else []
     if as_json:
         print_json(points)
     else:
         print_lines(_trend_lines(points, named_checks(checks) if checks else ()))
     return ExitCode.OK
+
+
+def _unknown_name(name: str, opened: "History") -> OptionError:
+    names = dict.fromkeys(run.name for run in opened.runs(limit=None, kind="checks"))
+    hint = f"Names of saved runs: {listed(names, len(names))}." if names else "`synthesis eval --save` saves a run."
+    return OptionError(f"no run of the checks is saved under the name '{shorten(name)}'", hint=hint)
 
 
 def _trend_lines(points: "Sequence[TrendPoint]", wanted: Sequence[str]) -> Iterator[str]:

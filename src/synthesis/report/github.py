@@ -24,6 +24,7 @@ from synthesis.report.findings import (
 from synthesis.report.stored import StoredReport
 
 _LINES = "\n"
+SHOWN = 10  # more would fill the log of the job, and GitHub leaves them out of its page
 
 
 def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
@@ -32,8 +33,11 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
     The texts are held until all are known: the worst may be in the last line.
     """
     found = [*_annotations(report.results(), glossary)]
-    for _, text in sorted((one for one in found if one[1]), key=lambda one: one[0]):
-        yield text
+    ranked = [text for _, text in sorted((one for one in found if one[1]), key=lambda one: one[0])]
+    yield from ranked[:SHOWN]
+    if len(ranked) > SHOWN:
+        left = len(ranked) - SHOWN
+        yield _command("notice", {"title": "Synthesis"}, f"{left:,} more are in the report.")
     for warning in report.header.get("warnings", ()):
         yield _command("warning", {"title": "Synthesis"}, warning)
 

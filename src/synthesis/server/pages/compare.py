@@ -1,6 +1,6 @@
 """Compare: two runs side by side, changed verdicts first, and how much better or worse the new one is."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -230,10 +230,20 @@ async def compare(request: Request) -> Response:
     return page(request, "compare.html", title="Compare", here=here, **found)
 
 
+def newest_pair(offered: Sequence[SavedRun]) -> tuple[SavedRun | None, SavedRun | None]:
+    """The newest run that has an earlier one of its name, and that one; else the two newest."""
+    for place, after in enumerate(offered):
+        for before in offered[place + 1 :]:
+            if (before.name, before.kind) == (after.name, after.kind):
+                return before, after
+    return (offered[1], offered[0]) if len(offered) > 1 else (None, None)
+
+
 def _compared(server: ServerState, chosen: list[str], asked: set[str]) -> dict[str, Any]:
     history = server.history.open_if_present()
     offered = history.runs(limit=OFFERED) if history else []
     nothing: dict[str, Any] = {"offered": offered, "before": None, "after": None, "comparison": None, "problem": ""}
+    nothing["suggested"] = newest_pair(offered)
     if history is None or len(chosen) < 2:
         return nothing | {"problem": "Choose two runs." if chosen else ""}
     before, after = (history.run(one) for one in chosen)
