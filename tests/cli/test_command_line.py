@@ -125,8 +125,9 @@ def test_a_file_alone_is_evaluated(cli: CommandLine, cases: Path) -> None:
     assert ids(cli) == ["T-1", "T-2", "T-3"]
 
 
-def test_quiet_says_nothing(cli: CommandLine, cases: Path) -> None:
-    assert cli("--cases", cases, "--quiet") == (2, "", "")
+def test_quiet_says_only_why_it_ends_so(cli: CommandLine, cases: Path) -> None:
+    assert cli("--cases", cases, "--quiet") == (2, "", "not met: failures: 1, allowed: 0 (exit code 2)\n")
+    assert cli("--cases", cases, "--quiet", "--fail-on", "1") == (0, "", "")
 
 
 def test_the_artifact_is_alone_on_stdout(cli: CommandLine, cases: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Case files: JSON Lines become valid cases here, or one error that holds everything that is wrong with them."""
 
 import json
+import tomllib
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,23 +24,8 @@ ROLES = {
 }
 # What exports of help desks and messengers call the two sides. A line of a pasted chat that begins with one of these
 # words may well be prose ("Note: ..."), so only fields that hold a role are read by them.
-SENDERS = {
-    **ROLES,
-    **dict.fromkeys(("customer", "client", "visitor", "guest", "contact", "caller", "requester", "lead"), "user"),
-    **dict.fromkeys(("end_user", "enduser", "consumer", "member", "patient", "person"), "user"),
-    **dict.fromkeys(("inbound", "incoming", "in"), "user"),
-    **dict.fromkeys(("agent", "chatbot", "llm", "virtual_agent", "ai_agent", "virtual_assistant"), "assistant"),
-    **dict.fromkeys(("operator", "support", "admin", "teammate", "representative", "rep", "advisor"), "assistant"),
-    **dict.fromkeys(("staff", "outbound", "outgoing", "out"), "assistant"),
-    **dict.fromkeys(("event", "info", "internal", "log", "note", "notification", "trigger", "workflow"), "system"),
-    # In German and in the languages of the rules.
-    **dict.fromkeys(("kunde", "kundin", "nutzer", "nutzerin", "benutzer", "benutzerin", "cliente", "usuario"), "user"),
-    **dict.fromkeys(("usuária", "usuário", "utente", "utilisateur", "utilisatrice", "客户", "用户", "顾客"), "user"),
-    **dict.fromkeys(("お客様", "顧客", "ユーザー", "ग्राहक", "उपयोगकर्ता"), "user"),
-    **dict.fromkeys(("mitarbeiter", "mitarbeiterin", "berater", "beraterin", "assistent"), "assistant"),
-    **dict.fromkeys(("agente", "asistente", "assistente", "operador", "operatore", "conseiller"), "assistant"),
-    **dict.fromkeys(("客服", "助手", "オペレーター", "アシスタント", "सहायक"), "assistant"),
-}
+_SENDERS = tomllib.loads((Path(__file__).parent / "senders.toml").read_text(encoding="utf-8"))
+SENDERS = {**ROLES, **{word: side for side, words in _SENDERS.items() for word in words}}
 
 
 def side_of(role: Any) -> str | None:
