@@ -1,9 +1,9 @@
 """Case files: JSON Lines become valid cases here, or one error that holds everything that is wrong with them."""
 
 import json
-import tomllib
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,25 @@ ROLES = {
     **dict.fromkeys(("tool", "function", "function_call", "function_response", "tool_call", "tool_response"), "tool"),
     **dict.fromkeys(("observation", "ipython"), "tool"),
 }
-# What exports of help desks and messengers call the two sides. A line of a pasted chat that begins with one of these
-# words may well be prose ("Note: ..."), so only fields that hold a role are read by them.
-_SENDERS = tomllib.loads((Path(__file__).parent / "senders.toml").read_text(encoding="utf-8"))
-SENDERS = {**ROLES, **{word: side for side, words in _SENDERS.items() for word in words}}
+
+
+@cache
+def _senders() -> Mapping[str, str]:
+    """What exports of help desks and messengers call the sides.
+
+    A line of a pasted chat that begins with one of these words may well be prose ("Note: ..."), so only fields that
+    hold a role are read by them.
+    """
+    import tomllib  # only a log has such names
+
+    found = tomllib.loads((Path(__file__).parent / "senders.toml").read_text(encoding="utf-8"))
+    return {word: side for side, words in found.items() for word in words}
 
 
 def side_of(role: Any) -> str | None:
     """Who speaks under this name: `user`, `assistant`, `system` or `tool`; None for an unknown role."""
     name = "_".join(role.lower().replace("-", " ").split()) if isinstance(role, str) else ""
-    return SENDERS.get(name)
+    return ROLES.get(name) or _senders().get(name)
 
 
 def text_of(content: Any) -> str | None:

@@ -356,7 +356,7 @@ def _pass_rate(kinds: Counter[tuple[str, str]]) -> PassRate | None:
 # wrote. Never by their places in two files: one inserted row would make all that follow look changed.
 
 
-_MADE_ID = re.compile(r"ROW-[0-9]+")
+_MADE_ID = re.compile(r"ROW-[0-9]+(?= |$)")  # a number behind it is of a name that repeats
 BY_ID, BY_WORDS, BY_PLACE = (
     "paired by id",
     "paired by what the person wrote, since the rows have no ids",
@@ -428,8 +428,10 @@ def _by_words(entries: Mapping[str, Entry[T]]) -> Iterator[tuple[str, tuple[str,
 
 
 def _said(result: CaseResult) -> bytes:
-    """A hash of the person's side of the conversation, which stays the same when the replies change."""
-    return _digest([user for user, _ in result.exchanges]) if result.has_texts else b""
+    """A hash of the person's side of the conversation, which stays the same when replies or verdicts change."""
+    if "messages" in result.texts:
+        return _digest([turn["content"] for turn in result.texts["messages"] if turn["role"] == "user"])
+    return _digest([result.texts.get("user", "")]) if result.has_texts else b""
 
 
 def same_input(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
