@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev run quick test test-all test-adapters test-browser test-engines test-native tests-compiled \
-  tests-python coverage campaign campaign-full mutants golden golden-check lint docs docs-site clean
+  tests-python coverage campaign campaign-full mutants golden golden-check corpus lint docs docs-site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,10 @@ golden: dev ## record what the product says, as hashes, in golden/hashes.json: s
 
 golden-check: dev ## name what the product says otherwise than recorded
 	$(BIN)/python -m golden --check
+
+# TEXTS: the public texts, MEASURE: sets that others measure with; without them the rows are not compared with those.
+corpus: dev ## validate the labelled corpus: schema, labels, parts, duplicates, balance
+	$(BIN)/python -m corpus.validate $(if $(TEXTS),--texts $(TEXTS)) $(if $(MEASURE),--measure $(MEASURE))
 
 docs: dev ## write the generated documents again
 	$(BIN)/python docs/generate.py
