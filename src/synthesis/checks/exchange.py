@@ -47,6 +47,7 @@ class Exchange:
         self.previous = previous  # in the same conversation
         self.texts = texts  # what packs say, for evidence that is read by people
         self.personal: Personal | None = None  # what `checks.personal` makes of the user's message, once asked
+        self.frame: Any = None  # the steps that tables share, once one is asked for
         self.carried: dict[str, Any] = {}  # what a check follows from turn to turn, under a name of its own
         self._signals = signals
         # One side at least: a reply without text, or a language without rules.

@@ -1,0 +1,333 @@
+"""The formulas of a table: what they may say, and how they become functions.
+
+    support: outermost(agency.positive + agency.reflection)
+    pass: score >= 1 or (support and not negative)
+
+A formula is written like an expression of Python and means a small part of it: names, numbers, texts, comparisons,
+`and`, `or`, `not`, `+`, `-`, `A if B else C`, and the operators of `operators.py`. `agency.positive` are the hits of a signal,
+`before.quiet` is the step `quiet` one turn earlier, and a bare name is a step, a constant or a fact. A step may use
+only steps above it, and nothing repeats, so that a table cannot loop and takes time in proportion to the text.
+"""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from synthesis.checks.exchange import Exchange
+from synthesis.checks.facts import FACTS
+from synthesis.checks.operators import (
+    ANY,
+    HITS,
+    MAPPING,
+    NAMES,
+    NUMBER,
+    OPERATORS,
+    TEXT,
+    TRUTH,
+    WORDS,
+    Operator,
+)
+from synthesis.errors import did_you_mean
+
+BEFORE, NONE, OMITTED = "before", "none", "omitted"
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.GtE: lambda one, other: one >= other,
+    ast.Gt: lambda one, other: one > other,
+    ast.Lt: lambda one, other: one < other,
+    ast.LtE: lambda one, other: one <= other,
+    ast.Eq: lambda one, other: one == other,
+    ast.NotEq: lambda one, other: one != other,
+}
+_LISTS = {HITS, WORDS, NAMES}
+_TRUTHS = {"true": True, "false": False}
+LONGEST = 500  # characters of a formula
+
+
+class FormulaError(ValueError):
+    """A formula that cannot be read; `at` is the character where it goes wrong, from 0."""
+
+    def __init__(self, message: str, at: int = 0, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.at = at
+        self.hint = hint
+
+
+class Formula(NamedTuple):
+    """A formula as a function of a frame, its kind, and the names that it uses."""
+
+    source: str
+    kind: str
+    of: "Callable[[Frame], Any]"
+    uses: frozenset[str] = frozenset()
+    signals: frozenset[str] = frozenset()
+
+
+class Frame:
+    """The steps of one exchange, each computed when it is first asked for."""
+
+    __slots__ = ("exchange", "shared", "steps", "values")
+
+    def __init__(self, exchange: Any, steps: "Mapping[str, Formula]", shared: "Frame | None" = None) -> None:
+        self.exchange = exchange
+        self.steps = steps
+        self.shared = shared
+        self.values: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.values:
+            return self.values[name]
+        found = self.values[name] = self.steps[name].of(self)
+        return found
+
+
+class Scope(NamedTuple):
+    """What a formula may name."""
+
+    signals: Mapping[str, Any]
+    steps: Mapping[str, str]  # kind by name, of the steps above
+    constants: Mapping[str, Any]
+    carried: Mapping[str, str] = {}  # kinds of the steps that `before` can ask for
+    shared: Mapping[str, str] = {}  # of the table that all others can use
+    facts: bool = True
+
+
+class _Part(NamedTuple):
+    """A part of a formula: its kind and its function."""
+
+    kind: str
+    of: Callable[[Frame], Any]
+
+
+def formula(source: str, scope: Scope) -> Formula:
+    """The formula of a text; FormulaError says what is wrong and where."""
+    if len(source) > LONGEST:
+        raise FormulaError(f"the formula has more than {LONGEST} characters", hint="Give its parts names of their own.")
+    try:
+        tree = ast.parse(source.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        at = (getattr(error, "offset", 1) or 1) - 1
+        raise FormulaError("this is no formula", at, hint="For example: score >= 1 or not negative") from None
+    reader = _Reader(scope)
+    part = reader.read(tree)
+    return Formula(source, part.kind, part.of, frozenset(reader.uses), frozenset(reader.signals))
+
+
+class _Reader:
+    """Turns the tree of a formula into functions, and notes what it uses."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.uses: set[str] = set()
+        self.signals: set[str] = set()
+
+    def read(self, node: ast.expr) -> _Part:
+        match node:
+            case ast.Constant(value=bool() | int() | float() | str() as value):
+                kind = TRUTH if isinstance(value, bool) else TEXT if isinstance(value, str) else NUMBER
+                return _Part(kind, lambda _: value)
+            case ast.Name():
+                return self._name(node)
+            case ast.Attribute(value=ast.Name(id=first)):
+                return self._before(node) if first == BEFORE else self._signal(f"{first}.{node.attr}", node)
+            case ast.BoolOp():
+                return self._logic(node)
+            case ast.UnaryOp(op=ast.Not()):
+                of = self.read(node.operand).of
+                return _Part(TRUTH, lambda frame: not of(frame))
+            case ast.Compare(ops=[compare], comparators=[right]) if type(compare) in _COMPARED:
+                return self._compare(node, compare, right)
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                return self._sum(node)
+            case ast.IfExp():
+                return self._choice(node)
+            case ast.Call(func=ast.Name()):
+                return self._call(node)
+        raise FormulaError(f"'{ast.unparse(node)}' cannot be said in a formula", node.col_offset)
+
+    def _name(self, node: ast.Name) -> _Part:
+        name = node.id
+        if name in _TRUTHS:
+            return _Part(TRUTH, lambda _: _TRUTHS[name])
+        if name in (NONE, OMITTED):
+            return _Part(name, (lambda _: []) if name == NONE else (lambda _: OMITTED))
+        if name in self.scope.steps:
+            self.uses.add(name)
+            return _Part(self.scope.steps[name], lambda frame: frame[name])
+        if name in self.scope.shared:
+            self.uses.add(name)
+            return _Part(self.scope.shared[name], lambda frame: frame.shared[name] if frame.shared else frame[name])
+        if name in self.scope.constants:
+            self.uses.add(name)
+            value = self.scope.constants[name]
+            return _Part(kind_of(value), lambda _: value)
+        if self.scope.facts and name in FACTS:
+            fact = FACTS[name]
+            return _Part(fact.kind, lambda frame: fact.of(frame.exchange))
+        known = [*self.scope.steps, *self.scope.shared, *self.scope.constants, *(FACTS if self.scope.facts else ())]
+        raise FormulaError(
+            f"no step above, constant or fact is called '{name}'", node.col_offset, did_you_mean(name, known)
+        )
+
+    def _signal(self, name: str, node: ast.Attribute) -> _Part:
+        if name not in self.scope.signals:
+            raise FormulaError(f"no signal is called '{name}'", node.col_offset, did_you_mean(name, self.scope.signals))
+        self.signals.add(name)
+        return _Part(HITS, lambda frame: frame.exchange.hits(name, anywhere=True))
+
+    def _before(self, node: ast.Attribute) -> _Part:
+        name = node.attr
+        if name not in self.scope.carried:
+            hint = did_you_mean(name, self.scope.carried) if self.scope.carried else "Only steps under `carried` are."
+            raise FormulaError(f"'{name}' is not carried from turn to turn", node.col_offset, hint)
+        kind = self.scope.carried[name]
+        empty: Any = [] if kind in _LISTS else 0 if kind == NUMBER else False
+        return _Part(kind, lambda frame: _before(frame, name, empty))
+
+    def _logic(self, node: ast.BoolOp) -> _Part:
+        parts = [self.read(value) for value in node.values]
+        first, *rest = [part.of for part in parts]
+        kinds = {part.kind for part in parts} - {NONE}
+        kind = WORDS if kinds == {WORDS, NAMES} else kinds.pop() if len(kinds) == 1 else TRUTH
+        if isinstance(node.op, ast.And):
+
+            def both(frame: Frame) -> Any:
+                found = first(frame)
+                for of in rest:
+                    if not found:
+                        return found
+                    found = of(frame)
+                return found
+
+            return _Part(kind, both) if kind != TRUTH else _Part(TRUTH, lambda frame: bool(both(frame)))
+
+        def either(frame: Frame) -> Any:
+            found = first(frame)
+            for of in rest:
+                if found:
+                    return found
+                found = of(frame)
+            return found
+
+        return _Part(kind, either) if kind != TRUTH else _Part(TRUTH, lambda frame: bool(either(frame)))
+
+    def _compare(self, node: ast.Compare, compare: ast.cmpop, right: ast.expr) -> _Part:
+        one, other = self.read(node.left), self.read(right)
+        ordered = not isinstance(compare, (ast.Eq, ast.NotEq))
+        kinds = {one.kind, other.kind} - {NONE}
+        if len(kinds) > 1 or (ordered and not kinds <= {NUMBER}):
+            raise FormulaError(f"{one.kind} cannot be compared with {other.kind} here", node.col_offset)
+        left_of, right_of, holds = one.of, other.of, _COMPARED[type(compare)]
+        return _Part(TRUTH, lambda frame: holds(left_of(frame), right_of(frame)))
+
+    def _sum(self, node: ast.BinOp) -> _Part:
+        one, other = self.read(node.left), self.read(node.right)
+        kinds = {one.kind, other.kind} - {NONE}
+        kind = kinds.pop() if len(kinds) == 1 else ""
+        left_of, right_of = one.of, other.of
+        if kind == NUMBER and isinstance(node.op, ast.Sub):
+            return _Part(NUMBER, lambda frame: left_of(frame) - right_of(frame))
+        if kind in {NUMBER, TEXT, *_LISTS} and isinstance(node.op, ast.Add):
+            return _Part(kind, lambda frame: left_of(frame) + right_of(frame))
+        sign = "+" if isinstance(node.op, ast.Add) else "-"
+        raise FormulaError(f"{one.kind} {sign} {other.kind} has no meaning", node.col_offset)
+
+    def _choice(self, node: ast.IfExp) -> _Part:
+        condition, yes, no = (self.read(part) for part in (node.test, node.body, node.orelse))
+        kinds = {yes.kind, no.kind} - {NONE, OMITTED}
+        if len(kinds) > 1:
+            raise FormulaError(f"one branch gives {yes.kind}, the other {no.kind}", node.col_offset)
+        holds, yes_of, no_of = condition.of, yes.of, no.of
+        return _Part(kinds.pop() if kinds else NONE, lambda frame: yes_of(frame) if holds(frame) else no_of(frame))
+
+    def _call(self, node: ast.Call) -> _Part:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name not in OPERATORS:
+            raise FormulaError(f"no operator is called '{name}'", node.col_offset, did_you_mean(name, OPERATORS))
+        known = OPERATORS[name]
+        return self._by_name(node, known) if known.named else self._by_place(node, known)
+
+    def _by_place(self, node: ast.Call, known: Operator) -> _Part:
+        parts = [self.read(argument) for argument in node.args]
+        if node.keywords or len(parts) != len(known.takes):
+            raise FormulaError(
+                f"{known.name} takes {_listed(known.takes)}", node.col_offset, f"For example: {known.example}"
+            )
+        for part, wanted, argument in zip(parts, known.takes, node.args, strict=True):
+            if wanted != ANY and part.kind not in {wanted, NONE} and {part.kind, wanted} != {WORDS, NAMES}:
+                message = f"{known.name} takes {_listed(known.takes)}, and '{ast.unparse(argument)}' is {part.kind}"
+                raise FormulaError(message, argument.col_offset, f"For example: {known.example}")
+        if known.of_steps:
+            self._uses_steps(node)
+        return _Part(known.gives, _called(known, [part.of for part in parts]))
+
+    def _uses_steps(self, node: ast.Call) -> None:
+        """The steps that a constant names, each of which has to be above."""
+        (argument,) = node.args
+        named = self.scope.constants.get(argument.id, {}) if isinstance(argument, ast.Name) else {}
+        if not isinstance(named, dict) or not named:
+            raise FormulaError("this takes a constant that maps steps to something", node.col_offset)
+        for name in named:
+            if name not in self.scope.steps:
+                hint = did_you_mean(name, self.scope.steps)
+                raise FormulaError(f"no step above is called '{name}'", argument.col_offset, hint)
+            self.uses.add(name)
+
+    def _by_name(self, node: ast.Call, known: Operator) -> _Part:
+        if node.args or not node.keywords or any(keyword.arg is None for keyword in node.keywords):
+            raise FormulaError(
+                f"{known.name} takes NAME=STEP, several times", node.col_offset, f"For example: {known.example}"
+            )
+        parts = {str(keyword.arg): self.read(keyword.value).of for keyword in node.keywords}
+        call = known.call
+        return _Part(known.gives, lambda frame: call(**{name: of(frame) for name, of in parts.items()}))
+
+
+def _called(known: Operator, parts: Sequence[Callable[[Frame], Any]]) -> Callable[[Frame], Any]:
+    """The function of a call, without unpacking where one or two arguments are all: there are many calls."""
+    call = known.call
+    if known.of_steps:
+        return lambda frame: call(frame.__getitem__, *[of(frame) for of in parts])
+    if known.of_exchange:
+        return lambda frame: call(frame.exchange, *[of(frame) for of in parts])
+    if len(parts) == 1:
+        (only,) = parts
+        return lambda frame: call(only(frame))
+    return lambda frame: call(*[of(frame) for of in parts])
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return " and ".join(kinds) if kinds else "nothing"
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a constant."""
+    if isinstance(value, bool):
+        return TRUTH
+    if isinstance(value, (int, float)):
+        return NUMBER
+    if isinstance(value, str):
+        return TEXT
+    return NAMES if isinstance(value, list) else MAPPING
+
+
+def shared_frame(exchange: Exchange, steps: Mapping[str, Formula]) -> Frame:
+    """The steps that all tables share, of one exchange."""
+    if exchange.frame is None:
+        exchange.frame = Frame(exchange, steps)
+    found: Frame = exchange.frame
+    return found
+
+
+def _before(frame: Frame, name: str, empty: Any) -> Any:
+    """The step one turn earlier, followed from the first turn on: a loop, since a conversation may be long."""
+    previous: Exchange | None = frame.exchange.previous
+    if previous is None:
+        return empty
+    waiting: list[Frame] = []
+    one: Exchange | None = previous
+    while one is not None and name not in (known := shared_frame(one, frame.steps)).values:
+        waiting.append(known)
+        one = one.previous
+    for each in reversed(waiting):
+        each[name]
+    return shared_frame(previous, frame.steps).values[name]
