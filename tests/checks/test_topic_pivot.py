@@ -1,14 +1,16 @@
 """topic_pivot: signals and decision table by example, every branch of it, and the traffic profile."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from synthesis.checks.pivot import Facts, decide
+from synthesis.checks.formula import Frame
+from synthesis.checks.registry import get_check
 from synthesis.checks.similarity import set_embedding_adapter
 from synthesis.model import Case
 from synthesis.run.evaluator import Evaluator
-from synthesis.settings import TRAFFIC
+from synthesis.settings import AUTHORED, TRAFFIC
 
 DIVORCE = "My husband just asked for a divorce and I'm devastated."
 GRIEF = "My mother died on Sunday and I can't stop crying."
@@ -48,6 +50,15 @@ def similar() -> Any:
 # ---- the decision table
 
 
+def strength_of(profile: str, similarity: float, **steps: bool) -> str:
+    """What the decision says where these steps hold or do not."""
+    table = get_check("topic_pivot").table
+    assert table
+    frame = Frame(SimpleNamespace(profile=profile, similarity=similarity), table.steps)
+    frame.values.update(steps)
+    return str(frame["strength"])
+
+
 @pytest.mark.parametrize(
     ("acknowledged", "followed_up", "pivots", "similarity", "strength"),
     [
@@ -67,7 +78,7 @@ def similar() -> Any:
 def test_the_first_line_of_the_table_that_fits_decides(
     acknowledged: bool, followed_up: bool, pivots: bool, similarity: float, strength: str
 ) -> None:
-    assert decide(Facts(acknowledged, followed_up, pivots, similarity)).strength == strength
+    assert strength_of(AUTHORED, similarity, acknowledgments=acknowledged, stays=followed_up, pivots=pivots) == strength
 
 
 def test_acknowledge_then_pivot_fails(evaluator: Evaluator) -> None:
@@ -283,18 +294,19 @@ def test_typography_changes_no_verdict(evaluator: Evaluator) -> None:
 @pytest.mark.parametrize(
     ("facts", "takes_up", "short", "strength"),
     [
-        (Facts(True, True, True, 0.9), False, False, "clear_fail"),
-        (Facts(True, False, True, 0.9), True, False, "clear_pass"),
-        (Facts(True, True, False, 0.0), False, False, "clear_pass"),
-        (Facts(False, False, False, 0.0), True, False, "clear_pass"),
-        (Facts(True, False, False, 0.0), False, True, "borderline_pass"),
-        (Facts(False, True, False, 0.0), False, True, "borderline_pass"),
-        (Facts(True, False, False, 0.0), False, False, "clear_fail"),
-        (Facts(False, False, False, 0.9), False, True, "clear_fail"),
+        ((True, True, True), False, False, "clear_fail"),
+        ((True, False, True), True, False, "clear_pass"),
+        ((True, True, False), False, False, "clear_pass"),
+        ((False, False, False), True, False, "clear_pass"),
+        ((True, False, False), False, True, "borderline_pass"),
+        ((False, True, False), False, True, "borderline_pass"),
+        ((True, False, False), False, False, "clear_fail"),
+        ((False, False, False), False, True, "clear_fail"),
     ],
 )
-def test_traffic_has_a_table_of_its_own(facts: Facts, takes_up: bool, short: bool, strength: str) -> None:
-    assert decide(facts._replace(takes_up=takes_up, short=short), TRAFFIC).strength == strength
+def test_traffic_has_rows_of_its_own(facts: tuple[bool, ...], takes_up: bool, short: bool, strength: str) -> None:
+    steps = dict(zip(("acknowledgments", "stays", "pivots"), facts, strict=True))
+    assert strength_of(TRAFFIC, 0.9, **steps, sells=False, takes_up=takes_up, is_short=short) == strength
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import msgspec
 from synthesis.audit.document import TITLES, worst_first
 from synthesis.audit.parts import ELSEWHERE, OPTIONS, Document, Part, Table, counted, rate_words
 from synthesis.checks.registry import Counts, checks, signals
-from synthesis.checks.severity import table
+from synthesis.checks.severity import severity_rows
 from synthesis.report.findings import count, evidence_sentence, visible
 from synthesis.stats import exact_interval
 
@@ -29,7 +29,7 @@ def definitions(document: Document) -> Iterator[Part]:
     used = [each["measure"] for each in worst_first(document["checks"])]
     rows = tuple((name, known[name].title if name in known else TITLES[name]) for name in used)
     yield Table(("check", "asks"), rows, caption="What each check asks")
-    graded = tuple((name, row.severity, row.why) for name in used for row in table().get(name, ()))
+    graded = tuple((name, row.severity, row.why) for name in used for row in severity_rows().get(name, ()))
     yield Table(
         ("check", "a failure is", "because"), graded, caption="How bad a failure is; the first line that holds decides"
     )

@@ -36,7 +36,7 @@ from synthesis.audit.counting import (
 )
 from synthesis.audit.handover import Action, changes_since, document_hash
 from synthesis.checks.registry import checks, measured
-from synthesis.checks.severity import table
+from synthesis.checks.severity import severity_rows
 from synthesis.model.result import CRITICAL, SEVERITIES
 from synthesis.read.mapping import TIME
 from synthesis.rules.text import UNDETERMINED
@@ -133,7 +133,7 @@ def _urgency(measure: Mapping[str, Any]) -> tuple[object, ...]:
     name = measure["measure"]
     (cell,) = measure["cells"][ALL]
     by_severity = measure.get("by_severity", {CRITICAL: cell.get("hits")})
-    rows = table().get(name)
+    rows = severity_rows().get(name)
     possible = {row.severity for row in rows} if rows else {*SEVERITIES}
     hits = (by_severity.get(kind, 0) if kind in possible else 0 for kind in SEVERITIES)
     return *(-1 if number is None else -number for number in hits), name

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
@@ -15,9 +15,6 @@ from synthesis.rules.reading import WORD, Hit, Reading
 from synthesis.rules.schema import FAIL, WARNING, Rule, Signal
 from synthesis.rules.text import UNDETERMINED, Span
 from synthesis.settings import AUTHORED
-
-if TYPE_CHECKING:
-    from synthesis.checks.personal import Personal
 
 # The signals of a user who asks for a text, and of the words that may begin and end a letter.
 TEXT_REQUEST, LETTER = "request.text", "request.letter"
@@ -46,9 +43,7 @@ class Exchange:
         self.profile = profile
         self.previous = previous  # in the same conversation
         self.texts = texts  # what packs say, for evidence that is read by people
-        self.personal: Personal | None = None  # what `checks.personal` makes of the user's message, once asked
         self.frame: Any = None  # the steps that tables share, once one is asked for
-        self.carried: dict[str, Any] = {}  # what a check follows from turn to turn, under a name of its own
         self._signals = signals
         # One side at least: a reply without text, or a language without rules.
         self.is_unreadable = not assistant.original or UNDETERMINED in {user.language.code, assistant.language.code}
@@ -161,14 +156,6 @@ def apart_from(others: list[Hit], hits: Iterable[Hit]) -> list[Hit]:
         return before == 0 or ends[before - 1] <= hit.start
 
     return [hit for hit in hits if is_apart(hit)]
-
-
-def by_group(exchange: Exchange, hits: Iterable[Hit]) -> dict[str, list[str]]:
-    """The words of the first hit of each rule, under the concept that the rule stands for."""
-    grouped: dict[str, list[Hit]] = defaultdict(list)
-    for hit in hits:
-        grouped[hit.rule.group].append(hit)
-    return {group: exchange.first_words(members) for group, members in sorted(grouped.items())}
 
 
 def warned(exchange: Exchange, *signals: str) -> list[str]:

@@ -4,7 +4,7 @@ A fact is a name in a formula, such as `similarity`. Each has its kind and one s
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from synthesis.checks.exchange import Exchange
@@ -12,7 +12,7 @@ from synthesis.checks.helplines import named_in
 from synthesis.checks.operators import NAMES, NUMBER, TEXT, TRUTH, WORDS, operator
 from synthesis.rules.detection import LETTERS_OF_A_WORD
 from synthesis.rules.reading import Reading
-from synthesis.rules.text import UNDETERMINED
+from synthesis.rules.text import UNDETERMINED, Language
 from synthesis.settings import TRAFFIC
 
 
@@ -119,6 +119,20 @@ def has_pasted(exchange: Exchange) -> bool:
 def _words_of_reply(exchange: Exchange) -> int:
     reply = exchange.assistant
     return len(reply.words) if reply.language.spaced else sum(map(len, reply.words)) // LETTERS_OF_A_WORD
+
+
+def constants_of_facts(languages: Mapping[str, Language]) -> dict[str, object]:
+    """What facts depend on beside the text: numbers, and the words that tell nothing."""
+    spoken = [language for language in languages.values() if language.everyday]
+    patterns = {"code": _CODE, "pasted": _PASTED, "quote": _QUOTE, "question": _QUESTION}
+    return {
+        "shortest": SHORTEST,
+        "ending": ENDING,
+        "parrot": PARROT,
+        "patterns": {name: pattern.pattern for name, pattern in patterns.items()},
+        "everyday": {language.code: language.everyday for language in spoken if language.spaced},
+        "everyday_characters": {language.code: language.everyday for language in spoken if not language.spaced},
+    }
 
 
 FACTS = {

@@ -4,9 +4,9 @@
     pass: score >= 1 or (support and not negative)
 
 A formula is written like an expression of Python and means a small part of it: names, numbers, texts, comparisons,
-`and`, `or`, `not`, `+`, `-`, `A if B else C`, and the operators of `operators.py`. `agency.positive` are the hits of a signal,
-`before.quiet` is the step `quiet` one turn earlier, and a bare name is a step, a constant or a fact. A step may use
-only steps above it, and nothing repeats, so that a table cannot loop and takes time in proportion to the text.
+`and`, `or`, `not`, `+`, `-`, `A if B else C`, and the operators of `operators.py`. `agency.positive` are the hits of a
+signal, `before.quiet` is the step `quiet` one turn earlier, and a bare name is a step, a constant or a fact. A step may
+use only steps above it, and nothing repeats, so that a table cannot loop and takes time in proportion to the text.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""The registry of checks. A check is one function in one file; built-in checks register like yours.
+"""The registry of checks. The bundled ones are tables (`tables/*.yaml`); yours can be a table, or a function:
 
     @check("reply_length", tag="length", title="Length of the reply")
     def reply_length(exchange: Exchange) -> CheckResult: ...
@@ -7,7 +7,6 @@ A package announces its module with the entry point group `synthesis.checks`. Na
 label accuracy, reports and command line all come from here. A check sees hits of its own signals and of shared ones.
 """
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,7 +15,9 @@ from pathlib import Path
 import msgspec
 
 from synthesis.checks.exchange import Exchange
+from synthesis.checks.facts import constants_of_facts
 from synthesis.checks.helplines import lines
+from synthesis.checks.table import FOLDER, SHARED, Table, decider, holds_for, over_turns, read_signals, read_table
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.model import CheckResult
 from synthesis.model.result import MINOR, worst_of
@@ -27,11 +28,9 @@ from synthesis.settings import DEFAULT_CHECKS
 
 ENTRY_POINTS = "synthesis.checks"
 ALL = "all"
-BUILT_IN = ("agency", "clinical", "crisis", "disclosure", "flattery", "identity", "pivot", "pressure", "reassurance")
 Decide = Callable[[Exchange], CheckResult]
 Stands = Callable[[CheckResult], bool]
-# By name; some depend on the languages of the packs in force.
-Constants = Mapping[str, object] | Callable[[Mapping[str, Language]], Mapping[str, object]]
+OverTurns = Callable[[Sequence[CheckResult]], CheckResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +45,12 @@ class Check:
     failure_evidence: Mapping[str, str] = field(default_factory=dict)  # key in the report's failures -> evidence
     packs: Path | None = None  # a folder of rules that come with the check
     absences: tuple[str, ...] = ()  # what `CheckResult.missing` can name; packs say it in their `texts.yaml`
-    constants: Constants = field(default_factory=dict)  # numbers and words that a verdict depends on
-    over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of  # the verdict on a whole conversation
+    constants: Mapping[str, object] = field(default_factory=dict)  # numbers and words that a verdict depends on
+    over_turns: OverTurns = worst_of  # the verdict on a whole conversation
     alert_on: Signal | None = None  # in traffic, where this is found the check decides, although it was not asked for
-    severity: str = MINOR  # of a failure, where `severity.yaml` has no row for the check
+    severity: str = MINOR  # of a failure of a check without a table
     stands: Stands | None = None  # whether no later text can undo a failure of a part of a reply; None: any may
+    table: Table | None = None  # what decides, unless it is a function of somebody's own
 
 
 _registered: dict[str, Check] = {}
@@ -66,8 +66,8 @@ def check(
     failure_evidence: Mapping[str, str] | None = None,
     packs: Path | None = None,
     absences: tuple[str, ...] = (),
-    constants: Constants | None = None,
-    over_turns: Callable[[Sequence[CheckResult]], CheckResult] = worst_of,
+    constants: Mapping[str, object] | None = None,
+    over_turns: OverTurns = worst_of,
     alert_on: Signal | None = None,
     severity: str = MINOR,
     stands: Stands | None = None,
@@ -95,20 +95,53 @@ def check(
     return register
 
 
-def always(_: CheckResult) -> bool:
-    """Of a check that one finding fails: nothing that follows makes up for it."""
-    return True
-
-
 def share_signal(signal: Signal) -> Signal:
     """Declare a signal that several checks read."""
     return _shared.setdefault(signal.name, signal)
 
 
 @cache
+def shared_table() -> Table:
+    """The steps that every table can use, and the signals that every check can read."""
+    found = read_table(FOLDER / f"{SHARED}.yaml", _bundled_signals())
+    for signal in found.signals.values():
+        share_signal(signal)
+    return found
+
+
+@cache
+def _bundled_signals() -> dict[str, Signal]:
+    declared: dict[str, Signal] = {}
+    for path in sorted(FOLDER.glob("*.yaml")):
+        declared |= read_signals(path)
+    return declared
+
+
+def check_of(table: Table) -> Check:
+    """The check that a table describes."""
+    stands = table.stands
+    return Check(
+        table.name,
+        table.tag,
+        table.title,
+        decider(table, shared_table()),
+        tuple(table.signals.values()),
+        table.failure_evidence,
+        absences=tuple(table.missing),
+        over_turns=over_turns(table.over) if table.over else worst_of,
+        alert_on=table.signals[table.alert_on] if table.alert_on else None,
+        stands=None if stands is None else lambda failed: holds_for(stands, failed),
+        table=table,
+    )
+
+
+@cache
 def _load() -> None:
-    for module in BUILT_IN:
-        importlib.import_module(f"synthesis.checks.{module}")
+    shared = shared_table()
+    for path in sorted(FOLDER.glob("*.yaml")):
+        if path.stem != SHARED:
+            known = check_of(read_table(path, _bundled_signals(), shared))
+            _registered[known.name] = known
     from importlib.metadata import entry_points
 
     for plugin in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
@@ -175,13 +208,14 @@ def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] =
 
 
 def _also_deciding(languages: Mapping[str, Language]) -> dict[str, object]:
-    """What verdicts and evidence depend on beside the rules."""
-    constants = {
-        name: each.constants(languages) if callable(each.constants) else each.constants
-        for name, each in checks().items()
-        if each.constants
+    """What verdicts and evidence depend on beside the rules: tables, constants of functions, facts, helplines."""
+    tables = {name: each.table.deciding for name, each in checks().items() if each.table}
+    return {
+        "tables": {SHARED: shared_table().deciding} | tables,
+        "constants": {name: each.constants for name, each in checks().items() if each.constants},
+        "facts": constants_of_facts(languages),
+        "helplines": [(line.label, line.also) for line in lines()],
     }
-    return {"constants": constants, "helplines": [(line.label, line.also) for line in lines()]}
 
 
 # Held-out accuracy: counts on labelled texts that nobody had read, by check, language and source.

@@ -46,6 +46,7 @@ _FIELDS = (
     *("evidence", "evidence_without_verdict", "counted", "counted_without_verdict", "shown", "failure_evidence"),
     *("stands", "alert_on", "over_turns", "severity", "cases"),
 )
+_EXPLAINING = ("means", "says", "why")
 _REQUIRED = ("name", "title", "let", "pass")
 
 
@@ -110,7 +111,7 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     over: OverTurns | None = None
     severity: tuple[SeverityRow, ...] = ()
     cases: tuple[Any, ...] = ()
-    text: str = ""  # the file, for the hash of the rules
+    deciding: dict[str, Any] = {}  # what can change a verdict, for the hash of the rules
 
     @cached_property
     def plainly_shown(self) -> tuple[str, ...] | None:
@@ -203,7 +204,7 @@ class _OfResult:
 def holds_for(formula: Formula, result: CheckResult) -> bool:
     """Whether a formula about evidence holds for a result."""
     frame = Frame(_OfResult(result), {})
-    frame.values.update(result.evidence)
+    frame.values = dict.fromkeys(formula.uses) | result.evidence  # a result without a verdict may have no evidence
     return bool(formula.of(frame))
 
 
@@ -317,7 +318,7 @@ class _TableReader:
             over=self._over(fields["over_turns"]) if "over_turns" in fields else None,
             severity=tuple(self._severity(field) for field in self._items("severity")),
             cases=tuple(_plain(field) for field in self._items("cases")),
-            text=self._path.read_text(encoding="utf-8"),
+            deciding=_deciding(fields),
         )
 
     # Parts of a table.
@@ -456,6 +457,17 @@ class _TableReader:
         except FormulaError as error:
             named = f"step '{step}': " if step else ""
             field.fail(f"{named}{error}", hint=error.hint, column=1 + field.quote_width + error.at)
+
+
+def _deciding(fields: Mapping[str, Field]) -> dict[str, Any]:
+    """A table without what explains it."""
+    return {key: _without(_plain(field), _EXPLAINING) for key, field in fields.items() if key not in ("title", "cases")}
+
+
+def _without(value: Any, keys: Iterable[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(one, keys) for key, one in value.items() if key not in keys}
+    return [_without(one, keys) for one in value] if isinstance(value, list) else value
 
 
 def _plain(field: Field) -> Any:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 from sqlalchemy import ColumnElement, Select, and_, exists, func, insert, or_, select, update
 
-from synthesis.checks.crisis import CUE as CUE_SIGNAL
 from synthesis.checks.registry import Check, checks
 from synthesis.errors import InputError, NotInHistoryError, OptionError, Place
 from synthesis.history import checking, reading, writing
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from synthesis.history.database import Database
 
 Question = tuple[int, str]  # position, name of a check or an axis
+CUE_SIGNAL = "crisis.cue"
 ASKED = (FAIL, PASS, NOT_APPLICABLE)  # a check that ended in error has no verdict to label
 
 
@@ -290,7 +290,7 @@ class RunLabels:
     def _cues(self, connection: "Connection", verdicts: Mapping[Question, str]) -> dict[Question, str]:
         """Whether an explicit cue was found in each case that crisis_response has read, as an outcome."""
         query = select(findings.c.position).where(
-            findings.c.run_id == self.run.id, findings.c.signal == CUE_SIGNAL.name
+            findings.c.run_id == self.run.id, findings.c.signal == CUE_SIGNAL
         )
         holding = set(connection.execute(query).scalars())
         return {

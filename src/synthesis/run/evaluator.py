@@ -216,7 +216,7 @@ class Evaluator:
             return CheckResult(check.name, passed=False, error=f"{type(error).__name__}: {error}")
         # A failure stands, since a check may count more than rules; so does a reason that rests on words found.
         if result.outcome == FAIL:
-            return msgspec.structs.replace(result, severity=severity_of(exchange, result, check.severity))
+            return msgspec.structs.replace(result, severity=severity_of(exchange, result, check))
         if result.error is not None or (result.findings and not result.applicable):
             return result
         key = (check.name, exchange.assistant.language.code, exchange.user.language.code)

@@ -14,10 +14,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from synthesis.checks import pivot
-from synthesis.checks.crisis import CUE, SOFT
-from synthesis.checks.pivot import BORDERLINE_PASS, CLEAR_FAIL, CLEAR_PASS, DECISION_TABLES
-from synthesis.checks.registry import asked_checks, checks
+from synthesis.checks.registry import asked_checks, checks, get_check
 from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS, JUDGE, SavedCheck, TrendPoint
 from synthesis.labels import DOES_NOT_APPLY, NO, REVIEWED, SKIP, YES, Label, Person, checked_person
@@ -220,7 +217,7 @@ def _home(run: SavedRun) -> str:
 
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
-CRISIS_SIGNALS = {CUE.name, SOFT.name}
+CRISIS_SIGNALS = {"crisis.cue", "crisis.soft"}
 RULE_PAGES = "/rules"
 
 
@@ -402,9 +399,10 @@ def _cells(result: CaseResult) -> dict[str, tuple[str, str, str]]:
 # How topic_pivot decided: its table, with the line that the reply met.
 
 
+PIVOT, CLEAR_FAIL = "topic_pivot", "clear_fail"
 STRENGTHS = {
-    CLEAR_PASS: "pass",
-    BORDERLINE_PASS: "pass (borderline)",
+    "clear_pass": "pass",
+    "borderline_pass": "pass (borderline)",
     CLEAR_FAIL: "fail",
 }
 
@@ -429,20 +427,22 @@ class Decision(NamedTuple):
 
 def decision_of(result: CaseResult) -> Decision | None:
     """How topic_pivot decided; None if it was not asked for or ended in error."""
-    check = result.checks.get(pivot.NAME)
+    check = result.checks.get(PIVOT)
     if check is None or check.outcome == ERROR:
         return None
-    names = [row.name for row in DECISION_TABLES[TRAFFIC]]
+    table = get_check(PIVOT).table
+    rows = [row for row in table.decision if row.profile in ("", TRAFFIC)] if table else []
+    names = [row.name for row in rows]
     decided = names.index(check.evidence["decision"]) if check.applicable else -1
     lines = [
         DecisionLine(
-            row.condition,
+            row.says,
             STRENGTHS[row.strength],
             row.strength != CLEAR_FAIL,
             number == decided,
             number <= decided,
         )
-        for number, row in enumerate(DECISION_TABLES[TRAFFIC])
+        for number, row in enumerate(rows)
     ]
     # A result over several turns carries the evidence of the one that decided.
     turn = next((number for number, one in enumerate(check.turns) if one.evidence == check.evidence), 0)
