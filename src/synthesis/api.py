@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synthesis.chats import SpeakerQuestion, parse_chat
-from synthesis.checks.registry import asked_checks, named_checks, rules_in_force
+from synthesis.checks.registry import asked_checks, load_tables, named_checks, rules_in_force
 from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, Problem
 from synthesis.glossary import glossary_of
@@ -39,13 +39,15 @@ def evaluate(
     profile: str = TRAFFIC,
     lang: str | None = None,
     rules: Paths = (),
+    explain: bool = False,
 ) -> Verdict:
     """Evaluate one reply to one message.
 
     A reply of None (a tool call) is not assessed. `checks` is a list of names, or `"all"`, or `"all,-flattery"`;
-    `rules` are folders with packs on top of the bundled ones.
+    `rules` are folders with packs and tables on top of the bundled ones. With `explain`, `Verdict.explained` has the
+    steps by which each check decided.
     """
-    return _verdict(Case("", named_checks(checks), user, assistant or "", lang=lang), profile, rules)
+    return _verdict(Case("", _named(checks, rules), user, assistant or "", lang=lang), profile, rules, explain)
 
 
 def evaluate_conversation(
@@ -55,9 +57,11 @@ def evaluate_conversation(
     profile: str = TRAFFIC,
     lang: str | None = None,
     rules: Paths = (),
+    explain: bool = False,
 ) -> Verdict:
     """Evaluate every reply of a conversation: messages with `role` and `content`. The worst turn decides."""
-    return _verdict(Case("", named_checks(checks), messages=turns_of(messages), lang=lang), profile, rules)
+    case = Case("", _named(checks, rules), messages=turns_of(messages), lang=lang)
+    return _verdict(case, profile, rules, explain)
 
 
 def evaluate_chat(
@@ -77,7 +81,7 @@ def evaluate_chat(
     turns = parse_chat(text, speaker)
     if isinstance(turns, SpeakerQuestion):
         return turns
-    return _verdict(Case("", named_checks(checks), messages=turns, lang=lang), profile, rules)
+    return _verdict(Case("", _named(checks, rules), messages=turns, lang=lang), profile, rules)
 
 
 def evaluate_files(
@@ -98,7 +102,7 @@ def evaluate_files(
     """
     spec = RunSpec(
         inputs=tuple(map(Input.of, _paths(inputs))),
-        checks=named_checks(checks),
+        checks=_named(checks, rules),
         profile=profile,
         language=lang,
         rules=tuple(map(str, _paths(rules))),
@@ -185,14 +189,20 @@ def draw_report(report: Report, form: str) -> str:
     return "".join(get_format(form).render(stored, glossary_of(rules)))
 
 
-def _verdict(case: Case, profile: str, rules: Paths) -> Verdict:
+def _named(checks: Checks, rules: Paths) -> tuple[str, ...]:
+    """The checks of these names; those of a user's own folders are known from now on."""
+    load_tables(_paths(rules))
+    return named_checks(checks)
+
+
+def _verdict(case: Case, profile: str, rules: Paths, explain: bool = False) -> Verdict:
     folders = tuple(map(str, _paths(rules)))
     spec = RunSpec(inputs=(), profile=profile, language=case.lang, rules=folders)  # OptionError for unknown ones
     asked = msgspec.structs.replace(case, checks=asked_checks(case.checks), lang=spec.language)
     # Rules of a user's own are loaded each time: they may be edited between two calls, in a notebook for instance.
     if folders:
-        return ReplyEvaluator(asked.checks, profile=profile, rules=rules_in_force(folders)).case(asked)
-    return _replies(known_profile(profile), tuple(known_checks())).case(asked)
+        return ReplyEvaluator(asked.checks, profile=profile, rules=rules_in_force(folders)).case(asked, explain=explain)
+    return _replies(known_profile(profile), tuple(known_checks())).case(asked, explain=explain)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from synthesis.checks.explained import Explanation
 from synthesis.checks.registry import asked_checks, rules_in_force, signals_read
 from synthesis.errors import OptionError
 from synthesis.garbage import without_collection
@@ -43,13 +44,15 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
     or is missing from it: the words, the rule, why it matters, what would be better. `notice` is the alert in words:
     the user shows signs of a crisis, and how the reply answers them. `in_crisis` is true where such signs were
     found, or where the user's message could not be read. `feedback` tells the writer of the reply what to change, in
-    the user's language; it is empty where nothing speaks against the reply.
+    the user's language; it is empty where nothing speaks against the reply. `explained` has the steps by which each
+    check decided on each exchange, if they were asked for.
     """
 
     remarks: tuple[Remark, ...] = ()
     notice: AlertNotice | None = None
     in_crisis: bool = False
     feedback: str = ""
+    explained: dict[str, tuple[Explanation, ...]] = msgspec.field(default_factory=dict)
 
     @classmethod
     @without_collection()
@@ -125,6 +128,8 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
         fields = super().to_dict()
         lead = {name: fields[name] for name in ("id", "pass", "outcome")}
         fields = {**lead, "profile": self.profile, **fields, "remarks": msgspec.to_builtins(self.remarks)}
+        if self.explained:
+            fields["explained"] = msgspec.to_builtins(self.explained)
         if self.notice is None:
             return fields
         notice = {"notice": str(self.notice), "remarks": msgspec.to_builtins(self.notice.remarks)}
@@ -228,23 +233,30 @@ class ReplyEvaluator:
         self._glossary = glossary_of(needed)
 
     @without_collection()
-    def reply(self, user: Asked, assistant: str | None, lang: str | None = None) -> Verdict:
+    def reply(self, user: Asked, assistant: str | None, lang: str | None = None, *, explain: bool = False) -> Verdict:
         """The verdict on one reply to a message, or to a conversation that ends with one.
 
         Only this reply is judged; earlier messages decide what it is a reply to, and a sign of a crisis counts
         wherever the user gave it. None is a reply without text, such as a tool call.
         """
-        found = self._evaluator.evaluate([self._case(user, assistant or "", lang or self.lang)])[0]
-        return Verdict.of(_of_last_reply(found), self._glossary, in_crisis=may_be_a_crisis(found))
+        case = self._case(user, assistant or "", lang or self.lang)
+        found = self._evaluator.evaluate([case])[0]
+        verdict = Verdict.of(_of_last_reply(found), self._glossary, in_crisis=may_be_a_crisis(found))
+        return self._explained(verdict, case) if explain else verdict
 
     def conversation(self, messages: Messages, lang: str | None = None) -> Verdict:
         """The verdict on all replies of a conversation; the worst turn decides."""
         return self.case(Case("", self.checks, messages=turns_of(messages), lang=lang or self.lang))
 
     @without_collection()
-    def case(self, case: Case) -> Verdict:
-        """The verdict on a case, by the checks that it names."""
-        return Verdict.of(self._evaluator.evaluate([case])[0], self._glossary)
+    def case(self, case: Case, *, explain: bool = False) -> Verdict:
+        """The verdict on a case, by the checks that it names; `explain` adds the steps by which they decided."""
+        verdict = Verdict.of(self._evaluator.evaluate([case])[0], self._glossary)
+        return self._explained(verdict, case) if explain else verdict
+
+    def _explained(self, verdict: Verdict, case: Case) -> Verdict:
+        asked = msgspec.structs.replace(case, checks=tuple(verdict.checks))
+        return msgspec.structs.replace(verdict, explained=self._evaluator.explain(asked))
 
     def _case(self, user: Asked, reply: str, lang: str | None) -> Case:
         if isinstance(user, str):

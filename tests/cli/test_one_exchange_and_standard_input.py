@@ -143,6 +143,9 @@ PRINTED = {
     "rules show": ["agency.negative.told-to-get-over-it"],
     "rules test": ["pack"],
     "rules new-language": ["xq", "--folder", "new"],
+    "rules new-check": ["own_check", "--folder", "own"],
+    "checks list": [],
+    "checks show": ["topic_pivot"],
     "history trend": ["--history", "h.db"],
     "config": [],
 }

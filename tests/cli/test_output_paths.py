@@ -61,6 +61,7 @@ FOLDERS: dict[tuple[str, str], list[str]] = {
     ("audit make", "--out"): ["audit", "cases.jsonl", "--out", "{out}"],
     ("eval", "--out-table"): [*EVAL, "--out", "report.json", "--out-table", "{out}"],
     ("judge run", "--root"): ["judge", "run", "set.json", "--root", "{out}"],
+    ("rules new-check", "--folder"): ["rules", "new-check", "own_check", "--folder", "{out}"],
     ("rules new-language", "--folder"): ["rules", "new-language", "xx", "--folder", "{out}"],
 }
 ENDINGS = {("eval", "--results"): ".jsonl"}

@@ -10,7 +10,7 @@ use only steps above it, and nothing repeats, so that a table cannot loop and ta
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from synthesis.checks.exchange import Exchange
@@ -165,19 +165,19 @@ class _Reader:
             return _Part(fact.kind, lambda frame: fact.of(frame.exchange))
         known = [*self.scope.steps, *self.scope.shared, *self.scope.constants, *(FACTS if self.scope.facts else ())]
         raise FormulaError(
-            f"no step above, constant or fact is called '{name}'", node.col_offset, did_you_mean(name, known)
+            f"no step above, constant or fact is called '{name}'", node.col_offset, _suggested(name, known)
         )
 
     def _signal(self, name: str, node: ast.Attribute) -> _Part:
         if name not in self.scope.signals:
-            raise FormulaError(f"no signal is called '{name}'", node.col_offset, did_you_mean(name, self.scope.signals))
+            raise FormulaError(f"no signal is called '{name}'", node.col_offset, _suggested(name, self.scope.signals))
         self.signals.add(name)
         return _Part(HITS, lambda frame: frame.exchange.hits(name, anywhere=True))
 
     def _before(self, node: ast.Attribute) -> _Part:
         name = node.attr
         if name not in self.scope.carried:
-            hint = did_you_mean(name, self.scope.carried) if self.scope.carried else "Only steps under `carried` are."
+            hint = _suggested(name, self.scope.carried) if self.scope.carried else "Only steps under `carried` are."
             raise FormulaError(f"'{name}' is not carried from turn to turn", node.col_offset, hint)
         kind = self.scope.carried[name]
         empty: Any = [] if kind in _LISTS else 0 if kind == NUMBER else False
@@ -242,7 +242,7 @@ class _Reader:
     def _call(self, node: ast.Call) -> _Part:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name not in OPERATORS:
-            raise FormulaError(f"no operator is called '{name}'", node.col_offset, did_you_mean(name, OPERATORS))
+            raise FormulaError(f"no operator is called '{name}'", node.col_offset, _suggested(name, OPERATORS))
         known = OPERATORS[name]
         return self._by_name(node, known) if known.named else self._by_place(node, known)
 
@@ -268,7 +268,7 @@ class _Reader:
             raise FormulaError("this takes a constant that maps steps to something", node.col_offset)
         for name in named:
             if name not in self.scope.steps:
-                hint = did_you_mean(name, self.scope.steps)
+                hint = _suggested(name, self.scope.steps)
                 raise FormulaError(f"no step above is called '{name}'", argument.col_offset, hint)
             self.uses.add(name)
 
@@ -293,6 +293,12 @@ def _called(known: Operator, parts: Sequence[Callable[[Frame], Any]]) -> Callabl
         (only,) = parts
         return lambda frame: call(only(frame))
     return lambda frame: call(*[of(frame) for of in parts])
+
+
+def _suggested(name: str, known: Iterable[str]) -> str:
+    """The nearest name alone, where there is one: the others are many."""
+    hint = did_you_mean(name, known)
+    return hint.partition(" Known:")[0] if hint.startswith("Did") else hint
 
 
 def _listed(kinds: Sequence[str]) -> str:

@@ -18,9 +18,10 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.facts import constants_of_facts
 from synthesis.checks.helplines import lines
 from synthesis.checks.table import FOLDER, SHARED, Table, decider, holds_for, over_turns, read_signals, read_table
-from synthesis.errors import OptionError, did_you_mean
+from synthesis.errors import OptionError, Place, RuleError, did_you_mean
 from synthesis.model import CheckResult
 from synthesis.model.result import MINOR, worst_of
+from synthesis.rules.loader import TABLES
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
@@ -125,7 +126,7 @@ def check_of(table: Table) -> Check:
         table.tag,
         table.title,
         decider(table, shared_table()),
-        tuple(table.signals.values()),
+        tuple({**table.signals, **_used_signals(table)}.values()),
         table.failure_evidence,
         absences=tuple(table.missing),
         over_turns=over_turns(table.over) if table.over else worst_of,
@@ -133,6 +134,12 @@ def check_of(table: Table) -> Check:
         stands=None if stands is None else lambda failed: holds_for(stands, failed),
         table=table,
     )
+
+
+def _used_signals(table: Table) -> dict[str, Signal]:
+    """The signals of other checks that a table uses: they have to be read for it, too."""
+    used = table.used_signals - table.signals.keys() - _shared.keys()
+    return {name: table.known_signals[name] for name in sorted(used)}
 
 
 @cache
@@ -146,6 +153,44 @@ def _load() -> None:
 
     for plugin in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         plugin.load()
+
+
+def load_tables(folders: Iterable[str | Path]) -> list[Table]:
+    """Register the tables in the folder `checks` of these folders of rules; all of them, or none if one is wrong."""
+    paths = [path for folder in folders for path in sorted((Path(folder) / TABLES).glob("*.yaml"))]
+    if not paths:
+        return []
+    _load()
+    declared = signals()
+    for path in paths:
+        declared |= _own_signals(path, declared)
+    found = [_own_table(path, declared) for path in paths]
+    _registered.update((table.name, check_of(table)) for table in found)
+    return found
+
+
+def _own_signals(path: Path, known: Mapping[str, Signal]) -> dict[str, Signal]:
+    """What a table of a user's own declares: signals that nobody has, or that are meant the same way."""
+    found = read_signals(path)
+    for name, signal in found.items():
+        if name in known and known[name] != signal and not _is_own(name):
+            raise RuleError(f"the signal '{name}' is declared elsewhere in another way", place=Place(str(path)))
+    return found
+
+
+def _is_own(signal: str) -> bool:
+    return any(signal in each.table.signals for each in _registered.values() if each.table and each.table.is_own)
+
+
+def _own_table(path: Path, declared: Mapping[str, Signal]) -> Table:
+    table = read_table(path, declared, shared_table())
+    known = _registered.get(table.name)
+    place = Place(str(path))
+    if known is not None and not (known.table and known.table.is_own):
+        raise RuleError(f"there is a check called '{table.name}' already", place=place, hint="Choose another name.")
+    if path.stem != table.name:
+        raise RuleError(f"the file holds the check '{table.name}'", place=place, hint=f"Call it {table.name}.yaml.")
+    return table
 
 
 def checks() -> dict[str, Check]:
@@ -203,6 +248,8 @@ def signals_read(names: tuple[str, ...], profile: str) -> frozenset[str]:
 
 def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()) -> RuleSet:
     """The bundled packs, those that plugins bring, and `folders` on top, less `disabled`."""
+    folders = tuple(folders)
+    load_tables(folders)
     brought = [each.packs for each in checks().values() if each.packs is not None]
     return load_rules(signals(), (*brought, *folders), disabled, also=_also_deciding)
 

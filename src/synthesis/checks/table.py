@@ -40,7 +40,7 @@ FOLDER = Path(__file__).with_name("tables")
 SHARED = "shared"
 APPLICABLE, DECISION, STRENGTH = "applicable", "decision", "strength"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_SLOT = re.compile(r"\{(\w+)(:[^}]*)?\}")
+SLOT = re.compile(r"\{(\w+)(:[^}]*)?\}")
 _FIELDS = (
     *("name", "tag", "title", "signals", "constants", "let", "carried", "unless", "decision", "pass", "missing"),
     *("evidence", "evidence_without_verdict", "counted", "counted_without_verdict", "shown", "failure_evidence"),
@@ -111,12 +111,22 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     over: OverTurns | None = None
     severity: tuple[SeverityRow, ...] = ()
     cases: tuple[Any, ...] = ()
+    known_signals: Mapping[str, Signal] = {}  # all that its formulas could name
+    is_own: bool = False  # of a user, in a folder of rules
     deciding: dict[str, Any] = {}  # what can change a verdict, for the hash of the rules
 
     @cached_property
     def plainly_shown(self) -> tuple[str, ...] | None:
         """The signals that are shown, where none depends on a condition."""
         return None if any(when for _, when in self.shown) else tuple(signal for signal, _ in self.shown)
+
+    @cached_property
+    def used_signals(self) -> set[str]:
+        """The signals that its formulas name, and those that it shows."""
+        formulas = [*self.steps.values(), *self.evidence.values(), *self.counted, *self.missing.values()]
+        formulas += [row.when for row in self.unless] + [row.when for row in self.decision if row.when]
+        formulas += [self.passes] if self.passes else []
+        return {signal for signal, _ in self.shown}.union(*(one.signals for one in formulas))
 
     def frame(self, exchange: Exchange, shared: "Table") -> Frame:
         return Frame(exchange, self.steps, shared_frame(exchange, shared.steps))
@@ -154,7 +164,7 @@ def why_not(table: Table, frame: Frame) -> str | None:
     """Why the check does not apply; None where it does."""
     for row in table.unless:
         if row.when.of(frame):
-            return _SLOT.sub(lambda slot: _said(table, frame, slot[1]), row.reason)
+            return SLOT.sub(lambda slot: _said(table, frame, slot[1]), row.reason)
     return None
 
 
@@ -318,6 +328,8 @@ class _TableReader:
             over=self._over(fields["over_turns"]) if "over_turns" in fields else None,
             severity=tuple(self._severity(field) for field in self._items("severity")),
             cases=tuple(_plain(field) for field in self._items("cases")),
+            known_signals=self._signals,
+            is_own=self._path.parent != FOLDER,
             deciding=_deciding(fields),
         )
 
@@ -365,7 +377,7 @@ class _TableReader:
             if key not in told:
                 field.fail(f"a reason not to apply needs `{key}`")
         reason = told["reason"].text()
-        for slot in _SLOT.finditer(reason):
+        for slot in SLOT.finditer(reason):
             if slot[1] not in {**self._scope().steps, **self._scope().shared}:
                 told["reason"].fail(f"no step is called '{slot[1]}'")
         return Unless(self._formula(told["when"]), reason)

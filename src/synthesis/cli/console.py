@@ -1,12 +1,13 @@
 """The summary of a run on the console: what is wrong and how bad, the worst cases, figures, how far to trust them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import click
 
+from synthesis.checks.explained import Explanation
 from synthesis.checks.registry import measured_languages
 from synthesis.cli.terminal import columns
 from synthesis.errors import shorten
@@ -105,6 +106,20 @@ def verdict_lines(verdict: CaseResult, rules: RuleSet) -> list[str]:
         names = [name for name, check in verdict.checks.items() if check.outcome == outcome]
         lines += [_dim(f"{word}: {', '.join(map(safe, names))}")] if names else []
     return [*lines, _dim(SHORT_DISCLAIMER)]
+
+
+def explained_lines(explained: Mapping[str, Sequence[Explanation]]) -> list[str]:
+    """By check, what decided and the steps that hold; those that do not are named in one line."""
+    lines: list[str] = []
+    for name, turns in explained.items():
+        for each in turns:
+            at = f", turn {each.turn + 1}" if len(turns) > 1 else ""
+            lines += ["", f"{click.style(safe(name), bold=True)}{at}: {safe(each.outcome.replace('_', ' '))}"]
+            lines += [f"  decided by {safe(each.decided_by)}", f"    {safe(each.because)}"]
+            lines += [f"  {safe(str(step))}" for step in each.steps if step.holds]
+            empty = [step.name for step in each.steps if not step.holds]
+            lines += [_dim(f"  does not hold: {', '.join(map(safe, empty))}")] if empty else []
+    return lines
 
 
 def warning_lines(warnings: Sequence[str], total: int) -> list[str]:

@@ -18,7 +18,7 @@ import msgspec
 
 from synthesis.checks.registry import get_check, named_checks
 from synthesis.cli import ExitCode
-from synthesis.cli.console import summary_lines, verdict_lines, warning_lines
+from synthesis.cli.console import explained_lines, summary_lines, verdict_lines, warning_lines
 from synthesis.cli.gates import Conclusion, exit_code, name_reasons, too_many_failures
 from synthesis.cli.history import Saving, saving_options
 from synthesis.cli.options import STDIN, Command, format_option, json_option, print_json, quiet_option, standard_input
@@ -434,6 +434,7 @@ def _copy(written: Path, report: Path) -> None:
 @click.argument("user")
 @click.argument("reply")
 @spec_options("checks", "language", "rules", "disabled")
+@click.option("--explain", is_flag=True, help="Show the steps by which each check decided.")
 @json_option
 @quiet_option
 def check(user: str, reply: str, **options: Any) -> int:
@@ -450,17 +451,19 @@ def check(user: str, reply: str, **options: Any) -> int:
     settings = find_settings(Path.cwd()).values
     spec = RunSpec(  # OptionError for a language or a check that does not exist
         inputs=(),
-        checks=named_checks(options["checks"] or settings.get("checks", DEFAULT_CHECKS)),
+        checks=options["checks"] or settings.get("checks", DEFAULT_CHECKS),
         language=options["language"] or settings.get("lang"),
         rules=(*settings.get("rules", ()), *options["rules"]),
         disabled=(*settings.get("disable", ()), *options["disabled"]),
     )
     rules = rules_in_force(spec.rules, spec.disabled)
-    verdict = ReplyEvaluator(spec.checks, rules=rules, lang=spec.language).reply(*_texts(user, reply))
+    evaluator = ReplyEvaluator(spec.checks, rules=rules, lang=spec.language)
+    verdict = evaluator.reply(*_texts(user, reply), explain=options["explain"])
     if options["as_json"]:
         print_json(verdict.to_dict())
     elif not options["quiet"]:
         print_lines(verdict_lines(verdict, rules))
+        print_lines(explained_lines(verdict.explained), hang=4)
     return {FAIL: ExitCode.UNMET, ERROR: ExitCode.INCOMPLETE}.get(verdict.outcome, ExitCode.OK)
 
 

@@ -31,6 +31,7 @@ GROUPED = {
         "history": ("synthesis.cli.history:history", "List, show, tag, export, check and delete saved runs."),
     },
     "Set up and serve": {
+        "checks": ("synthesis.cli.checks:checks", "Show how the checks decide."),
         "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
         "config": ("synthesis.cli.evaluate:config", "Show which settings hold, and where they come from."),
         "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),

@@ -12,8 +12,12 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.printable import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from synthesis.checks.table import Table
     from synthesis.rules.ruleset import RuleSet
     from synthesis.rules.schema import Rule
+    from synthesis.run.proofs import Problem
 
 _ID_WIDTH = 58
 _TABLE_WIDTH = 120  # below that a rule takes two lines: its id, and why it is there
@@ -25,6 +29,20 @@ def _load(folders: tuple[str, ...]) -> "RuleSet":
 
     configured = find_settings(Path.cwd()).values.get("rules", ())
     return rules_in_force((*configured, *folders))
+
+
+def _own_tables(folders: tuple[str, ...]) -> "list[Table]":
+    """The tables in these folders and in those of the settings."""
+    from synthesis.checks.registry import load_tables
+    from synthesis.settings import find_settings
+
+    return load_tables((*find_settings(Path.cwd()).values.get("rules", ()), *folders))
+
+
+def _proofs(
+    look: "Callable[[Table, RuleSet], Iterable[Problem]]", tables: "list[Table]", loaded: "RuleSet"
+) -> list[str]:
+    return [str(problem) for table in tables for problem in look(table, loaded)]
 
 
 @click.group("rules", cls=Group)
@@ -124,24 +142,31 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
 @rules_option
 @json_option
 def test(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
-    """Test every rule on its examples; with FOLDER, the rules there on top of the bundled ones."""
+    """Test every rule on its examples and every table of your own on its cases.
+
+    With FOLDER, the rules and tables there on top of the bundled ones.
+    """
     from synthesis.checks.registry import signals
     from synthesis.rules.authoring import example_count, example_failures, missing_concepts, rules_on_top
+    from synthesis.run.proofs import failed_proofs
 
     loaded = _load((*folders, path) if path else folders)
     tested = rules_on_top(loaded, _load(folders)) if path else loaded.rules
-    failures = list(example_failures(loaded, signals(), tested))
+    tables = _own_tables((*folders, path) if path else folders)
+    failures = [*map(str, example_failures(loaded, signals(), tested)), *_proofs(failed_proofs, tables, loaded)]
     gaps = {code: list(missing_concepts(loaded, code)) for code in sorted({rule.language for rule in tested})}
     if as_json:
         counts = {"rules": len(tested), "examples": example_count(tested)}
-        print_json({**counts, "failures": list(map(str, failures)), "missing_concepts": gaps})
+        print_json({**counts, "failures": failures, "missing_concepts": gaps})
         return ExitCode.UNMET if failures else ExitCode.OK
     for failure in failures:
-        click.echo(safe(str(failure)), err=True)
+        click.echo(safe(failure), err=True)
     for code, concepts in gaps.items():
         if concepts:
             words = f"has no rule for {len(concepts)} concepts that English covers; `synthesis rules lint` lists them"
             click.echo(f"{safe(code)} {words}")
+    for table in tables:
+        click.echo(f"check {safe(table.name)}: {len(table.cases)} cases")
     click.echo(f"{len(tested)} rules, {example_count(tested)} examples, {len(failures)} failed")
     return ExitCode.UNMET if failures else ExitCode.OK
 
@@ -151,21 +176,29 @@ def test(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
 @rules_option
 @json_option
 def lint(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
-    """Look for weak rules, concepts without a rule, missing translations, and expired helplines."""
+    """Look for weak rules and tables, concepts without a rule, missing translations, and expired helplines."""
     from datetime import date
 
     from synthesis.checks.helplines import expired_lines
     from synthesis.rules.authoring import costs, greatest_costs, missing_concepts, missing_texts
     from synthesis.rules.authoring import lint as remarks_on
+    from synthesis.run.proofs import weak_steps
 
     loaded = _load((*folders, path) if path else folders)
     expired = [f"helpline expired ({line.valid_until}): {line.label}" for line in expired_lines(date.today())]
-    gaps = [f"{code}: no rule for {concept}" for code in loaded.languages for concept in missing_concepts(loaded, code)]
+    tables = _own_tables((*folders, path) if path else folders)
+    own = tuple(f"{signal}/" for table in tables for signal in table.signals)  # which need not speak every language
+    gaps = [
+        f"{code}: no rule for {concept}"
+        for code in loaded.languages
+        for concept in missing_concepts(loaded, code)
+        if not concept.startswith(own)
+    ]
     gaps += [
         f"{code}: texts.yaml is missing {place}" for code in loaded.languages for place in missing_texts(loaded, code)
     ]
     steps = costs(loaded, below=_load(()))
-    remarks = [*map(str, remarks_on(loaded, steps)), *gaps]
+    remarks = [*map(str, remarks_on(loaded, steps)), *gaps, *_proofs(weak_steps, tables, loaded)]
     if as_json:
         costly = list(map(str, greatest_costs(steps)))
         print_json({"rules": len(loaded.rules), "remarks": remarks, "expired_helplines": expired, "costs": costly})
@@ -193,3 +226,20 @@ def new_language(language: str, folder: str, as_json: bool) -> None:
     for path in written:
         click.echo(safe(path))
     click.echo(f"Fill them in, then run: synthesis rules test {safe(folder)}; synthesis rules lint {safe(folder)}")
+
+
+@rules.command("new-check")
+@click.argument("name", metavar="NAME")
+@click.option("--folder", default="rules", show_default=True, metavar="DIR", help="Where the check's files are made.")
+@json_option
+def new_check(name: str, folder: str, as_json: bool) -> None:
+    """Start a check of your own: a table, a rule for it and cases that prove both, to be changed step by step."""
+    from synthesis.checks.scaffold import scaffold_check
+
+    written = [str(path) for path in scaffold_check(name, Path(folder))]
+    if as_json:
+        print_json({"written": written})
+        return
+    for path in written:
+        click.echo(safe(path))
+    click.echo(f"Change them, then run: synthesis rules test {safe(folder)}; synthesis rules lint {safe(folder)}")

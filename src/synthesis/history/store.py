@@ -289,9 +289,7 @@ class RunLabels:
 
     def _cues(self, connection: "Connection", verdicts: Mapping[Question, str]) -> dict[Question, str]:
         """Whether an explicit cue was found in each case that crisis_response has read, as an outcome."""
-        query = select(findings.c.position).where(
-            findings.c.run_id == self.run.id, findings.c.signal == CUE_SIGNAL
-        )
+        query = select(findings.c.position).where(findings.c.run_id == self.run.id, findings.c.signal == CUE_SIGNAL)
         holding = set(connection.execute(query).scalars())
         return {
             (position, CUE): FAIL if outcome != NOT_APPLICABLE and position in holding else PASS

@@ -22,6 +22,7 @@ from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import FACTS, MANIFEST, read_language
 
 TEXTS = "texts.yaml"
+TABLES = "checks"  # the folder of tables in a folder of packs
 _ID = re.compile(r"[a-z_]+\.[a-z_]+\.[a-z0-9-]+")
 _GUARD_PATTERNS = ("before", "after", "sentence")
 _SENTENCE_PATTERNS = ("starts", "has", "also", "lacks")
@@ -283,7 +284,7 @@ def language_folders(root: Path) -> list[Path]:
     if (root / MANIFEST).is_file():
         return [root]
     folders = sorted(path.parent for path in root.glob(f"*/{MANIFEST}"))
-    if not folders:
+    if not folders and not (root / TABLES).is_dir():
         raise RuleError(
             "contains no pack",
             place=Place(str(root)),

@@ -6,8 +6,10 @@ from itertools import chain, cycle, islice
 import msgspec
 
 from synthesis.checks.exchange import Exchange
-from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, signals, signals_read
+from synthesis.checks.explained import Explanation, explanation
+from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, shared_table, signals, signals_read
 from synthesis.checks.severity import severity_of
+from synthesis.checks.table import Table
 from synthesis.garbage import without_collection
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NO_REPLY, NO_RULES, NO_TEXT, merged_findings
@@ -95,6 +97,21 @@ class Evaluator:
         self._read_further(messages, readings)
         conversations = [self._exchanges(case, iter(own)) for case, own in zip(cases, readings, strict=True)]
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
+
+    def explain(self, case: Case) -> dict[str, tuple[Explanation, ...]]:
+        """By check, how it comes to its verdict on each exchange; a check that is a function cannot say it."""
+        messages = list(self._messages([case]))
+        readings = [self.rules.read(own) for own in messages]
+        self._read_further(messages, readings)
+        exchanges = self._exchanges(case, iter(readings[0]))
+        tables = {name: table for name in case.checks if (table := get_check(name).table)}
+        return {
+            name: tuple(self._explained(get_check(name), table, exchange) for exchange in exchanges)
+            for name, table in tables.items()
+        }
+
+    def _explained(self, check: Check, table: Table, exchange: Exchange) -> Explanation:
+        return explanation(table, shared_table(), exchange, self._turn(check, exchange).outcome)
 
     def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
         if case.problem is not None:

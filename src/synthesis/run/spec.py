@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
-from synthesis.checks.registry import checks, get_check, named_checks
+from synthesis.checks.registry import checks, get_check, load_tables, named_checks
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.io import CASE_SCHEMA
 from synthesis.model import CaseResult
@@ -70,6 +70,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     settings: Annotated[tuple[str, ...], NO_EFFECT] = ()  # files that options were read from
 
     def __post_init__(self) -> None:
+        load_tables(self.rules)  # before their names are asked for
         msgspec.structs.force_setattr(self, "checks", named_checks(self.checks))
         for name in self.only:
             get_check(name)

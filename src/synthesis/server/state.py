@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from starlette.requests import Request
 
+from synthesis.checks.explained import Explanation
 from synthesis.checks.registry import asked_checks
 from synthesis.errors import NotInHistoryError
 from synthesis.glossary import glossary_of
@@ -116,6 +117,11 @@ class ServerState:
         asked, known = case.checks, asked_checks()
         result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
         return result if asked == known else with_checks(result, asked)
+
+    def explain(self, case: Case, profile: str = TRAFFIC) -> dict[str, tuple[Explanation, ...]]:
+        """The steps by which each check decided; only for the rules of this server."""
+        evaluator = self.evaluator if profile == self.evaluator.profile else Evaluator(self.rules, profile=profile)
+        return evaluator.explain(case)
 
     @cached_property
     def uploads(self) -> JobStore[Upload]:

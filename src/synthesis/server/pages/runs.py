@@ -14,11 +14,12 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from synthesis.checks.explained import Explanation, said
 from synthesis.checks.registry import asked_checks, checks, get_check
 from synthesis.history import Page, SavedCase, SavedRun
 from synthesis.history.model import CHECKS, JUDGE, SavedCheck, TrendPoint
 from synthesis.labels import DOES_NOT_APPLY, NO, REVIEWED, SKIP, YES, Label, Person, checked_person
-from synthesis.model import Case, CaseResult
+from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
 from synthesis.model.texts import ENGLISH
 from synthesis.report.findings import (
@@ -56,7 +57,7 @@ from synthesis.server.pages.layout import (
     read_form,
     remember,
 )
-from synthesis.server.state import server_state
+from synthesis.server.state import ServerState, server_state
 from synthesis.settings import AUTHORED, TRAFFIC
 
 if TYPE_CHECKING:
@@ -615,7 +616,19 @@ async def case(request: Request, run_id: str, position: str) -> Response:
         shows_crises=shows_crises(request),
         has_texts=one.with_text and result.has_texts,
         view=case_view(result, server.glossary, CASE, with_text=one.with_text),
+        explained=await server.in_thread(lambda: _explained(server, one, result)),
+        said=said,
     )
+
+
+def _explained(server: ServerState, run: SavedRun, result: CaseResult) -> dict[str, tuple[Explanation, ...]]:
+    """How the checks decided on a case with its texts, if the run was judged by the rules of this server."""
+    if not (run.with_text and result.has_texts) or run.rules_hash != server.rules.hash:
+        return {}
+    messages = tuple(Turn(**message) for message in result.texts.get("messages", ()))
+    user, assistant = (str(result.texts.get(side, "")) for side in ("user", "assistant"))
+    case = Case(result.id, tuple(result.checks), user, assistant, messages=messages, tags=result.tags)
+    return server.explain(case, result.profile or run.profile)
 
 
 def _case(history: "History", run_id: str, position: int, wanted: WantedCases, person: Person | None) -> CasePage:

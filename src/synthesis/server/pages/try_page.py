@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synthesis.chats import SpeakerQuestion, parse_chat, speakers
+from synthesis.checks.explained import said
 from synthesis.checks.registry import asked_checks, checks, measured_languages
 from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult
@@ -138,6 +139,8 @@ async def _verdict(draft: Draft, server: ServerState) -> dict[str, Any]:
         "language": server.rules.language(result.language).name if result.language != "und" else "",
         "view": case_view(with_texts_of(case, result), server.glossary, "try", advice_language=result.language),
         "decision": decision_of(result),
+        "explained": await server.in_thread(lambda: server.explain(case)),
+        "said": said,
     }
 
 
