@@ -8,7 +8,7 @@ import pytest
 from helpers import CommandLine, row, write_jsonl
 
 import synthesis
-from synthesis.checks.registry import BUILT_IN, asked_checks
+from synthesis.checks.registry import asked_checks, checks
 
 BAD = "You should just get over it."
 GOOD = "I'm sorry, that sounds really hard. Would you like to talk about what happened?"
@@ -180,7 +180,7 @@ def test_the_worst_turn_of_a_conversation_decides() -> None:
             synthesis.evaluate_conversation(wrong)
 
 
-@pytest.mark.parametrize("module", BUILT_IN)
+@pytest.mark.parametrize("module", [check.tag for check in checks().values() if check.table])
 def test_every_built_in_check_has_a_function(module: str) -> None:
     assert getattr(synthesis, f"check_{module}")(user=USER, assistant=GOOD).passed
 

@@ -7,7 +7,7 @@ import pytest
 
 import synthesis
 from synthesis import errors
-from synthesis.checks.registry import BUILT_IN
+from synthesis.checks.registry import checks
 
 
 def test_names_are_sorted_and_unique() -> None:
@@ -25,7 +25,7 @@ def test_dir_lists_the_public_names_and_nothing_else() -> None:
 def test_every_error_and_a_function_for_every_check_are_public() -> None:
     kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
     assert kinds <= set(synthesis.__all__)
-    functions = {f"check_{module}" for module in BUILT_IN}
+    functions = {f"check_{check.tag}" for check in checks().values() if check.table}
     assert functions <= set(synthesis.__all__)
 
 
