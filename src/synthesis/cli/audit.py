@@ -202,9 +202,10 @@ def _audit_options(options: dict[str, Any]) -> "AuditOptions":
 
 def _read_options(options: dict[str, Any]) -> "ReadOptions":
     from synthesis.audit.making import ReadOptions
-    from synthesis.checks.registry import named_checks
+    from synthesis.checks.registry import load_tables, named_checks
     from synthesis.read.mapping import parse_case_map
 
+    load_tables(options["rules"])  # before names of checks are read
     return ReadOptions(
         checks=named_checks(options["checks"] or ""),
         map=parse_case_map(options["columns"]),

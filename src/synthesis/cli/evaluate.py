@@ -16,7 +16,7 @@ from typing import Any, get_origin, get_type_hints
 import click
 import msgspec
 
-from synthesis.checks.registry import get_check, named_checks
+from synthesis.checks.registry import get_check, load_tables, named_checks
 from synthesis.cli import ExitCode
 from synthesis.cli.console import explained_lines, summary_lines, verdict_lines, warning_lines
 from synthesis.cli.gates import Conclusion, exit_code, name_reasons, too_many_failures
@@ -118,6 +118,7 @@ def run_spec(options: Mapping[str, Any], settings: Settings) -> RunSpec:
     if options["table"] == "":
         raise OptionError("--out-table is empty", hint="Give the path of a folder; it is created.")
     _require_limits(options, settings)
+    load_tables((*settings.values.get("rules", ()), *options["rules"]))  # before names of checks are read
     values: dict[str, Any] = {"address": engine_address(options), "settings": settings.files}
     for field, (spelled, _) in _OPTIONS.items():
         configured = settings.values.get(spelled.split()[0].removeprefix("--"))

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from synthesis.checks.registry import checks, named_checks, rules_in_force
+from synthesis.checks.registry import checks, load_tables, named_checks, rules_in_force
 from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, InputError, OptionError, OutputError, Place
 from synthesis.garbage import without_collection
@@ -391,6 +391,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     disable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        load_tables(self.rules)
         msgspec.structs.force_setattr(self, "checks", named_checks(self.checks))
         for field in ("keep", "rules", "disable"):
             msgspec.structs.force_setattr(self, field, tuple(getattr(self, field)))  # lists are welcome too
