@@ -50,7 +50,11 @@ def test_wrong_links_and_anchors_are_noticed(monkeypatch: pytest.MonkeyPatch, tm
         ("readme.md", "docs/judge.md#claims", "judge.md#claims"),
         ("readme.md", "docs/images/try.png", "images/try.png"),
         ("checks/flattery.md", "../profiles.md", "../profiles.md"),
-        ("profiles.md", "../src/synthesis/checks/tables/shared.yaml", f"{REPOSITORY}src/synthesis/checks/tables/shared.yaml"),
+        (
+            "profiles.md",
+            "../src/synthesis/checks/tables/shared.yaml",
+            f"{REPOSITORY}src/synthesis/checks/tables/shared.yaml",
+        ),
         ("questions.md", "../SECURITY.md", "security.md"),
         ("index.md", "https://example.org/", "https://example.org/"),
     ],

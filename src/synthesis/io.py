@@ -25,6 +25,7 @@ ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent
 
 CASES = ROOT / "data" / "evals.jsonl"
 CASE_SCHEMA = ROOT / "schemas" / "eval_case.schema.json"
+CHECK_SCHEMA = ROOT / "schemas" / "check.schema.json"
 AUDIT_SCHEMA = ROOT / "schemas" / "audit.schema.json"
 REPORT_SCHEMA = ROOT / "schemas" / "report.schema.json"
 PACKS = _PACKAGE / "rules" / "packs"

@@ -1,10 +1,12 @@
 """Tables: what formulas mean, what a wrong one is told, what is carried, and checks of a user's own."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jsonschema_rs
 import msgspec
 import pytest
 from helpers import CommandLine
@@ -17,8 +19,10 @@ from synthesis.checks.formula import FormulaError, Frame, Scope, formula
 from synthesis.checks.operators import OPERATORS
 from synthesis.checks.registry import checks, get_check, load_tables, rules_in_force, shared_table
 from synthesis.checks.scaffold import scaffold_check
-from synthesis.checks.table import FOLDER, Table
+from synthesis.checks.table import FIELDS, FOLDER, Table
+from synthesis.documents import load_yaml
 from synthesis.errors import RuleError
+from synthesis.io import CHECK_SCHEMA
 from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Rule
 from synthesis.run.proofs import failed_proofs, weak_steps
@@ -145,6 +149,16 @@ def test_a_wrong_formula_is_told_what_is_wrong(source: str, message: str) -> Non
 
 
 # The bundled tables.
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_table_has_the_shape_of_the_schema(path: Path) -> None:
+    schema = json.loads(CHECK_SCHEMA.read_text(encoding="utf-8"))
+    jsonschema_rs.validator_for(schema).validate(load_yaml(path))
+
+
+def test_the_schema_names_every_part_that_a_table_can_have() -> None:
+    assert set(json.loads(CHECK_SCHEMA.read_text(encoding="utf-8"))["properties"]) == set(FIELDS)
 
 
 def test_the_nine_checks_are_tables() -> None:

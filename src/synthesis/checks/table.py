@@ -41,7 +41,7 @@ SHARED = "shared"
 APPLICABLE, DECISION, STRENGTH = "applicable", "decision", "strength"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 SLOT = re.compile(r"\{(\w+)(:[^}]*)?\}")
-_FIELDS = (
+FIELDS = (
     *("name", "tag", "title", "signals", "constants", "let", "carried", "unless", "decision", "pass", "missing"),
     *("evidence", "evidence_without_verdict", "counted", "counted_without_verdict", "shown", "failure_evidence"),
     *("stands", "alert_on", "over_turns", "severity", "cases"),
@@ -248,7 +248,7 @@ def read_table(path: Path, signals: Mapping[str, Signal], shared: Table | None =
 
 def read_signals(path: Path) -> dict[str, Signal]:
     """The signals that a table declares."""
-    root = read_yaml(path).mapping(_FIELDS)
+    root = read_yaml(path).mapping(FIELDS)
     entries = root["signals"].mapping() if "signals" in root else {}
     return {name: _signal(name, field) for name, field in entries.items()}
 
@@ -277,7 +277,7 @@ class _TableReader:
     def __init__(self, path: Path, signals: Mapping[str, Signal], shared: Table | None) -> None:
         self._path = path
         self._root = read_yaml(path)
-        self._fields = self._root.mapping(_FIELDS)
+        self._fields = self._root.mapping(FIELDS)
         self._signals = signals
         self._shared = shared
         self._steps: dict[str, Formula] = {}

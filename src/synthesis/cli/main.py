@@ -36,7 +36,7 @@ GROUPED = {
         "config": ("synthesis.cli.evaluate:config", "Show which settings hold, and where they come from."),
         "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
         "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
-        "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case, a report or an audit."),
+        "schema": ("synthesis.cli.main:schema", "Print the JSON Schema of a case, a check, a report or an audit."),
         "completion": ("synthesis.cli.main:completion", "Print a completion script for your shell."),
     },
 }
@@ -132,16 +132,16 @@ def main() -> None:
 
 
 @click.command("schema", cls=Command)
-@click.argument("kind", type=click.Choice(["audit", "case", "report"]))
+@click.argument("kind", type=click.Choice(["audit", "case", "check", "report"]))
 def schema(kind: str) -> None:
-    """Print the JSON Schema of a case (with the names of the known checks), of a report or of an audit."""
+    """Print the JSON Schema of a case (with the names of the known checks), a check, a report or an audit."""
     import json
 
     from synthesis.checks.registry import checks
-    from synthesis.io import AUDIT_SCHEMA, CASE_SCHEMA, REPORT_SCHEMA
+    from synthesis.io import AUDIT_SCHEMA, CASE_SCHEMA, CHECK_SCHEMA, REPORT_SCHEMA
     from synthesis.read.cases import read_schema, with_check_names
 
-    files = {"audit": AUDIT_SCHEMA, "case": CASE_SCHEMA, "report": REPORT_SCHEMA}
+    files = {"audit": AUDIT_SCHEMA, "case": CASE_SCHEMA, "check": CHECK_SCHEMA, "report": REPORT_SCHEMA}
     content = read_schema(files[kind])
     click.echo(json.dumps(with_check_names(content, checks()) if kind == "case" else content, indent=2))
 
