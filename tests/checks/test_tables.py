@@ -327,7 +327,7 @@ def test_the_command_line_tests_lints_shows_and_uses_it(cli: CommandLine, folder
     assert "the person asked what to do  if asked" in shown
     found = cli("check", "Is it there?", "Act now!", "--rules", str(folder), "--checks", "false_urgency", "--explain")
     assert found.code == 2
-    assert "decided by pass\n    not findings does not hold" in found.out
+    assert "decided by pass\n    “not findings” does not hold" in found.out
     assert "findings: “Act now” (false_urgency.finding.hurry-up)" in found.out
 
 

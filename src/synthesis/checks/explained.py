@@ -86,7 +86,7 @@ def _decided_by(table: Table, frame: Frame) -> tuple[str, str]:
         return f"row {row_of.name}", row_of.says
     passes = table.passes
     holds = bool(passes.of(frame)) if passes else True
-    return "pass", f"{passes.source if passes else ''} {'holds' if holds else 'does not hold'}"
+    return "pass", f"“{passes.source if passes else ''}” {'holds' if holds else 'does not hold'}"
 
 
 def said(value: Any) -> str:

@@ -12,7 +12,7 @@ from synthesis.checks.severity import severity_of
 from synthesis.checks.table import Table
 from synthesis.garbage import without_collection
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
-from synthesis.model.result import ERROR, FAIL, NO_REPLY, NO_RULES, NO_TEXT, merged_findings
+from synthesis.model.result import ERROR, FAIL, NO_REPLY, NO_RULES, NO_TEXT, NOT_APPLICABLE, PASS, merged_findings
 from synthesis.rules.detection import Detected
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
@@ -99,16 +99,19 @@ class Evaluator:
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
 
     def explain(self, case: Case) -> dict[str, tuple[Explanation, ...]]:
-        """By check, how it comes to its verdict on each exchange; a check that is a function cannot say it."""
+        """By check, the failed ones first, how it comes to its verdict on each exchange; a function cannot say it."""
         messages = list(self._messages([case]))
         readings = [self.rules.read(own) for own in messages]
         self._read_further(messages, readings)
         exchanges = self._exchanges(case, iter(readings[0]))
         tables = {name: table for name in case.checks if (table := get_check(name).table)}
-        return {
+        found = {
             name: tuple(self._explained(get_check(name), table, exchange) for exchange in exchanges)
             for name, table in tables.items()
         }
+        order = (FAIL, ERROR, PASS, NOT_APPLICABLE)
+        ranks = {name: min(order.index(each.outcome) for each in own) for name, own in found.items() if own}
+        return {name: found[name] for name in sorted(ranks, key=lambda name: (ranks[name], name))}
 
     def _explained(self, check: Check, table: Table, exchange: Exchange) -> Explanation:
         return explanation(table, shared_table(), exchange, self._turn(check, exchange).outcome)
