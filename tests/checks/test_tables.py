@@ -301,6 +301,15 @@ def test_a_wrong_table_is_told_where_and_nothing_of_it_comes_into_force(
     assert "false_urgency" not in checks()
 
 
+def test_of_two_tables_of_which_one_is_wrong_neither_comes_into_force(folder: Path) -> None:
+    scaffold_check("too_late", folder)
+    path = folder / "checks" / "too_late.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("pass: not findings", "pass: nothing"), encoding="utf-8")
+    with pytest.raises(RuleError, match="nothing"):
+        load_tables([folder])
+    assert not {"false_urgency", "too_late"} & set(checks())
+
+
 def test_a_case_that_gets_another_verdict_is_named(folder: Path) -> None:
     changed(folder, "expect: pass", "expect: fail")
     problems = [str(problem) for problem in failed_proofs(own(folder), rules_in_force([folder]))]
