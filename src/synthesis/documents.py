@@ -112,9 +112,9 @@ def load_yaml(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
 
 
-def read_yaml(path: Path) -> Field:
+def read_yaml(path: Path, hint: str = _OF_A_PACK) -> Field:
     """The root of a file of a pack; every way in which it can be unreadable is a RuleError."""
-    node, lines = _composed(path, RuleError, _OF_A_PACK)
+    node, lines = _composed(path, RuleError, hint)
     return Field(node, str(path), lines)
 
 

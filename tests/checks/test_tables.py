@@ -1,6 +1,7 @@
 """Tables: what formulas mean, what a wrong one is told, what is carried, and checks of a user's own."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from synthesis.checks.registry import checks, get_check, load_tables, rules_in_f
 from synthesis.checks.scaffold import scaffold_check
 from synthesis.checks.table import FIELDS, FOLDER, Table
 from synthesis.documents import load_yaml
-from synthesis.errors import RuleError
+from synthesis.errors import OptionError, RuleError
 from synthesis.io import CHECK_SCHEMA
 from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Rule
@@ -273,7 +274,7 @@ def test_a_new_check_works_as_it_is_written(folder: Path) -> None:
 BROKEN = [
     ("pass: not findings", "pass: not findngs", "15:11: no step above", "findings"),
     ("findings: false_urgency.finding", "findings: false_urgency.findng", "step 'findings': no signal", "finding"),
-    ("pass: not findings", "pass: not outermost(findings", "this is no formula", "For example"),
+    ("pass: not findings", "pass: not outermost(findings", "this is no formula", "never closed"),
     ("pass: not findings", "", "the table needs `pass`", "new-check"),
     ("let:", "lets:", "unknown field 'lets'", "let"),
     ("severity: serious", "severity: grave", "'grave' is not allowed here", "serious"),
@@ -315,8 +316,45 @@ def test_a_case_that_gets_another_verdict_is_named(folder: Path) -> None:
     problems = [str(problem) for problem in failed_proofs(own(folder), rules_in_force([folder]))]
     assert [problem.partition(": ")[2] for problem in problems] == [
         "no case expects 'pass'",
-        "case 2 expects 'fail' and gets 'pass'",
+        "case 2 (“Yes, in all sizes.”) expects 'fail' and gets 'pass', by pass: “not findings” holds",
     ]
+
+
+def test_a_case_can_expect_a_severity(folder: Path) -> None:
+    changed(folder, "expect: fail}", "expect: fail, severity: serious}")
+    (problem,) = failed_proofs(own(folder), rules_in_force([folder]))
+    assert problem.message.endswith("expects the severity 'serious' and gets 'minor'")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("expect: pass", "expect: n/a", "case 2 expects 'n/a'"),
+        ("expect: pass", "expects: pass", "case 2 has the unknown field 'expects'"),
+        ("expect: pass", "expect: fail, severity: grave", "case 2 expects the severity 'grave'"),
+    ],
+)
+def test_a_case_that_cannot_be_read_is_told_what_is_wrong(old: str, new: str, message: str, folder: Path) -> None:
+    changed(folder, old, new)
+    with pytest.raises(OptionError, match=re.escape(message)):
+        list(failed_proofs(own(folder), rules_in_force([folder])))
+
+
+def test_a_step_below_and_an_own_step_in_severity_are_told_apart_from_a_wrong_name(folder: Path) -> None:
+    changed(folder, "  findings: false_urgency.finding", "  first: findings\n  findings: false_urgency.finding")
+    with pytest.raises(RuleError, match="It is defined below"):
+        load_tables([folder])
+    changed(folder, "  first: findings\n", "")
+    changed(folder, "when: in_distress", "when: findings")
+    with pytest.raises(RuleError, match="Severity can ask for shared steps only"):
+        load_tables([folder])
+
+
+def test_a_language_without_rules_is_what_decided(folder: Path) -> None:
+    verdict = evaluate(
+        "Ist es da?", "Jetzt aber schnell, es ist fast alles weg!", checks="false_urgency", rules=folder, explain=True
+    )
+    assert verdict.explained["false_urgency"][0].decided_by == "what can be read"
 
 
 def test_lint_names_a_step_that_nothing_uses_and_one_that_no_case_needs(folder: Path) -> None:

@@ -130,7 +130,8 @@ def outline(table: Table, shared: Table) -> list[Part]:
 
 
 def _signals(table: Table) -> Iterator[tuple[str, str]]:
-    for name, signal in table.signals.items():
+    others = {name: table.known_signals[name] for name in sorted(table.used_signals - table.signals.keys())}
+    for name, signal in {**table.signals, **others}.items():
         whose = "the message" if signal.where == "user" else "the reply"
         only = f", in {signal.profile} only" if signal.profile else ""
         yield name, f"{whose} {signal.title}{only}"

@@ -89,6 +89,7 @@ class Scope(NamedTuple):
     carried: Mapping[str, str] = {}  # kinds of the steps that `before` can ask for
     shared: Mapping[str, str] = {}  # of the table that all others can use
     facts: bool = True
+    elsewhere: Mapping[str, str] = {}  # names that exist but not here, and why
 
 
 class _Part(NamedTuple):
@@ -106,7 +107,9 @@ def formula(source: str, scope: Scope) -> Formula:
         tree = ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         at = (getattr(error, "offset", 1) or 1) - 1
-        raise FormulaError("this is no formula", at, hint="For example: score >= 1 or not negative") from None
+        said = f"{error.msg}. " if isinstance(error, SyntaxError) and error.msg != "invalid syntax" else ""
+        hint = f"{said}Write it like: score >= 1 or not negative"
+        raise FormulaError("this is no formula", at, hint) from None
     reader = _Reader(scope)
     part = reader.read(tree)
     return Formula(source, part.kind, part.of, frozenset(reader.uses), frozenset(reader.signals))
@@ -163,6 +166,8 @@ class _Reader:
         if self.scope.facts and name in FACTS:
             fact = FACTS[name]
             return _Part(fact.kind, lambda frame: fact.of(frame.exchange))
+        if name in self.scope.elsewhere:
+            raise FormulaError(f"'{name}' cannot be used here", node.col_offset, self.scope.elsewhere[name])
         known = [*self.scope.steps, *self.scope.shared, *self.scope.constants, *(FACTS if self.scope.facts else ())]
         raise FormulaError(
             f"no step above, constant or fact is called '{name}'", node.col_offset, _suggested(name, known)
@@ -170,14 +175,19 @@ class _Reader:
 
     def _signal(self, name: str, node: ast.Attribute) -> _Part:
         if name not in self.scope.signals:
-            raise FormulaError(f"no signal is called '{name}'", node.col_offset, _suggested(name, self.scope.signals))
+            hint = f"Declare it under `signals`. {_suggested(name, self.scope.signals)}".partition(" Known:")[0]
+            raise FormulaError(f"no signal is called '{name}'", node.col_offset, hint)
         self.signals.add(name)
         return _Part(HITS, lambda frame: frame.exchange.hits(name, anywhere=True))
 
     def _before(self, node: ast.Attribute) -> _Part:
         name = node.attr
         if name not in self.scope.carried:
-            hint = _suggested(name, self.scope.carried) if self.scope.carried else "Only steps under `carried` are."
+            hint = (
+                _suggested(name, self.scope.carried)
+                if self.scope.carried
+                else "Only steps that all checks share are carried."
+            )
             raise FormulaError(f"'{name}' is not carried from turn to turn", node.col_offset, hint)
         kind = self.scope.carried[name]
         empty: Any = [] if kind in _LISTS else 0 if kind == NUMBER else False
@@ -215,7 +225,8 @@ class _Reader:
         ordered = not isinstance(compare, (ast.Eq, ast.NotEq))
         kinds = {one.kind, other.kind} - {NONE}
         if len(kinds) > 1 or (ordered and not kinds <= {NUMBER}):
-            raise FormulaError(f"{one.kind} cannot be compared with {other.kind} here", node.col_offset)
+            hint = "count(...) gives their number." if kinds & _LISTS else None
+            raise FormulaError(f"{one.kind} cannot be compared with {other.kind} here", node.col_offset, hint)
         left_of, right_of, holds = one.of, other.of, _COMPARED[type(compare)]
         return _Part(TRUTH, lambda frame: holds(left_of(frame), right_of(frame)))
 

@@ -21,7 +21,7 @@ from synthesis.checks.table import FOLDER, SHARED, Table, decider, holds_for, ov
 from synthesis.errors import OptionError, Place, RuleError, did_you_mean
 from synthesis.model import CheckResult
 from synthesis.model.result import MINOR, worst_of
-from synthesis.rules.loader import TABLES
+from synthesis.rules.loader import TABLES, require_folder
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
@@ -157,7 +157,10 @@ def _load() -> None:
 
 def load_tables(folders: Iterable[str | Path]) -> list[Table]:
     """Register the tables in the folder `checks` of these folders of rules; all of them, or none if one is wrong."""
-    paths = [path for folder in folders for path in sorted((Path(folder) / TABLES).glob("*.yaml"))]
+    roots = [Path(folder) for folder in folders]
+    for root in roots:
+        require_folder(root)
+    paths = [path for root in roots for path in sorted((root / TABLES).glob("*.yaml"))]
     if not paths:
         return []
     _load()

@@ -31,7 +31,7 @@ rules:
       - He was in a hurry.
 """
 _TABLE = """\
-# A check of our own. Read it from top to bottom; `synthesis checks show NAME` draws it.
+# A check of our own. Read it from top to bottom; `synthesis checks show NAME --rules DIR` draws it.
 name: NAME
 title: What the check asks, in a few words
 

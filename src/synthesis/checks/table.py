@@ -46,6 +46,7 @@ FIELDS = (
     *("evidence", "evidence_without_verdict", "counted", "counted_without_verdict", "shown", "failure_evidence"),
     *("stands", "alert_on", "over_turns", "severity", "cases"),
 )
+_HINT = "A table is YAML with `name`, `let`, `pass` and more: `synthesis rules new-check NAME` writes one."
 _EXPLAINING = ("means", "says", "why")
 _REQUIRED = ("name", "title", "let", "pass")
 
@@ -248,7 +249,7 @@ def read_table(path: Path, signals: Mapping[str, Signal], shared: Table | None =
 
 def read_signals(path: Path) -> dict[str, Signal]:
     """The signals that a table declares."""
-    root = read_yaml(path).mapping(FIELDS)
+    root = read_yaml(path, _HINT).mapping(FIELDS)
     entries = root["signals"].mapping() if "signals" in root else {}
     return {name: _signal(name, field) for name, field in entries.items()}
 
@@ -276,7 +277,7 @@ class _TableReader:
 
     def __init__(self, path: Path, signals: Mapping[str, Signal], shared: Table | None) -> None:
         self._path = path
-        self._root = read_yaml(path)
+        self._root = read_yaml(path, _HINT)
         self._fields = self._root.mapping(FIELDS)
         self._signals = signals
         self._shared = shared
@@ -447,10 +448,13 @@ class _TableReader:
         only_shared: bool = False,
     ) -> Formula:
         scope = self._scope(carried)
+        below = self._entries("let").keys() - scope.steps.keys()
+        scope = scope._replace(elsewhere=dict.fromkeys(below, "It is defined below: move it above this step."))
         if also:
             scope = scope._replace(steps={**scope.steps, **also})
         if only_shared:
-            scope = scope._replace(steps={}, constants={})
+            own = dict.fromkeys({**scope.steps, **scope.constants}, "Severity can ask for shared steps only.")
+            scope = scope._replace(steps={}, constants={}, elsewhere=own)
         found = self._read(field, scope, step)
         if kind and found.kind not in (kind, NONE):
             field.fail(f"this is {found.kind}, and {kind} are needed here")

@@ -275,12 +275,16 @@ def _optional(entries: Mapping[str, Field], key: str, read: Callable[[Field], T]
     return read(entries[key]) if key in entries else default
 
 
-def language_folders(root: Path) -> list[Path]:
-    """The language folders of a directory of packs; a directory with a manifest is one itself."""
+def require_folder(root: Path) -> None:
     if not root.is_dir():
         raise RuleError(
             "is not a folder of rules", place=Place(str(root)), hint="Give a folder with a pack.yaml in it."
         )
+
+
+def language_folders(root: Path) -> list[Path]:
+    """The language folders of a directory of packs; a directory with a manifest is one itself."""
+    require_folder(root)
     if (root / MANIFEST).is_file():
         return [root]
     folders = sorted(path.parent for path in root.glob(f"*/{MANIFEST}"))

@@ -114,7 +114,11 @@ class Evaluator:
         return {name: found[name] for name in sorted(ranks, key=lambda name: (ranks[name], name))}
 
     def _explained(self, check: Check, table: Table, exchange: Exchange) -> Explanation:
-        return explanation(table, shared_table(), exchange, self._turn(check, exchange).outcome)
+        result = self._turn(check, exchange)
+        found = explanation(table, shared_table(), exchange, result.outcome)
+        if result.applicable or found.decided_by.startswith("unless"):
+            return found
+        return msgspec.structs.replace(found, decided_by="what can be read", because=result.reason or "")
 
     def _case(self, case: Case, exchanges: Sequence[Exchange]) -> CaseResult:
         if case.problem is not None:

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 from synthesis.checks.explained import used_names
 from synthesis.checks.registry import get_check, shared_table
 from synthesis.checks.table import DECISION, STRENGTH, Table
-from synthesis.errors import OptionError, Place, did_you_mean
+from synthesis.errors import OptionError, Place, did_you_mean, shorten
 from synthesis.model import Case
-from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS
+from synthesis.model.result import FAIL, NOT_APPLICABLE, PASS, SEVERITIES
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
 from synthesis.settings import PROFILES, TRAFFIC
 
 EXPECTED = (FAIL, PASS, NOT_APPLICABLE)
-_FIELDS = {"user", "assistant", "expect", "profile", "lang"}
+_FIELDS = {"user", "assistant", "expect", "severity", "profile", "lang"}
+_SHOWN = 60  # characters of a reply
 _MADE = ("row", DECISION, STRENGTH)
 
 
@@ -29,6 +30,7 @@ class Proof(NamedTuple):
     case: Case
     profile: str
     expected: str
+    severity: str = ""
 
 
 class Problem(NamedTuple):
@@ -51,14 +53,20 @@ def _proof(table: Table, number: int, case: Any) -> Proof:
     where = f"{table.file}: case {number}"
     for key in sorted(set(told) - _FIELDS):
         raise OptionError(f"{where} has the unknown field '{key}'", hint=did_you_mean(key, _FIELDS))
-    if not all(isinstance(told.get(key), str) for key in ("user", "assistant")) or told.get("expect") not in EXPECTED:
-        hint = "For example: {user: Hello, assistant: Go away!, expect: fail}"
-        raise OptionError(f"{where} needs `user`, `assistant` and `expect` ({', '.join(EXPECTED)})", hint=hint)
+    for key in ("user", "assistant", "expect"):
+        if not isinstance(told.get(key), str):
+            hint = "For example: {user: Hello, assistant: Go away!, expect: fail}"
+            raise OptionError(f"{where} needs `{key}`", hint=hint)
+    if told["expect"] not in EXPECTED:
+        raise OptionError(f"{where} expects '{told['expect']}'", hint=did_you_mean(told["expect"], EXPECTED))
+    severity = str(told.get("severity", ""))
+    if severity and severity not in SEVERITIES:
+        raise OptionError(f"{where} expects the severity '{severity}'", hint=did_you_mean(severity, SEVERITIES))
     profile = str(told.get("profile", TRAFFIC))
     if profile not in PROFILES:
         raise OptionError(f"{where} names no profile", hint=did_you_mean(profile, PROFILES))
     asked = Case(f"case {number}", (table.name,), told["user"], told["assistant"], lang=told.get("lang"))
-    return Proof(number, asked, profile, told["expect"])
+    return Proof(number, asked, profile, told["expect"], severity)
 
 
 def failed_proofs(table: Table, rules: RuleSet) -> Iterator[Problem]:
@@ -70,12 +78,16 @@ def failed_proofs(table: Table, rules: RuleSet) -> Iterator[Problem]:
             yield Problem(place, f"no case expects '{expected}'")
     for profile in PROFILES:
         own = [proof for proof in proofs if proof.profile == profile]
-        results = Evaluator(rules, profile=profile).evaluate([proof.case for proof in own])
-        for proof, result in zip(own, results, strict=True):
+        evaluator = Evaluator(rules, profile=profile)
+        for proof, result in zip(own, evaluator.evaluate([proof.case for proof in own]), strict=True):
             found = result.checks[table.name]
+            named = f"case {proof.number} (“{shorten(proof.case.assistant, _SHOWN)}”)"
             if found.outcome != proof.expected:
-                why = f" ({found.reason or found.error})" if found.reason or found.error else ""
-                yield Problem(place, f"case {proof.number} expects '{proof.expected}' and gets '{found.outcome}'{why}")
+                (told,) = evaluator.explain(proof.case)[table.name]
+                why = f"by {told.decided_by}: {told.because}"
+                yield Problem(place, f"{named} expects '{proof.expected}' and gets '{found.outcome}', {why}")
+            elif proof.severity and found.severity != proof.severity:
+                yield Problem(place, f"{named} expects the severity '{proof.severity}' and gets '{found.severity}'")
 
 
 def weak_steps(table: Table, rules: RuleSet) -> Iterator[Problem]:
