@@ -1,7 +1,9 @@
 """Tables: what formulas mean, what a wrong one is told, what is carried, and checks of a user's own."""
 
+import gc
 import json
 import re
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,9 +26,12 @@ from synthesis.checks.table import FIELDS, FOLDER, Table
 from synthesis.documents import load_yaml
 from synthesis.errors import OptionError, RuleError
 from synthesis.io import CHECK_SCHEMA
+from synthesis.model import Case
 from synthesis.rules.reading import Hit
 from synthesis.rules.schema import Rule
+from synthesis.run.evaluator import Evaluator
 from synthesis.run.proofs import failed_proofs, weak_steps
+from synthesis.settings import TRAFFIC
 
 TABLES = {name: check.table for name, check in checks().items() if check.table}
 CRISIS = [
@@ -213,6 +218,23 @@ def test_a_cue_is_followed_through_a_long_conversation_in_a_loop() -> None:
     assert first.outcome == "pass"
     assert [turn.reason for turn in rest[:3]] == ["help was named earlier, and this message shows no new cue"] * 3
     assert {turn.reason for turn in rest[3:]} == {"no explicit cue found"}
+
+
+def test_an_exchange_goes_without_a_garbage_collection() -> None:
+    """Batches are evaluated with collection switched off: a cycle would keep every long text of a batch."""
+    evaluator = Evaluator(profile=TRAFFIC)
+    case = Case("A-1", tuple(TABLES), "I feel so alone since the move.", "Just get over it.")
+    readings = evaluator.rules.read(next(evaluator._messages([case])))
+    exchanges = evaluator._exchanges(case, iter(readings))
+    for name in TABLES:
+        get_check(name).decide(exchanges[0])
+    gone = weakref.ref(exchanges[0])
+    gc.disable()
+    try:
+        del exchanges
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_steps_are_shown_with_their_values_and_the_part_that_decided() -> None:

@@ -43,7 +43,7 @@ class Exchange:
         self.profile = profile
         self.previous = previous  # in the same conversation
         self.texts = texts  # what packs say, for evidence that is read by people
-        self.frame: Any = None  # the steps that tables share, once one is asked for
+        self.steps: dict[str, Any] = {}  # values of the steps that tables share, once one is asked for
         self._signals = signals
         # One side at least: a reply without text, or a language without rules.
         self.is_unreadable = not assistant.original or UNDETERMINED in {user.language.code, assistant.language.code}

@@ -329,9 +329,8 @@ def kind_of(value: Any) -> str:
 
 def shared_frame(exchange: Exchange, steps: Mapping[str, Formula]) -> Frame:
     """The steps that all tables share, of one exchange."""
-    if exchange.frame is None:
-        exchange.frame = Frame(exchange, steps)
-    found: Frame = exchange.frame
+    found = Frame(exchange, steps)
+    found.values = exchange.steps  # kept there, and not the frame: a cycle would keep long texts until a collection
     return found
 
 
