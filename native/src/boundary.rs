@@ -9,10 +9,11 @@ use crate::characters::{Characters, LAST};
 use crate::cosine::Counter;
 use crate::detection::Detector;
 use crate::input::Problem;
+use crate::learned::Model;
 use crate::matcher::{Matcher, Refused, Selection};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-const INTERFACE: u32 = 3;
+const INTERFACE: u32 = 4;
 const DONE: u32 = 0;
 const DECLINED: u32 = 1; // a character that Python must normalise
 const EXHAUSTED: u32 = 2; // more steps than a text may take
@@ -222,6 +223,66 @@ pub unsafe extern "C" fn synthesis_compare(
     })
 }
 
+/// A model of the learned reader from the content of a file of weights; `numbers` say what is where.
+///
+/// # Safety
+/// As above; `content` points at `size` bytes, which stay there unchanged as long as the handle.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_model(
+    data: *const u32, length: usize, content: *const u8, size: usize, made: *mut *mut Model<'static>, answer: *mut Numbers,
+) -> i32 {
+    let content = if size == 0 { &[] } else { std::slice::from_raw_parts(content, size) };
+    answered(&mut *answer, || Ok(handle(Model::load(numbers(data, length), content)?, &mut *made)))
+}
+
+/// The scores of each text as 64-bit numbers: two for each head, or one where `replies` has a 1.
+///
+/// # Safety
+/// As above; `model` is a handle, `replies` has `number` numbers.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_scores(
+    model: *const Model<'static>, text: *const u32, length: usize, ends: *const u32, count: usize,
+    replies: *const u32, number: usize, answer: *mut Numbers,
+) -> i32 {
+    let (text, ends, replies) = (numbers(text, length), numbers(ends, count), numbers(replies, number));
+    answered(&mut *answer, || {
+        let texts = split(text, ends)?;
+        if texts.len() != replies.len() {
+            return Err(format!("{} texts and {} sides", texts.len(), replies.len()));
+        }
+        let (mut scratch, mut found) = ((*model).scratch(), Vec::new());
+        for (text, &is_reply) in texts.into_iter().zip(replies) {
+            (*model).scores(text, is_reply != 0, &mut scratch, &mut found);
+        }
+        (*model).put_back(scratch);
+        Ok(found.into_iter().flat_map(halves).collect())
+    })
+}
+
+/// For each token of a text what it adds to the score of a head, as 64-bit numbers: its start, its end, the amount.
+///
+/// # Safety
+/// As above.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_contributions(
+    model: *const Model<'static>, text: *const u32, length: usize, segment: u32, head: u32, answer: *mut Numbers,
+) -> i32 {
+    let text = numbers(text, length);
+    answered(&mut *answer, || {
+        split(text, &[])?;
+        let mut scratch = (*model).scratch();
+        let found = (*model).contributions(text, segment as usize, head as usize, &mut scratch)?;
+        (*model).put_back(scratch);
+        Ok(found.into_iter().flat_map(|(start, end, amount)| [start.into(), end.into(), amount]).flat_map(halves).collect())
+    })
+}
+
+/// A 64-bit number as two of 32 bits, which stand in memory as it would.
+fn halves(number: i64) -> [u32; 2] {
+    let (low, high) = (number as u32, (number >> 32) as u32);
+    if cfg!(target_endian = "little") { [low, high] } else { [high, low] }
+}
+
 /// # Safety
 /// `numbers` came from this library and is not used after.
 #[no_mangle]
@@ -258,6 +319,13 @@ pub unsafe extern "C" fn synthesis_free_detector(handle: *mut Detector) {
 /// As above.
 #[no_mangle]
 pub unsafe extern "C" fn synthesis_free_selection(handle: *mut Selection) {
+    drop(Box::from_raw(handle));
+}
+
+/// # Safety
+/// As above.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_free_model(handle: *mut Model<'static>) {
     drop(Box::from_raw(handle));
 }
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         SimilarityError,
         SynthesisError,
         TestSetError,
+        WeightsError,
     )
     from synthesis.guard import Guard
     from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn
@@ -94,6 +95,7 @@ __all__ = [
     "TestSetError",
     "Turn",
     "Verdict",
+    "WeightsError",
     "__version__",
     "check",
     "check_agency",

@@ -5,6 +5,7 @@
     |   |-- CaseError              a case file; holds all of its problems
     |   |-- SchemaError            the JSON Schema for cases
     |   |-- RuleError              a rule pack
+    |   |-- WeightsError           the weights of the learned reader
     |   |-- SettingsError          synthesis.toml or [tool.synthesis]
     |   |-- OptionError            an option or argument
     |   |-- TestSetError           a test set, answers, contexts, labels or logs for the judge
@@ -161,6 +162,10 @@ class SchemaError(InputError):
 
 class RuleError(InputError):
     """A rule pack is wrong; stops before anything is evaluated."""
+
+
+class WeightsError(InputError):
+    """The weights of the learned reader are missing, damaged, or made for another version."""
 
 
 class SettingsError(InputError):

@@ -24,7 +24,7 @@ from synthesis.rules.schema import Rule
 from synthesis.rules.text import UNDETERMINED, Language, Span
 
 SWITCH = "SYNTHESIS_NATIVE"
-INTERFACE = 3
+INTERFACE = 4
 FILE = Path(__file__).with_name(
     "synthesis_native" + {"win32": ".dll", "cygwin": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 )
@@ -57,6 +57,10 @@ class Library:
 
     def call(self, name: str, *arguments: Any) -> list[int]:
         """The numbers that a function answers with."""
+        return memoryview(self.answer(name, *arguments)).cast(NUMBER).tolist()
+
+    def answer(self, name: str, *arguments: Any) -> bytes:
+        """The same as they are in memory: two may be one of 64 bits."""
         answer = _Numbers()
         status = getattr(self._functions, f"synthesis_{name}")(*arguments, ctypes.byref(answer))
         try:
@@ -65,7 +69,7 @@ class Library:
             self._functions.synthesis_free(ctypes.byref(answer))
         if status:
             raise NativeReaderError(f"the native reader failed: {content.decode('utf-32')}")
-        return memoryview(content).cast(NUMBER).tolist()
+        return content
 
 
 class Handle:
