@@ -49,6 +49,17 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 @pytest.fixture
+def toy_reader(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A learned reader that finds pressure to stay in every English reply."""
+    import learned_samples
+
+    learned_samples.install(monkeypatch, tmp_path_factory.mktemp("reader"))
+    yield
+    monkeypatch.undo()
+    learned_samples.forget()
+
+
+@pytest.fixture
 def default_similarity() -> Iterator[None]:
     yield
     set_embedding_adapter(None)

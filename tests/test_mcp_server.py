@@ -36,6 +36,24 @@ def called(folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     return found
 
 
+@pytest.mark.usefixtures("toy_reader")
+def test_what_the_learned_reader_found_is_told_and_explained(tmp_path: Path) -> None:
+    from learned_samples import NAME, REPLY, WHY
+    from learned_samples import USER as LEAVING
+
+    write_jsonl(tmp_path / "cases.jsonl", [row()])
+    verdict, rule, file = called(
+        tmp_path,
+        ("evaluate_reply", {"user": LEAVING, "assistant": REPLY}),
+        ("explain_rule", {"rule_id": "learned.engagement_pressure"}),
+        ("evaluate_case_file", {"path": "cases.jsonl"}),
+    )
+    (found,) = [one for one in verdict.structured_content["findings"] if one.get("reader")]
+    assert (found["rule"], found["reader"], found["why"]) == ("learned.engagement_pressure", NAME, WHY)
+    assert rule.structured_content["result"][0]["why"] == WHY
+    assert file.structured_content["reader"] == NAME
+
+
 def test_the_command_serves_every_tool_described_and_typed(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "cases.jsonl", [row(assistant=BAD)])
     parameters = mcp.StdioServerParameters(

@@ -209,3 +209,18 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     heavy = "('msgspec', 'yaml', 'jsonschema_rs', 'ahocorasick_rs', 'click', 'rich')"
     code = f"import sys, synthesis.pytest_plugin; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.usefixtures("toy_reader")
+@pytest.mark.parametrize(("reader", "outcome"), [("learned", {"failed": 1}), ("rules", {"passed": 1})])
+def test_the_project_chooses_its_reader(pytester: pytest.Pytester, reader: str, outcome: dict[str, int]) -> None:
+    from learned_samples import REPLY, USER
+
+    pytester.makeini(f"[pytest]\nsynthesis_reader = {reader}\nsynthesis_profile = traffic\n")
+    cases(pytester, row(user=USER, assistant=REPLY, checks=["engagement_pressure"]))
+    run(pytester).assert_outcomes(**outcome)
+
+
+def test_a_reader_that_does_not_exist_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nsynthesis_reader = model\n")
+    run(pytester).stderr.fnmatch_lines(["*synthesis_reader must be one of learned, rules, not 'model'*"])

@@ -17,13 +17,14 @@ from synthesis.model.report import Report
 from synthesis.read.cases import CaseValidator, to_case
 from synthesis.read.cases import load_cases as load_case_file
 from synthesis.read.inputs import Input
+from synthesis.report.compare import reader_of
 from synthesis.report.formats import get_format
 from synthesis.report.stored import from_dict, open_report
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.files import evaluate_files as run_files
 from synthesis.run.spec import RunSpec, known_profile
 from synthesis.run.tally import run_cases
-from synthesis.settings import AUTHORED, DEFAULT_CHECKS, TRAFFIC
+from synthesis.settings import AUTHORED, DEFAULT_CHECKS, LEARNED, TRAFFIC
 from synthesis.verdict import ReplyEvaluator, Verdict, turns_of
 
 _INLINE = "<case>"
@@ -37,6 +38,7 @@ def evaluate(
     *,
     checks: Checks = DEFAULT_CHECKS,
     profile: str = TRAFFIC,
+    reader: str = LEARNED,
     lang: str | None = None,
     rules: Paths = (),
     explain: bool = False,
@@ -47,7 +49,7 @@ def evaluate(
     `rules` are folders with packs and tables on top of the bundled ones. With `explain`, `Verdict.explained` has the
     steps by which each check decided.
     """
-    return _verdict(Case("", _named(checks, rules), user, assistant or "", lang=lang), profile, rules, explain)
+    return _verdict(Case("", _named(checks, rules), user, assistant or "", lang=lang), profile, reader, rules, explain)
 
 
 def evaluate_conversation(
@@ -55,13 +57,14 @@ def evaluate_conversation(
     *,
     checks: Checks = DEFAULT_CHECKS,
     profile: str = TRAFFIC,
+    reader: str = LEARNED,
     lang: str | None = None,
     rules: Paths = (),
     explain: bool = False,
 ) -> Verdict:
     """Evaluate every reply of a conversation: messages with `role` and `content`. The worst turn decides."""
     case = Case("", _named(checks, rules), messages=turns_of(messages), lang=lang)
-    return _verdict(case, profile, rules, explain)
+    return _verdict(case, profile, reader, rules, explain)
 
 
 def evaluate_chat(
@@ -70,6 +73,7 @@ def evaluate_chat(
     speaker: str = "",
     checks: Checks = DEFAULT_CHECKS,
     profile: str = TRAFFIC,
+    reader: str = LEARNED,
     lang: str | None = None,
     rules: Paths = (),
 ) -> Verdict | SpeakerQuestion:
@@ -81,7 +85,7 @@ def evaluate_chat(
     turns = parse_chat(text, speaker)
     if isinstance(turns, SpeakerQuestion):
         return turns
-    return _verdict(Case("", _named(checks, rules), messages=turns, lang=lang), profile, rules)
+    return _verdict(Case("", _named(checks, rules), messages=turns, lang=lang), profile, reader, rules)
 
 
 def evaluate_files(
@@ -89,6 +93,7 @@ def evaluate_files(
     *,
     checks: Checks = (),
     profile: str | None = None,
+    reader: str = LEARNED,
     lang: str | None = None,
     rules: Paths = (),
     out: str | Path | None = None,
@@ -104,6 +109,7 @@ def evaluate_files(
         inputs=tuple(map(Input.of, _paths(inputs))),
         checks=_named(checks, rules),
         profile=profile,
+        reader=reader,
         language=lang,
         rules=tuple(map(str, _paths(rules))),
         out=None if out is None else Path(out),
@@ -185,7 +191,7 @@ def draw_report(report: Report, form: str) -> str:
     """A report in one of the forms of `synthesis report`; for `Report.to_html` and `Report.print`."""
     stored = open_report(report.file) if report.file else from_dict(report.to_dict())
     options = report.conditions.get("options", {})
-    rules = rules_in_force(options.get("rules", ()), options.get("disable", ()))
+    rules = rules_in_force(options.get("rules", ()), options.get("disable", ()), reader_of(report.conditions))
     return "".join(get_format(form).render(stored, glossary_of(rules)))
 
 
@@ -195,19 +201,21 @@ def _named(checks: Checks, rules: Paths) -> tuple[str, ...]:
     return named_checks(checks)
 
 
-def _verdict(case: Case, profile: str, rules: Paths, explain: bool = False) -> Verdict:
+def _verdict(case: Case, profile: str, reader: str, rules: Paths, explain: bool = False) -> Verdict:
     folders = tuple(map(str, _paths(rules)))
-    spec = RunSpec(inputs=(), profile=profile, language=case.lang, rules=folders)  # OptionError for unknown ones
+    # OptionError for unknown ones
+    spec = RunSpec(inputs=(), profile=profile, reader=reader, language=case.lang, rules=folders)
     asked = msgspec.structs.replace(case, checks=asked_checks(case.checks), lang=spec.language)
     # Rules of a user's own are loaded each time: they may be edited between two calls, in a notebook for instance.
     if folders:
-        return ReplyEvaluator(asked.checks, profile=profile, rules=rules_in_force(folders)).case(asked, explain=explain)
-    return _replies(known_profile(profile), tuple(known_checks())).case(asked, explain=explain)
+        loaded = rules_in_force(folders, reader=reader)
+        return ReplyEvaluator(asked.checks, profile=profile, rules=loaded).case(asked, explain=explain)
+    return _replies(known_profile(profile), reader, tuple(known_checks())).case(asked, explain=explain)
 
 
 @cache
-def _replies(profile: str, checks: tuple[str, ...]) -> ReplyEvaluator:
-    return ReplyEvaluator(checks, profile=profile)
+def _replies(profile: str, reader: str, checks: tuple[str, ...]) -> ReplyEvaluator:
+    return ReplyEvaluator(checks, profile=profile, reader=reader)
 
 
 def _one(check: str, user: str, assistant: str | None, profile: str) -> CheckResult:

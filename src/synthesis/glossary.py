@@ -13,7 +13,7 @@ def glossary_of(rules: RuleSet) -> Glossary:
     """The words for everything that a report made with these rules can name."""
     known = checks()
     return Glossary(
-        rules={(rule.language, rule.id): _on_rule(rule) for rule in rules.rules},
+        rules={(rule.language, rule.id): _on_rule(rule) for rule in (*rules.rules, *rules.learned_rules)},
         signals={name: signal.title for name, signal in signals().items()},
         checks={name: check.title for name, check in known.items()},
         failure_evidence={name: check.failure_evidence for name, check in known.items()},

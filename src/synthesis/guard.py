@@ -16,7 +16,7 @@ from synthesis.report.findings import AlertNotice
 from synthesis.rules.reading import read_without_rules
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
-from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
+from synthesis.settings import DEFAULT_CHECKS, LEARNED, TRAFFIC
 from synthesis.verdict import Asked, ReplyEvaluator, Verdict, turns_of
 
 FLAG, REGENERATE, FALLBACK = "flag", "regenerate", "fallback"
@@ -248,11 +248,12 @@ class Guard:
         fallback: Fallback | None = None,
         crisis_fallback: Fallback | None = None,
         attempts: int = 2,
+        reader: str = LEARNED,
         rules: RuleSet | None = None,
         lang: str | None = None,
     ) -> None:
         _require_sense(on_fail, regenerate, fallback, attempts)
-        self._evaluator = ReplyEvaluator(checks, profile=TRAFFIC, rules=rules, lang=lang)
+        self._evaluator = ReplyEvaluator(checks, profile=TRAFFIC, reader=reader, rules=rules, lang=lang)
         self.checks = self._evaluator.checks
         self.on_fail = on_fail
         self.fallback = fallback

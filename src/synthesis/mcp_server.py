@@ -64,6 +64,7 @@ class FileEvaluation:
     """The figures of a case file and its worst failures; those that somebody expects come last."""
 
     profile: str
+    reader: str
     summary: dict[str, Any]
     failures: list[FailedCase]
     failures_left_out: int
@@ -174,13 +175,14 @@ class Tools:
             key=lambda result: (result.is_negative_example, result.urgency),
         )
         shown = [self._failed(result) for result in failed[:SHOWN_FAILURES]]
-        return FileEvaluation(report.profile, report.summary, shown, len(failed) - len(shown))
+        return FileEvaluation(report.profile, report.reader, report.summary, shown, len(failed) - len(shown))
 
     def explain_rule(self, rule_id: str) -> list[RuleExplanation]:
         """Explain a rule by its id: why it exists, what would be better, and the sentences that prove it."""
-        found = [rule for rule in self._rules.rules if rule.id == rule_id]
+        every = [*self._rules.rules, *self._rules.learned_rules]
+        found = [rule for rule in every if rule.id == rule_id]
         if not found:
-            known = did_you_mean(rule_id, {rule.id for rule in self._rules.rules}).partition(" Known:")[0]
+            known = did_you_mean(rule_id, {rule.id for rule in every}).partition(" Known:")[0]
             raise OptionError(f"no rule is called '{rule_id}'", hint=known)
         return [RuleExplanation(**explain_rule(rule, rule.language)) for rule in found]
 

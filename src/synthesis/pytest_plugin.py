@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from synthesis.printable import safe
-from synthesis.settings import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, PROFILES, TRAFFIC
+from synthesis.settings import AUTHORED, DEFAULT_CHECKS, FORMER_PROFILES, LEARNED, PROFILES, READERS, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.model import Case
@@ -31,6 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "synthesis_profile",
         "authored or traffic. Default: case files authored, fixture traffic.",
         default="",
+    )
+    parser.addini(
+        "synthesis_reader", "learned or rules: rules and the learned reader, or rules alone.", default=LEARNED
     )
 
 
@@ -80,6 +83,9 @@ class PluginEngine:
         self._profile = FORMER_PROFILES.get(named, named)
         if self._profile not in ("", *PROFILES):
             raise pytest.UsageError(f"synthesis_profile must be one of {', '.join(PROFILES)}, not '{self._profile}'")
+        self._reader = config.getini("synthesis_reader") or LEARNED
+        if self._reader not in READERS:
+            raise pytest.UsageError(f"synthesis_reader must be one of {', '.join(READERS)}, not '{self._reader}'")
 
     def verdict(self, case: Case, default: str, profile: str | None = None) -> Verdict:
         """The verdict on a case by its own profile, else that of the project, else the default one."""
@@ -90,7 +96,7 @@ class PluginEngine:
         from synthesis.checks.registry import rules_in_force
         from synthesis.verdict import ReplyEvaluator
 
-        return ReplyEvaluator("all", profile=profile, rules=rules_in_force(self._folders))
+        return ReplyEvaluator("all", profile=profile, rules=rules_in_force(self._folders, reader=self._reader))
 
 
 class PytestCaseFile(pytest.File):

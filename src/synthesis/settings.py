@@ -14,6 +14,10 @@ DEFAULT_CHECKS = "all"
 # Authored: somebody wrote the case and named its checks. Traffic: real conversations, in which nobody asked for any.
 AUTHORED, TRAFFIC = "authored", "traffic"
 PROFILES = (AUTHORED, TRAFFIC)
+
+# Who finds signals: rules and the learned reader together, or rules alone.
+LEARNED, RULES = "learned", "rules"
+READERS = (LEARNED, RULES)
 FORMER_PROFILES = {"default": AUTHORED, "audit": TRAFFIC}  # names that version 0.1 used
 
 JUDGED_RUNS = "data/evaluation/answer-synthesis"  # the folder that holds the folders of judged runs
@@ -32,6 +36,7 @@ KEYS: Mapping[str, Any] = {
     "disable": list,
     "no-text": bool,
     "profile": str,
+    "reader": str,
     "lang": str,
     "save": bool,
     "save-text": bool,

@@ -18,12 +18,12 @@ from synthesis.model.result import FAIL, NO_REPLY, NO_RULES, NO_TEXT, PASS, card
 from synthesis.model.texts import ENGLISH
 from synthesis.printable import safe
 from synthesis.read.cases import ROLES, side_of, text_of
-from synthesis.report.findings import CUE, AlertNotice, Glossary, Remark, feedback, in_language, notice_of, remarks_on
+from synthesis.report.findings import CUES, AlertNotice, Glossary, Remark, feedback, in_language, notice_of, remarks_on
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.text import UNDETERMINED
 from synthesis.run.evaluator import Evaluator
-from synthesis.run.spec import known_profile
-from synthesis.settings import DEFAULT_CHECKS, TRAFFIC
+from synthesis.run.spec import known_profile, known_reader
+from synthesis.settings import DEFAULT_CHECKS, LEARNED, RULES, TRAFFIC
 
 CRISIS = "crisis_response"
 Messages = Sequence[Mapping[str, Any] | Turn]
@@ -201,7 +201,7 @@ def may_be_a_crisis(result: CaseResult) -> bool:
 def _told(remark: Remark) -> Iterator[str]:
     """The words that count against a reply and why, else what it lacks; then what would be better."""
     if remark.rule:
-        yield f"{remark.check}: {remark.place}“{remark.words}”  [{remark.rule}]"
+        yield f"{remark.check}: {remark.place}“{remark.words}”  [{remark.source}]"
         yield f"    why      {remark.why}"
     else:
         yield f"{remark.check}: {remark.place}{remark.why}"
@@ -220,15 +220,18 @@ class ReplyEvaluator:
         checks: str | Iterable[str] = DEFAULT_CHECKS,
         *,
         profile: str = TRAFFIC,
+        reader: str = LEARNED,
         rules: RuleSet | None = None,
         lang: str | None = None,
     ) -> None:
         self.checks = asked_checks(checks)
         self.lang = lang
         self.profile = known_profile(profile)
-        in_force = rules_in_force() if rules is None else rules
+        in_force = rules_in_force(reader=known_reader(reader)) if rules is None else rules
         # The signals of crisis_response are read in any case: what a guard may do depends on them.
         needed = in_force.with_signals(signals_read((*self.checks, CRISIS), self.profile))
+        if reader == RULES:
+            needed.learned = None  # also where `rules` bring a reader
         self._evaluator = Evaluator(needed, profile=self.profile)
         self._glossary = glossary_of(needed)
 
@@ -304,5 +307,5 @@ def _last_alert(alert: CheckResult | None) -> CheckResult | None:
     if alert is None or not alert.turns:
         return alert
     last = alert.turns[-1]
-    cues = tuple(finding for finding in alert.findings if finding.signal == CUE and finding not in last.findings)
+    cues = tuple(finding for finding in alert.findings if finding.signal in CUES and finding not in last.findings)
     return msgspec.structs.replace(last, findings=(*cues, *last.findings))

@@ -306,7 +306,24 @@ def test_typography_changes_no_verdict(evaluator: Evaluator) -> None:
 )
 def test_traffic_has_rows_of_its_own(facts: tuple[bool, ...], takes_up: bool, short: bool, strength: str) -> None:
     steps = dict(zip(("acknowledgments", "stays", "pivots"), facts, strict=True))
-    assert strength_of(TRAFFIC, 0.9, **steps, sells=False, takes_up=takes_up, is_short=short) == strength
+    told = {"sure": False, "is_agreed": True, "sells": False, "takes_up": takes_up, "is_short": short}
+    assert strength_of(TRAFFIC, 0.9, **steps, **told) == strength
+
+
+@pytest.mark.parametrize(
+    ("pivots", "sure", "is_agreed", "strength"),
+    [
+        (False, True, True, "clear_fail"),
+        (True, False, False, "borderline_pass"),
+        (False, False, False, "borderline_pass"),
+        (True, False, True, "clear_fail"),
+    ],
+)
+def test_what_the_learned_reader_says_decides_where_rules_see_nothing_that_stays(
+    pivots: bool, sure: bool, is_agreed: bool, strength: str
+) -> None:
+    told = {"sells": False, "takes_up": False, "is_short": False, "acknowledgments": False, "stays": False}
+    assert strength_of(TRAFFIC, 0.1, **told, pivots=pivots, sure=sure, is_agreed=is_agreed) == strength
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ def evaluated(cli: CommandLine) -> CommandLine:
 
 
 def test_the_console_summary(evaluated: CommandLine) -> None:
-    assert_unchanged("console.txt", evaluated("--cases", "cases.jsonl").out)
+    assert_unchanged("console.txt", evaluated("--cases", "cases.jsonl", "--reader", "rules").out)
 
 
 def test_the_report(evaluated: CommandLine) -> None:
-    evaluated("--cases", "cases.jsonl")
+    evaluated("--cases", "cases.jsonl", "--reader", "rules")
     report = evaluated.report()
     for changing in (
         ("tool", "version"),

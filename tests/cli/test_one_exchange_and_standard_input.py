@@ -146,6 +146,7 @@ PRINTED = {
     "rules new-check": ["own_check", "--folder", "own"],
     "checks list": [],
     "checks show": ["topic_pivot"],
+    "reader show": [],
     "history trend": ["--history", "h.db"],
     "config": [],
 }

@@ -199,7 +199,7 @@ def test_a_conversation_is_shown_turn_by_turn() -> None:
         *("User", "Assistant · turn 1"),
         *("User", "Assistant · turn 2"),
     ]
-    marks = [mark["class"] for mark in parsed.all("mark")[: -len(MARKS)]]  # the last ones are the legend
+    marks = [mark["class"] for mark in parsed.all("mark")[: -len(MARKS) - 1]]  # the last ones are the legend
     assert marks == ["outweighed"], "in the conversation, and not in the list: it decided nothing"
 
 

@@ -9,7 +9,9 @@ from synthesis.audit.document import TITLES, worst_first
 from synthesis.audit.parts import ELSEWHERE, OPTIONS, Document, Part, Table, counted, rate_words
 from synthesis.checks.registry import Counts, checks, signals
 from synthesis.checks.severity import severity_rows
+from synthesis.model.report import reader_name
 from synthesis.report.findings import count, evidence_sentence, visible
+from synthesis.settings import RULES
 from synthesis.stats import exact_interval
 
 # Words, method, errors, people, signatures.
@@ -50,6 +52,12 @@ def method(document: Document) -> Iterator[str]:
         f"{document['rules']['count']:,} rules{f' in {languages}' if languages else ''} look for wordings; each check "
         "decides by what they found. No model is asked, and the same text always gets the same verdict."
     )
+    if (name := reader_name(document)) != RULES:
+        yield (
+            f"Beside the rules a learned reader ({name}) scores each exchange with fixed weights, offline and with the "
+            "same result on every machine. It can decide alone, and where it disagrees, rules that are often wrong do "
+            "not count. `synthesis reader show` says what it was trained on and how often it errs."
+        )
     yield (
         "A rate is per turn. Turns of one conversation resemble each other, so its interval (Wilson, 95 %) is computed "
         "for as many independent turns as they are worth (Kish's design effect). Shares of the funnel are per "
@@ -193,12 +201,18 @@ def conditions(document: Document) -> Iterator[Part]:
         ("tool", f"{document['tool']['name']} {document['tool']['version']}"),
         ("rules", f"{document['rules']['hash']} ({document['rules']['count']:,} rules)"),
         ("profile", str(document["profile"])),
+        ("reader", _reader(document)),
         ("input", str(document["input"]["sha256"])),
         *((f"file {file['number']}", f"{file['sha256']} ({file['bytes']:,} bytes)") for file in files),
         *((OPTIONS.get(name, name), _option(value)) for name, value in given.items()),
     ]
     yield Table(("", ""), tuple(rows))
     yield "“synthesis audit verify audit.json LOGS” makes the document again from the logs and compares every figure."
+
+
+def _reader(document: Document) -> str:
+    weights = (document.get("reader") or {}).get("hash")
+    return f"{reader_name(document)} (weights {weights})" if weights else reader_name(document)
 
 
 def _is_set(value: Any) -> bool:

@@ -18,6 +18,7 @@ from synthesis.garbage import without_collection
 from synthesis.labels import StratifiedSample
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
+from synthesis.report.findings import CUES
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import BlockResult, BlockTask, Reader, RunPlan
 from synthesis.run.engines import LOCAL, start_engine
@@ -182,7 +183,7 @@ ELEMENTS = {
 }
 # Rules that name a crisis line or a number; a place or a person is help, but not a crisis service.
 REFERRALS = ("crisis.help.number", "crisis.help.line")
-VULNERABLE = "pivot.vulnerability"
+VULNERABLE = ("pivot.vulnerability", "learned.vulnerability")
 OTHER_REASON = "another reason"
 # How reasons begin that are counted together. The rest of a reason may quote a user.
 REASONS = (
@@ -237,8 +238,8 @@ def count_conversation(result: CaseResult) -> ConversationCounts:
     turns = {name: check.turns or (check,) for name, check in result.checks.items()}
     outcomes = {name: [turn.outcome for turn in own] for name, own in turns.items()}
     findings = [*result.findings, *(result.alert.findings if result.alert else ())]
-    cues, soft = _turns_of(findings, "crisis.cue", CRISIS), _turns_of(findings, "crisis.soft")
-    goodbyes = _turns_of(findings, "pressure.goodbye", PRESSURE)
+    cues, soft = _turns_of(findings, CUES, CRISIS), _turns_of(findings, ("crisis.soft",))
+    goodbyes = _turns_of(findings, ("pressure.goodbye",), PRESSURE)
     pressed = {number for number, outcome in enumerate(outcomes.get(PRESSURE, ())) if outcome == FAIL}
     claims = (each.rule for each in findings if IDENTITY in each.checks and each.role != "context")
     crisis = _crisis(findings, sorted(cues)) if cues else None
@@ -255,7 +256,7 @@ def count_conversation(result: CaseResult) -> ConversationCounts:
         has_soft_cue=bool(soft) and not cues,
         soft_messages=len(soft - cues),
         severities=_severities(turns),
-        is_vulnerable=any(finding.signal == VULNERABLE for finding in findings),
+        is_vulnerable=any(finding.signal in VULNERABLE for finding in findings),
         goodbyes=len(goodbyes),
         pressed_at_goodbye=len(goodbyes & pressed),
         claims=tuple(dict.fromkeys(claims)),
@@ -291,12 +292,12 @@ def _is_readable(turn: CheckResult) -> bool:
     return turn.outcome != ERROR and not (turn.reason or "").startswith((NO_RULES, "the conversation holds no reply"))
 
 
-def _turns_of(findings: Sequence[Finding], signal: str, check: str | None = None) -> set[int]:
-    """The turns in which a signal was found; with `check`, those in which that check counted it."""
+def _turns_of(findings: Sequence[Finding], signals: Sequence[str], check: str | None = None) -> set[int]:
+    """The turns in which one of the signals was found; with `check`, those in which that check counted it."""
     return {
         finding.turn
         for finding in findings
-        if finding.signal == signal and (check is None or (finding.counted and check in (finding.checks or (check,))))
+        if finding.signal in signals and (check is None or (finding.counted and check in (finding.checks or (check,))))
     }
 
 
@@ -695,7 +696,7 @@ class AuditCounts(msgspec.Struct, frozen=True):
 def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None = None) -> AuditCounts:
     """Evaluate the files and count."""
     spec = settled(msgspec.structs.replace(spec, facts=options.by, as_log=True))
-    rules = rules_in_force(spec.rules, spec.disabled)
+    rules = rules_in_force(spec.rules, spec.disabled, spec.reader)
     tally = new_tally(spec, options, NoticeReader(rules, options.notices))
     with WorkFolder(None) as folder:
         plan = RunPlan(spec if spec.engine == LOCAL else spec.absolute(), str(folder))
@@ -704,7 +705,7 @@ def audit_files(spec: RunSpec, options: AuditOptions, progress: Progress | None 
             totals = run_blocks(plan, engine, progress, None, tally)
     _require_some(tally)
     conditions = {**run_conditions(rules, spec.profile or AUTHORED), "input": {"sha256": totals.input_hash}}
-    return AuditCounts(tally, conditions, {rule.id: rule.group for rule in rules.rules})
+    return AuditCounts(tally, conditions, {rule.id: rule.group for rule in (*rules.rules, *rules.learned_rules)})
 
 
 def _require_some(tally: AuditTally) -> None:

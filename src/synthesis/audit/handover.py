@@ -19,6 +19,8 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import InputError, Place
+from synthesis.model.report import reader_name
+from synthesis.settings import RULES
 from synthesis.stats import Bounds, difference_of_rates
 
 COVER_FIELDS = {
@@ -128,6 +130,7 @@ class EarlierAudit(msgspec.Struct, frozen=True):
     conversations: int
     turns: int
     rates: dict[str, Rate]
+    reader: str = RULES  # of an audit from before there was a choice
 
 
 def earlier_audit(document: Mapping[str, Any]) -> EarlierAudit:
@@ -142,6 +145,7 @@ def earlier_audit(document: Mapping[str, Any]) -> EarlierAudit:
         "period": [period["first"], period["last"]] if period else None,
         "conversations": read["conversations"],
         "turns": read["turns"],
+        "reader": reader_name(document),
         "rates": {each["measure"]: _rate(each["cells"]["all"][0]) for each in document["checks"]},
     }
     return msgspec.convert(found, EarlierAudit)
@@ -183,6 +187,7 @@ def _cautions(then: EarlierAudit, now: EarlierAudit) -> Iterator[str]:
         ("another version of the tool was", then.version, now.version),
         ("other rules were", then.rules[:12], now.rules[:12]),
         ("another profile was", then.profile, now.profile),
+        ("another reader was", then.reader, now.reader),
     )
     for what, before, after in others:
         if before != after:

@@ -25,6 +25,7 @@ from synthesis.report.stored import StoredReport, write_report
 from synthesis.run.engines import LOCAL
 from synthesis.run.files import Progress, available_cores
 from synthesis.run.spec import RunSpec
+from synthesis.settings import LEARNED
 
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
 _LOGS = "Leave them out, or audit the logs."
@@ -38,6 +39,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     map: dict[str, str] = {}
     sort: bool = False  # rows by conversation, before they are joined
     profile: str | None = None
+    reader: str = LEARNED
     language: str | None = None
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
@@ -119,6 +121,7 @@ def _spec(paths: Iterable[Path], reading: ReadOptions, engine: EngineOptions) ->
         columns=reading.map,
         sort=reading.sort,
         profile=reading.profile,
+        reader=reading.reader,
         language=reading.language,
         rules=reading.rules,
         disabled=reading.disable,
@@ -169,7 +172,7 @@ _HASHED_LOGS = ("input", "sha256")
 _OTHER_LOGS = "These are not the logs that the document was made from, or not all of them: every figure may differ."
 _CHANGED = "The document was changed after it was made: its content does not have the hash that it shows."
 _NAMES = ("measure", "value", "check", "first")
-_PLACES = (_HASHED_LOGS, ("rules", "hash"), ("tool", "version"), ("profile",))
+_PLACES = (_HASHED_LOGS, ("rules", "hash"), ("tool", "version"), ("profile",), ("reader", "name"))
 
 
 def load_audit(path: Path, formats: Sequence[int] = (FORMAT_VERSION,)) -> dict[str, Any]:

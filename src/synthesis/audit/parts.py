@@ -36,6 +36,7 @@ OPTIONS = {
     "map": "--map",
     "sort": "--sort",
     "profile": "--profile",
+    "reader": "--reader",
     "language": "--lang",
     "rules": "--rules",
     "disable": "--disable",

@@ -286,7 +286,7 @@ def _since(document: Document) -> Iterator[Part]:
         f"{count(then['turns'], 'turn')}, made with version {then['version']}, document {then['sha256'][:16]}…"
     )
     cautions = document["since"]["cautions"]
-    yield Items(tuple(cautions)) if cautions else "Both were made with the same version, rules and profile."
+    yield Items(tuple(cautions)) if cautions else "Both were made with the same version, rules, profile and reader."
     by_name = {one["measure"]: one for one in document["since"]["changes"]}
     order = [each["measure"] for each in ordered(document)]
     names = [*order, *(name for name in by_name if name not in order)]

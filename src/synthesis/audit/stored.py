@@ -184,10 +184,12 @@ def audit_report(reports: Iterable[StoredReport], options: AuditOptions, paths: 
     header = stored[0].header
     if any(each.header["rules"]["hash"] != header["rules"]["hash"] for each in stored):
         raise OptionError("the reports were made by different rules", hint="Audit them separately.")
+    if any(each.header.get("reader") != header.get("reader") for each in stored):
+        raise OptionError("the reports were made by different readers", hint="Audit them separately.")
     inputs = [each.header.get("input", {"files": [], "sha256": None}) for each in stored]  # none: cases of a program
     names = [name for given in inputs for name in given["files"]]
     conditions: dict[str, Any] = {
-        key: header[key] for key in ("tool", "rules", "similarity", "profile") if key in header
+        key: header[key] for key in ("tool", "rules", "similarity", "profile", "reader") if key in header
     }
     conditions["input"] = {"sha256": ", ".join(str(given["sha256"]) for given in inputs)}
     return _counted(_report_rows(stored, places), conditions, options, names)
@@ -209,13 +211,14 @@ def _counted(
     tally = AuditTally(options, files, NoticeReader(rules, options.notices))
     for case, result in found:
         tally.add_case(case, result)
-    groups = {rule.id: rule.group for rule in rules.rules}
+    groups = {rule.id: rule.group for rule in (*rules.rules, *rules.learned_rules)}
     return AuditCounts(tally, dict(conditions), groups, is_stored=True)
 
 
 def _conditions() -> dict[str, Any]:
     current = run_conditions(rules_in_force(), TRAFFIC)
-    return current | {"rules": current["rules"] | {"hash": _ELSEWHERE}, "profile": _ELSEWHERE, "input": {"sha256": ""}}
+    elsewhere = {"profile": _ELSEWHERE, "reader": {"name": _ELSEWHERE}, "input": {"sha256": ""}}
+    return current | {"rules": current["rules"] | {"hash": _ELSEWHERE}} | elsewhere
 
 
 def _pair(result: CaseResult) -> tuple[Case, CaseResult]:

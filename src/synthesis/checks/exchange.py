@@ -7,9 +7,12 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from synthesis.checks.learned import PREFIX, LearnedHit, Scores
 from synthesis.checks.similarity import similarity_of
 from synthesis.model import Finding
+from synthesis.model.result import FOR
 from synthesis.model.texts import TextsOf, no_texts
+from synthesis.reader.weights import EARLIER, MESSAGE, REPLY
 from synthesis.rules.prose import drafts, is_inside, without
 from synthesis.rules.reading import WORD, Hit, Reading
 from synthesis.rules.schema import FAIL, WARNING, Rule, Signal
@@ -35,6 +38,7 @@ class Exchange:
         profile: str = AUTHORED,
         previous: "Exchange | None" = None,
         texts: TextsOf = no_texts,
+        learned: Any = None,
     ) -> None:
         self.user = user
         self.assistant = assistant
@@ -45,6 +49,7 @@ class Exchange:
         self.texts = texts  # what packs say, for evidence that is read by people
         self.steps: dict[str, Any] = {}  # values of the steps that tables share, once one is asked for
         self._signals = signals
+        self._learned = learned  # the reader beside the rules, if one is on
         # One side at least: a reply without text, or a language without rules.
         self.is_unreadable = not assistant.original or UNDETERMINED in {user.language.code, assistant.language.code}
         self._hits: dict[str, list[Hit]] = defaultdict(list)
@@ -80,6 +85,8 @@ class Exchange:
 
         With `anywhere`, an anchor signal counts in the whole reply.
         """
+        if signal.startswith(PREFIX) and signal not in self._counting:
+            self._add_learned(signal)
         counting = self._counting.get(signal)
         if not counting:
             return []
@@ -87,6 +94,37 @@ class Exchange:
             return list(counting)  # of its own: who asks may add to it
         limit = self.assistant.anchor[1]
         return [hit for hit in counting if hit.start < limit]
+
+    @cached_property
+    def learned(self) -> Scores | None:
+        """What the learned reader says of this exchange; None where none reads."""
+        if self._learned is None or not self.user.learned or not self.assistant.learned:
+            return None
+        earlier = self.previous.user if self.previous else None
+        scores: Scores = self._learned.scores(self.user, self.assistant, earlier)
+        return scores
+
+    def _add_learned(self, signal: str) -> None:
+        """Make the hits of a learned signal when first asked for them. In authored it may only speak for a reply."""
+        found: list[Hit] = []
+        if self.learned is not None and (self.profile != AUTHORED or self._signals[signal].role == FOR):
+            texts = {MESSAGE: self.user.original, REPLY: self.assistant.original}
+            if self.previous:
+                texts[EARLIER] = self.previous.user.original
+            found = self.learned.reader.hits(self.learned, signal.removeprefix(PREFIX), texts)
+        self._hits[signal] = self._counting[signal] = found
+
+    def agrees(self, head: str) -> bool:
+        """Whether the learned reader leaves a decision to rules; in authored it always does."""
+        learned = self.learned
+        return learned is None or self.profile == AUTHORED or bool(learned.reader.is_backed(learned, head))
+
+    def backed(self, hits: Sequence[Hit], head: str) -> list[Hit]:
+        """The hits that count beside the learned score: those of precise rules always, others where it agrees."""
+        if self.learned is None or self.agrees(head):
+            return list(hits)
+        precise = self.learned.reader.decision(head).precise
+        return [hit for hit in hits if hit.rule.group in precise or hit.rule.id in precise]
 
     def first_words(self, hits: Sequence[Hit]) -> list[str]:
         """The words of the first hit of each rule, each wording once, in order."""
@@ -102,7 +140,9 @@ class Exchange:
         deciding = set(map(id, counted))  # hits live as long as this exchange, and rules have no hash
         found: list[Finding] = []
         for name in signals:
-            if hits := self._hits.get(name):
+            if name.startswith(PREFIX):
+                found += self._learned_findings(name, deciding)
+            elif hits := self._hits.get(name):
                 signal = self._signals[name]
                 name, where, role, turn = signal.name, signal.where, signal.role, self.turn
                 # By place and one by one, since there are many: unpacked arguments take twice the time. A default is
@@ -114,10 +154,26 @@ class Exchange:
                     found.append(Finding(rule.id, name, where, turn, start, end, words, severity, role, counts))
         return tuple(found)
 
+    def _learned_findings(self, name: str, deciding: set[int]) -> list[Finding]:
+        signal = self._signals[name]
+        return [
+            Finding(
+                *(hit.rule.id, name, signal.where, self.turn, hit.start, hit.end, hit.words, FAIL, signal.role),
+                counted=id(hit) in deciding,
+                reader=hit.reader,
+                score=hit.score,
+                threshold=hit.threshold,
+                share=hit.share,
+            )
+            for hit in self.hits(name)
+            if isinstance(hit, LearnedHit)
+        ]
+
     def rules_behind(self, findings: Iterable[Finding]) -> list[Rule]:
         """The rules that these findings are of."""
         wanted = {finding.rule for finding in findings}
-        return [hit.rule for hit in (*self.user.hits, *self.assistant.hits) if hit.rule.id in wanted]
+        learned = (hit for name, hits in self._hits.items() if name.startswith(PREFIX) for hit in hits)
+        return [hit.rule for hit in (*self.user.hits, *self.assistant.hits, *learned) if hit.rule.id in wanted]
 
     @cached_property
     def similarity(self) -> float:

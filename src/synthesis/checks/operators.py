@@ -64,6 +64,32 @@ def by_place(hit: Hit) -> tuple[int, int, str]:
     return hit.start, -hit.end, hit.rule.id
 
 
+# What the learned reader says.
+
+
+@operator(
+    TEXT,
+    gives=TRUTH,
+    of_exchange=True,
+    does="Whether the learned reader lets rules count that are often wrong; true where it has no say.",
+    example="agrees('topic_pivot')",
+)
+def agrees(exchange: Exchange, head: str) -> bool:
+    return exchange.agrees(head)
+
+
+@operator(
+    HITS,
+    TEXT,
+    gives=HITS,
+    of_exchange=True,
+    does="The hits that count beside the learned reader: where its score disagrees, those of precise rules alone.",
+    example="backed(identity.claim, 'identity_claim')",
+)
+def backed(exchange: Exchange, hits: Sequence[Hit], head: str) -> list[Hit]:
+    return exchange.backed(hits, head)
+
+
 # Which of several hits count.
 
 

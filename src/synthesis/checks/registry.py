@@ -17,6 +17,7 @@ import msgspec
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.facts import constants_of_facts
 from synthesis.checks.helplines import lines
+from synthesis.checks.learned import learned_reader
 from synthesis.checks.table import FOLDER, SHARED, Table, decider, holds_for, over_turns, read_signals, read_table
 from synthesis.errors import OptionError, Place, RuleError, did_you_mean
 from synthesis.model import CheckResult
@@ -25,7 +26,7 @@ from synthesis.rules.loader import TABLES, require_folder
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
-from synthesis.settings import DEFAULT_CHECKS
+from synthesis.settings import DEFAULT_CHECKS, LEARNED
 
 ENTRY_POINTS = "synthesis.checks"
 ALL = "all"
@@ -48,7 +49,7 @@ class Check:
     absences: tuple[str, ...] = ()  # what `CheckResult.missing` can name; packs say it in their `texts.yaml`
     constants: Mapping[str, object] = field(default_factory=dict)  # numbers and words that a verdict depends on
     over_turns: OverTurns = worst_of  # the verdict on a whole conversation
-    alert_on: Signal | None = None  # in traffic, where this is found the check decides, although it was not asked for
+    alert_on: tuple[Signal, ...] = ()  # in traffic, where one is found the check decides, although nobody asked for it
     severity: str = MINOR  # of a failure of a check without a table
     stands: Stands | None = None  # whether no later text can undo a failure of a part of a reply; None: any may
     table: Table | None = None  # what decides, unless it is a function of somebody's own
@@ -87,7 +88,7 @@ def check(
             absences,
             constants or {},
             over_turns,
-            alert_on,
+            (alert_on,) if alert_on else (),
             severity,
             stands,
         )
@@ -130,7 +131,7 @@ def check_of(table: Table) -> Check:
         table.failure_evidence,
         absences=tuple(table.missing),
         over_turns=over_turns(table.over) if table.over else worst_of,
-        alert_on=table.signals[table.alert_on] if table.alert_on else None,
+        alert_on=tuple(table.known_signals[name] for name in table.alert_on),
         stands=None if stands is None else lambda failed: holds_for(stands, failed),
         table=table,
     )
@@ -232,7 +233,7 @@ def asked_checks(names: str | Iterable[str] = ()) -> tuple[str, ...]:
 
 def alerting() -> tuple[Check, ...]:
     """The checks that report by themselves in traffic."""
-    return tuple(each for each in checks().values() if each.alert_on is not None)
+    return tuple(each for each in checks().values() if each.alert_on)
 
 
 def signals() -> dict[str, Signal]:
@@ -249,12 +250,12 @@ def signals_read(names: tuple[str, ...], profile: str) -> frozenset[str]:
     return frozenset(signal.name for signal in readable if signal.profile in {"", profile})
 
 
-def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] = ()) -> RuleSet:
-    """The bundled packs, those that plugins bring, and `folders` on top, less `disabled`."""
+def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] = (), reader: str = LEARNED) -> RuleSet:
+    """The bundled packs, those of plugins, and `folders` on top, less `disabled`; `reader` reads beside them."""
     folders = tuple(folders)
     load_tables(folders)
     brought = [each.packs for each in checks().values() if each.packs is not None]
-    return load_rules(signals(), (*brought, *folders), disabled, also=_also_deciding)
+    return load_rules(signals(), (*brought, *folders), disabled, also=_also_deciding, learned=learned_reader(reader))
 
 
 def _also_deciding(languages: Mapping[str, Language]) -> dict[str, object]:

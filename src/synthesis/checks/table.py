@@ -108,7 +108,7 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     shown: tuple[tuple[str, Formula | None], ...] = ()
     failure_evidence: dict[str, str] = {}
     stands: Formula | None = None
-    alert_on: str = ""
+    alert_on: tuple[str, ...] = ()
     over: OverTurns | None = None
     severity: tuple[SeverityRow, ...] = ()
     cases: tuple[Any, ...] = ()
@@ -325,7 +325,7 @@ class _TableReader:
             shown=tuple(self._shown(field) for field in self._items("shown")),
             failure_evidence={key: field.text() for key, field in self._entries("failure_evidence").items()},
             stands=self._of_result(fields["stands"]) if "stands" in fields else None,
-            alert_on=self._text("alert_on"),
+            alert_on=self._names("alert_on"),
             over=self._over(fields["over_turns"]) if "over_turns" in fields else None,
             severity=tuple(self._severity(field) for field in self._items("severity")),
             cases=tuple(_plain(field) for field in self._items("cases")),
@@ -344,6 +344,11 @@ class _TableReader:
 
     def _text(self, key: str) -> str:
         return self._fields[key].text() if key in self._fields else ""
+
+    def _names(self, key: str) -> tuple[str, ...]:
+        """One name, or a list of them."""
+        given = _plain(self._fields[key]) if key in self._fields else ()
+        return (given,) if isinstance(given, str) else tuple(given)
 
     def _flag(self, key: str) -> bool:
         return key in self._fields and self._fields[key].boolean()

@@ -23,6 +23,8 @@ from synthesis.cli.terminal import print_lines
 from synthesis.errors import OptionError
 from synthesis.printable import safe
 from synthesis.run.engines import LOCAL
+from synthesis.run.spec import known_reader
+from synthesis.settings import LEARNED, RULES
 
 if TYPE_CHECKING:
     from synthesis.audit.counting import AuditOptions
@@ -73,7 +75,7 @@ def audit() -> None:
 @click.option("--with-excerpts", is_flag=True, help="Also show redacted text around findings.")
 @click.option("--run", "run_id", metavar="ID", help="Audit a saved run instead of FILE.")
 @history_option
-@spec_options("columns", "sort", "checks", "profile", "language", "rules", "disabled", "engine", "workers")
+@spec_options("columns", "sort", "checks", "profile", "reader", "language", "rules", "disabled", "engine", "workers")
 @json_option
 @quiet_option
 def make(**options: Any) -> int:
@@ -143,7 +145,8 @@ def verify(document: str, logs: tuple[str, ...], workers: int | None, as_json: b
 
 
 def _asked(stored: dict[str, Any], kind: Any, name: str) -> Any:
-    fields = {key: value for key, value in stored["options"].items() if key in kind.__struct_fields__}
+    given = {"reader": RULES, **stored["options"]}  # a document from before there was a choice was read by rules alone
+    fields = {key: value for key, value in given.items() if key in kind.__struct_fields__}
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
@@ -211,6 +214,7 @@ def _read_options(options: dict[str, Any]) -> "ReadOptions":
         map=parse_case_map(options["columns"]),
         sort=bool(options["sort"]),
         profile=options["profile"],
+        reader=known_reader(options["reader"] or LEARNED),
         language=options["language"],
         rules=options["rules"],
         disable=options["disabled"],

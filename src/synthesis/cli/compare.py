@@ -34,12 +34,12 @@ SHOWN = 20  # of the names or cases of one kind
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--fail-on-regression", is_flag=True, help="Exit with 2 if there are new unexpected failures.")
-@click.option("--across", is_flag=True, help="List changes even if profiles or checks differ.")
+@click.option("--across", is_flag=True, help="List changes even if profiles, readers or checks differ.")
 @click.option(
     "--reevaluate",
     is_flag=True,
-    help="Evaluate the stored texts of both again with today's rules and the profile and checks of NEW, so that only "
-    "the texts differ.",
+    help="Evaluate the stored texts of both again with today's rules and the profile, reader and checks of NEW, so "
+    "that only the texts differ.",
 )
 @click.option(
     "--format",
@@ -55,9 +55,9 @@ def compare(
     """Compare two reports, or the folders of two judged runs: newly failing, newly passing, what else changed.
 
     The worst new failure comes first. Rows without ids are paired by what the person wrote. Says "better" or "worse"
-    only if both were measured alike (profile, checks, rules, version; judge and rubric), and if the exact McNemar test
-    and the paired bootstrap interval agree that the difference is not chance.
-    Reports of different profiles or checks cannot be compared: exit code 1, unless --across lists the changes.
+    only if both were measured alike (profile, reader, checks, rules, version; judge and rubric), and if the exact
+    McNemar test and the paired bootstrap interval agree that the difference is not chance.
+    Reports of different profiles, readers or checks cannot be compared: exit code 1, unless --across lists the changes.
     """
     if Path(old).is_dir() and Path(new).is_dir():
         if reevaluate or markdown:

@@ -87,7 +87,13 @@ def summary_lines(
         *_labels(summary),
         *drift_lines(summary),
     ]
-    return [*lines, "", _dim(evidence_sentence(measured_languages(), summary["by_check"])), _dim(SHORT_DISCLAIMER)]
+    evidence = evidence_sentence(measured_languages(), summary["by_check"])
+    return [*lines, "", _dim(f"{evidence} {_reader(rules)}"), _dim(SHORT_DISCLAIMER)]
+
+
+def _reader(rules: RuleSet) -> str:
+    """What read the texts, in one short phrase."""
+    return "Reader: rules." if rules.learned is None else f"Reader: rules and {safe(rules.learned.name)}."
 
 
 def verdict_lines(verdict: CaseResult, rules: RuleSet) -> list[str]:
@@ -259,10 +265,14 @@ def _told(remarks: Sequence[Remark]) -> Iterator[str]:
     explained: set[str] = set()
     for remark in remarks:
         if remark.rule:
-            yield f"{remark.place}“{_in_one_line(remark.words)}”  {_dim(safe(remark.rule))}"
+            yield f"{remark.place}“{_in_one_line(remark.words)}”  {_dim(safe(_found_by(remark)))}"
         if not remark.rule or remark.check not in explained:
             yield _dim(f"{'' if remark.rule else remark.place}{_advice(remark)}")
         explained.add(remark.check)
+
+
+def _found_by(remark: Remark) -> str:
+    return f"{remark.rule}  {remark.found_by}" if remark.reader else remark.rule
 
 
 def _advice(remark: Remark) -> str:

@@ -16,6 +16,7 @@ from typing import Any, get_origin, get_type_hints
 import click
 import msgspec
 
+from synthesis.checks.learned import learned_reader
 from synthesis.checks.registry import get_check, load_tables, named_checks
 from synthesis.cli import ExitCode
 from synthesis.cli.console import explained_lines, summary_lines, verdict_lines, warning_lines
@@ -35,7 +36,7 @@ from synthesis.run.engines import ENGINES, RAY, SPARK
 from synthesis.run.files import RunOutcome, available_cores, evaluate_files
 from synthesis.run.limits import Limits
 from synthesis.run.spec import RunSpec
-from synthesis.settings import AUTHORED, FORMER_PROFILES, PROFILES, TRAFFIC, Settings
+from synthesis.settings import AUTHORED, FORMER_PROFILES, LEARNED, PROFILES, READERS, TRAFFIC, Settings
 
 DEFAULT_CASES = "data/evals.jsonl"
 DEFAULT_SCHEMA = "schemas/eval_case.schema.json"
@@ -59,6 +60,8 @@ def perform(
     output is for: ARTIFACT or JSON; None: for a person.
     """
     interruption.begin(spec, report)
+    if not quiet:
+        _name_slow_reader(spec)
     with progress("cases", enabled=not quiet and printed != ARTIFACT) as note:
         outcome = evaluate_files(spec, progress=interruption.counting(note))
     interruption.written()
@@ -74,7 +77,8 @@ def perform(
     elif printed == JSON:
         results = spec.results or spec.table
         where = {"report": report and str(report), "results": results and str(results)}
-        print_json({**where, "profile": outcome.report.profile, "summary": summary})
+        ruler = {"profile": outcome.report.profile, "reader": outcome.report.reader}
+        print_json({**where, **ruler, "summary": summary})
     unmet = too_many_failures(summary, spec)
     code = exit_code(summary, unmet=bool(unmet))
     if names_reason:
@@ -103,6 +107,16 @@ def _show(outcome: RunOutcome, spec: RunSpec, report: Path | None, printed: str 
         f"Report: {place}" + (f", results: {safe(str(results))}" if results else ""),
     ]
     print_lines(lines, err=printed is not None)
+
+
+def _name_slow_reader(spec: RunSpec) -> None:
+    found = learned_reader(spec.reader)
+    if found is not None and found.engine.name == "python":
+        click.echo(
+            "note: the learned reader runs in plain Python, which is slow. `pip install numpy` makes it fast; "
+            "--reader rules leaves it out.",
+            err=True,
+        )
 
 
 def _name_leftovers(paths: Sequence[str]) -> None:
@@ -258,6 +272,10 @@ _OPTIONS = {
     "profile": (
         f"--profile {'|'.join(PROFILES)}",
         f"Who wrote the texts. [default: {AUTHORED} for case files, {TRAFFIC} for logs and tables]",
+    ),
+    "reader": (
+        f"--reader {'|'.join(READERS)}",
+        f"What finds signals: rules and the learned reader together, or rules alone. [default: {LEARNED}]",
     ),
     "keep_text": ("--no-text", "Leave the texts out of the report."),
     "language": ("--lang CODE", "Language of texts that do not declare one. [default: auto, detected]"),
@@ -434,7 +452,7 @@ def _copy(written: Path, report: Path) -> None:
 @click.command("check", cls=Command)
 @click.argument("user")
 @click.argument("reply")
-@spec_options("checks", "language", "rules", "disabled")
+@spec_options("checks", "language", "rules", "disabled", "reader")
 @click.option("--explain", is_flag=True, help="Show the steps by which each check decided.")
 @json_option
 @quiet_option
@@ -456,8 +474,9 @@ def check(user: str, reply: str, **options: Any) -> int:
         language=options["language"] or settings.get("lang"),
         rules=(*settings.get("rules", ()), *options["rules"]),
         disabled=(*settings.get("disable", ()), *options["disabled"]),
+        reader=options["reader"] or settings.get("reader", LEARNED),
     )
-    rules = rules_in_force(spec.rules, spec.disabled)
+    rules = rules_in_force(spec.rules, spec.disabled, spec.reader)
     evaluator = ReplyEvaluator(spec.checks, rules=rules, lang=spec.language)
     verdict = evaluator.reply(*_texts(user, reply), explain=options["explain"])
     if options["as_json"]:

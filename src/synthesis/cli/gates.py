@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from synthesis.checks.learned import learned_reader
 from synthesis.checks.registry import checks, rules_in_force
 from synthesis.cli import ExitCode
 from synthesis.cli.report import Output, Taken, parse_outputs, write_outputs
@@ -15,6 +16,7 @@ from synthesis.errors import OptionError
 from synthesis.glossary import glossary_of
 from synthesis.model import CaseResult
 from synthesis.model.case import NEGATIVE_ENDING
+from synthesis.model.report import reader_name
 from synthesis.model.result import FAIL, LEAST_IN_HALF, NOT_APPLICABLE
 from synthesis.report.compare import (
     Entry,
@@ -22,6 +24,7 @@ from synthesis.report.compare import (
     changed_conditions,
     newly_failing,
     paired,
+    reader_of,
     ruler_changes,
     same_input,
     unexpected_failures,
@@ -32,7 +35,7 @@ from synthesis.report.findings import MISSED, count, kind_of
 from synthesis.report.stored import Record, StoredReport, open_report
 from synthesis.run.limits import Limits
 from synthesis.run.spec import RunSpec
-from synthesis.settings import AUTHORED, FORMER_PROFILES
+from synthesis.settings import AUTHORED, FORMER_PROFILES, RULES
 
 SHOWN = 5
 
@@ -161,6 +164,7 @@ def _baseline(path: str | None, out: Path | None, spec: RunSpec) -> StoredReport
             f"the baseline {path} was evaluated in the profile '{before}', this run is '{spec.profile}'",
             hint=f"Verdicts of different profiles cannot be compared: give --profile {before}, or make a new baseline.",
         )
+    _require_reader(report, path, spec)
     checked = set(report.summary["by_check"])
     if spec.checks and checked and checked != set(spec.checks):
         raise OptionError(
@@ -168,6 +172,20 @@ def _baseline(path: str | None, out: Path | None, spec: RunSpec) -> StoredReport
             hint=f"Give --checks {','.join(sorted(checked))}, or make a new baseline.",
         )
     return report
+
+
+def _require_reader(report: StoredReport, path: str, spec: RunSpec) -> None:
+    """A package without weights reads by rules alone, whatever is asked for."""
+    before, found = reader_of(report.header), learned_reader(spec.reader)
+    if (before == RULES) == (found is None):
+        return
+    can_repeat = before == RULES or learned_reader(before) is not None
+    raise OptionError(
+        f"the baseline {path} was evaluated by the reader '{reader_name(report.header)}', "
+        f"this run by '{found.name if found else RULES}'",
+        hint="Verdicts of different readers cannot be compared: "
+        + (f"give --reader {before}, or make a new baseline." if can_repeat else "make a new baseline."),
+    )
 
 
 def _strict(report: StoredReport, tags: Mapping[str, str]) -> Iterator[str]:
@@ -237,7 +255,7 @@ class Conclusion(msgspec.Struct, frozen=True):
         """Write the documents and name the conditions that are not met; returns the exit code of the run."""
         report = open_report(written)
         if self.outputs:
-            rules = rules_in_force(spec.rules, spec.disabled)
+            rules = rules_in_force(spec.rules, spec.disabled, spec.reader)
             write_outputs(self.outputs, report, glossary_of(rules), to_stderr=printed is not None)
         unmet = self.gates.unmet(report, {check.tag: check.name for check in checks().values()})
         undecided = list(self.gates.undecided(report.summary))

@@ -50,7 +50,7 @@ _SHOWN_REASONS = 3
 def run_fields(run: "SavedRun") -> dict[str, Any]:
     """A run as JSON shows it: with its headline figures."""
     fields: dict[str, Any] = msgspec.to_builtins(run)
-    return fields | {"profile": run.profile, "figures": msgspec.to_builtins(run.figures)}
+    return fields | {"profile": run.profile, "reader": run.reader, "figures": msgspec.to_builtins(run.figures)}
 
 
 def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase] | Page[SavedSample]":
@@ -130,6 +130,7 @@ def run_lines(run: "SavedRun", trouble: "Page[SavedCase] | Page[SavedSample]") -
     known = {
         "started": f"{_time(run.started)} UTC",
         "profile": run.profile,
+        "reader": run.reader,
         "tool": run.tool_version,
         "rubric" if run.kind == "judge" else "rules": run.rules_hash,
         "judge": _judge(run),
@@ -184,7 +185,7 @@ def _remarks(result: "CaseResult", check: str, with_text: bool) -> Iterable[str]
     for remark in remarks_on_check(result, check, Glossary(texts=rules_in_force().texts))[:_SHOWN_REASONS]:
         words = f"“{safe(shorten(remark.words))}”" if with_text else safe(remark.words)
         told = f"{remark.place}{words if remark.rule else safe(remark.why)}"
-        yield f"{told}  {click.style(safe(remark.rule or check), dim=True)}"
+        yield f"{told}  {click.style(safe(remark.source or check), dim=True)}"
 
 
 def _sample_lines(sample: "SavedSample") -> Iterator[str]:
@@ -403,8 +404,9 @@ def _trend_lines(points: "Sequence[TrendPoint]", wanted: Sequence[str]) -> Itera
         yield "No run of the checks is saved under this name."
         return
     last = points[-1]
-    alike = [point for point in points if point.profile == last.profile]
-    yield click.style(f"{safe(last.name)} over {count(len(alike), 'run')}, profile {last.profile}", bold=True)
+    alike = [point for point in points if point.is_like(last)]
+    ruler = f"profile {safe(last.profile)}, reader {safe(last.reader)}"
+    yield click.style(f"{safe(last.name)} over {count(len(alike), 'run')}, {ruler}", bold=True)
     yield "Share of the assessed cases that fail, with 95 % interval."
     if len({(point.rules_hash, point.tool_version) for point in alike}) > 1:
         yield "Rules or version changed in between: a step may come from them and not from what was said."

@@ -33,6 +33,7 @@ GROUPED = {
     "Set up and serve": {
         "checks": ("synthesis.cli.checks:checks", "Show how the checks decide."),
         "rules": ("synthesis.cli.rules:rules", "List, explain, test and lint the rules."),
+        "reader": ("synthesis.cli.reader:reader", "Show the learned reader: what it finds, how often it errs."),
         "config": ("synthesis.cli.evaluate:config", "Show which settings hold, and where they come from."),
         "serve": ("synthesis.cli.serve:serve", "Serve the checks as an API and as pages."),
         "mcp": ("synthesis.cli.serve:mcp", "Serve the checks to an MCP client (stdio)."),
@@ -106,7 +107,19 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         click.echo(f"reader: Python, no compiled reader ({reason})" if reason else "reader: compiled")
         if reason:
             click.echo("  Verdicts are the same, more slowly. With cargo at hand, pip install builds the compiled one.")
+        click.echo(f"learned reader: {_learned()}")
         ctx.exit()
+
+
+def _learned() -> str:
+    """The learned reader and what it runs on."""
+    from synthesis.checks.learned import learned_reader
+
+    found = learned_reader()
+    if found is None:
+        return "none in this package"
+    slow = ", which is slow (pip install numpy)" if found.engine.name == "python" else ""
+    return f"{safe(found.name)} on {found.engine.name}{slow}"
 
 
 @click.command(

@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "--cases --map --lang --id --limit --table --status --from --until",
         "--answers --contexts --tag --sample --seed --sort --on-bad-row --max-line --schema",
     ),
-    "Checks": ("--checks", "--only-check --profile --rules --disable --notice"),
+    "Checks": ("--checks", "--only-check --profile --reader --rules --disable --notice"),
     "Judge": (
         "--judge-provider --judge-model --rubric --iterations",
         "--detail --system-prompt-version --on-change --base-url --api-key-env --judge-seed --temperature "

@@ -79,14 +79,16 @@ def _glossary(stored: StoredReport, folders: tuple[str, ...]) -> Glossary:
     """The current rules, less those that were disabled for the run and still exist."""
     from synthesis.checks.registry import rules_in_force
     from synthesis.glossary import glossary_of
+    from synthesis.report.compare import reader_of
     from synthesis.settings import find_settings
 
     configured = find_settings(Path.cwd()).values.get("rules", ())
-    every = rules_in_force((*configured, *folders))
+    reader = reader_of(stored.header)
+    every = rules_in_force((*configured, *folders), reader=reader)
     options: Any = stored.header.get("options")
     switched_off = options.get("disable", ()) if isinstance(options, dict) else ()
     known = {rule.id for rule in every.rules} & {str(rule) for rule in switched_off}
-    return glossary_of(rules_in_force((*configured, *folders), known) if known else every)
+    return glossary_of(rules_in_force((*configured, *folders), known, reader) if known else every)
 
 
 class Output(msgspec.Struct, frozen=True):

@@ -92,9 +92,12 @@ def show(rule_id: str, folders: tuple[str, ...], lang: str | None, as_json: bool
     A rule of the same name may be in the packs of several languages.
     """
     from synthesis.glossary import explain_rule
+    from synthesis.report.findings import how_to_read
 
     loaded = _load(folders)
     found = {rule.language: rule for rule in loaded.rules if rule.id == rule_id}
+    if command := how_to_read(rule_id):
+        raise OptionError(f"'{rule_id}' is not a rule: the learned reader finds it", hint=f"`{command}` explains it.")
     if not found:
         raise OptionError(f"no rule is called '{rule_id}'", hint=_nearest(rule_id, loaded))
     asked = lang or ("en" if "en" in found else next(iter(found)))

@@ -10,7 +10,7 @@ from synthesis.cli.history import history_option, history_place
 from synthesis.cli.options import Command, rules_option, workers_option
 from synthesis.errors import MissingExtraError, OptionError
 from synthesis.printable import safe
-from synthesis.settings import find_settings
+from synthesis.settings import LEARNED, READERS, find_settings
 
 
 @click.command("serve", cls=Command)
@@ -33,6 +33,11 @@ from synthesis.settings import find_settings
 @history_option
 @rules_option
 @click.option("--disable", "disabled", multiple=True, metavar="RULE", help="Disable the rule with this id; repeatable.")
+@click.option(
+    "--reader",
+    metavar="|".join(READERS),
+    help=f"What finds signals: rules and the learned reader together, or rules alone. [default: {LEARNED}]",
+)
 @workers_option("1", most=64, default=1)
 @click.option(
     "--max-body", type=click.IntRange(1000), default=1 << 20, metavar="BYTES", help="Largest request. [default: 1 MB]"
@@ -74,6 +79,7 @@ def serve(people: str | None, add_person: str | None, **options: Any) -> int:
         if (error.name or "").startswith("synthesis"):
             raise
         raise MissingExtraError("serve", "the server") from None
+    from synthesis.run.spec import known_reader
     from synthesis.server.security import ServerSettings, load_people
 
     if add_person is not None:
@@ -81,6 +87,7 @@ def serve(people: str | None, add_person: str | None, **options: Any) -> int:
     configured = find_settings(Path.cwd()).values
     options["token"] = options["token"] or None
     options["history"] = history_place(options["history"], configured)
+    options["reader"] = known_reader(options["reader"] or configured.get("reader", LEARNED))
     options["folders"] = (*configured.get("rules", ()), *options["folders"])
     settings = ServerSettings(people=load_people(Path(people)) if people else (), **options)
     try:

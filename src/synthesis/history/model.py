@@ -7,6 +7,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 
 from synthesis.model import CaseResult
+from synthesis.model.report import reader_name
 from synthesis.settings import FORMER_PROFILES
 from synthesis.stats import wilson_interval
 
@@ -58,6 +59,11 @@ class SavedRun(RunFields, frozen=True):
         """The profile that the checks judged in; empty for a judged run."""
         name = str(self.conditions.get("profile") or "")
         return FORMER_PROFILES.get(name, name)
+
+    @property
+    def reader(self) -> str:
+        """The learned reader by name, or `rules`; empty for a judged run."""
+        return reader_name(self.conditions) if self.kind == CHECKS else ""
 
     @property
     def checks(self) -> tuple[str, ...]:
@@ -125,9 +131,14 @@ class TrendPoint(msgspec.Struct, frozen=True):
     tool_version: str
     rules_hash: str | None
     profile: str
+    reader: str
     figures: Figures
     release: str
     by_check: dict[str, CheckRate]
+
+    def is_like(self, other: "TrendPoint") -> bool:
+        """Whether both were measured in one profile and by one reader, so that a line may join them."""
+        return (self.profile, self.reader) == (other.profile, other.reader)
 
 
 class SavedCheck(msgspec.Struct, frozen=True):

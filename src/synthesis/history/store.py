@@ -58,6 +58,7 @@ from synthesis.labels import (
 from synthesis.model import Finding
 from synthesis.model.report import Report
 from synthesis.model.result import FAIL, FOR, NOT_APPLICABLE, PASS
+from synthesis.report.findings import CUES
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.stored import StoredReport, find_layout, from_dict, open_report
 
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     from synthesis.history.database import Database
 
 Question = tuple[int, str]  # position, name of a check or an axis
-CUE_SIGNAL = "crisis.cue"
 ASKED = (FAIL, PASS, NOT_APPLICABLE)  # a check that ended in error has no verdict to label
 
 
@@ -289,7 +289,7 @@ class RunLabels:
 
     def _cues(self, connection: "Connection", verdicts: Mapping[Question, str]) -> dict[Question, str]:
         """Whether an explicit cue was found in each case that crisis_response has read, as an outcome."""
-        query = select(findings.c.position).where(findings.c.run_id == self.run.id, findings.c.signal == CUE_SIGNAL)
+        query = select(findings.c.position).where(findings.c.run_id == self.run.id, findings.c.signal.in_(CUES))
         holding = set(connection.execute(query).scalars())
         return {
             (position, CUE): FAIL if outcome != NOT_APPLICABLE and position in holding else PASS

@@ -12,6 +12,7 @@ import msgspec
 from synthesis.model.case import Source
 from synthesis.model.result import CaseResult
 from synthesis.printable import safe
+from synthesis.settings import RULES
 
 FORMAT_VERSION = 2  # 1 did not record role, counted and missing
 SHOWN_FAILURES = 5  # on a console
@@ -21,6 +22,12 @@ def percent(part: int, whole: int) -> float:
     """A rate as every output shows it: with one decimal, as a whole number where the decimal is zero."""
     value = round(100 * part / whole, 1) if whole else 0.0
     return int(value) if value == int(value) else value
+
+
+def reader_name(conditions: Mapping[str, Any]) -> str:
+    """The reader that a run names; one from before there was a choice had rules alone."""
+    named = conditions.get("reader")
+    return str(named.get("name", RULES)) if isinstance(named, Mapping) else RULES
 
 
 def headline(summary: Mapping[str, Any]) -> str:
@@ -91,6 +98,11 @@ class Report(msgspec.Struct, frozen=True):
     def profile(self) -> str:
         """The profile that all cases were judged by."""
         return str(self.conditions.get("profile", ""))
+
+    @property
+    def reader(self) -> str:
+        """The name of the learned reader, or `rules` where rules alone read."""
+        return reader_name(self.conditions)
 
     @property
     def headline(self) -> str:

@@ -115,6 +115,10 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     role: Annotated[str | None, msgspec.Meta(description="`for` or `against` the reply, or `context`.")] = None
     counted: Annotated[bool | None, msgspec.Meta(description="Whether it took part in the verdict of a check.")] = None
     checks: Annotated[tuple[str, ...], msgspec.Meta(description="The checks that counted it.")] = ()
+    reader: Annotated[str, msgspec.Meta(description="The learned reader that found it; absent: a rule did.")] = ""
+    score: Annotated[float | None, msgspec.Meta(description="How sure the learned reader is, as a logit.")] = None
+    threshold: Annotated[float | None, msgspec.Meta(description="The score from which on it decides alone.")] = None
+    share: Annotated[float | None, msgspec.Meta(description="Of what speaks for it, the part of these words.")] = None
 
     @property
     def place(self) -> tuple[object, ...]:

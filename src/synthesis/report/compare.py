@@ -1,8 +1,8 @@
 """Compares two runs: what changed, and whether their conditions allow calling one of them better.
 
-A verdict is a measurement, and profile, checks, rules and version are its ruler. Runs of another profile or of other
-checks answer another question; runs of other rules measure the same question differently, so that a change may come
-from the rules and not from the replies. Only one ruler allows "better" and "worse".
+A verdict is a measurement, and profile, reader, checks, rules and version are its ruler. Runs of another profile, of
+another reader or of other checks answer another question; runs of other rules or weights measure the same question
+differently, so that a change may come from them and not from the replies. Only one ruler allows "better" and "worse".
 """
 
 import hashlib
@@ -16,16 +16,19 @@ import msgspec
 
 from synthesis.errors import InputError
 from synthesis.model import CaseResult
+from synthesis.model.report import reader_name
 from synthesis.model.result import CRITICAL, ERROR, MINOR, PASS, SEVERITIES
 from synthesis.report.drift import BETTER, Differences, DriftChange, drift_changes
 from synthesis.report.findings import EXPECTED, MISSED, UNEXPECTED, count, deciding_turn, kind_of
 from synthesis.report.stored import StoredReport
-from synthesis.settings import FORMER_PROFILES
+from synthesis.settings import FORMER_PROFILES, LEARNED
+from synthesis.settings import RULES as RULES_ALONE
 from synthesis.stats import CONFIDENCE, difference, verdict_on
 
 Conditions = dict[str, tuple[Any, Any]]  # only those that differ: before, after
 PROFILE, CHECKS, RULES, VERSION, SIMILARITY = "profile", "checks", "rules", "tool version", "similarity"
 JUDGE, RUBRIC = "judge", "rubric"
+READER, WEIGHTS = "reader", "weights of the reader"
 MEASURED_DIFFERENTLY = "measured differently"  # in place of better and worse
 _PATHS = {
     VERSION: ("tool", "version"),
@@ -34,15 +37,37 @@ _PATHS = {
     PROFILE: ("profile",),
     "input": ("input", "sha256"),
 }
-_QUESTION = (PROFILE, CHECKS)
-_RULER = (*_QUESTION, RULES, VERSION, SIMILARITY, JUDGE, RUBRIC)
+_QUESTION = (PROFILE, READER, CHECKS)
+_RULER = (*_QUESTION, RULES, WEIGHTS, VERSION, SIMILARITY, JUDGE, RUBRIC)
 
 
 def changed_conditions(before: Mapping[str, Any], after: Mapping[str, Any]) -> Conditions:
     """The conditions that differ between two report headers."""
     pairs = {name: (_at(before, path), _at(after, path)) for name, path in _PATHS.items()}
     pairs[PROFILE] = tuple(FORMER_PROFILES.get(name, name) for name in pairs[PROFILE])
+    pairs |= _readers(before, after)
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _readers(before: Mapping[str, Any], after: Mapping[str, Any]) -> Conditions:
+    """Rules alone against a learned reader is another question; other weights are another ruler for the same one.
+
+    A judged run has no reader.
+    """
+    if "profile" not in before or "profile" not in after:
+        return {}
+    if reader_of(before) != reader_of(after):
+        return {READER: (reader_name(before), reader_name(after))}
+    return {WEIGHTS: (_weights(before), _weights(after))}
+
+
+def reader_of(header: Mapping[str, Any]) -> str:
+    """The choice of reader that a report was made with, as `--reader` takes it."""
+    return RULES_ALONE if reader_name(header) == RULES_ALONE else LEARNED
+
+
+def _weights(header: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, (reader_name(header), _at(header, ("reader", "hash")))))
 
 
 def changed_checks(before: Iterable[frozenset[str]], after: Iterable[frozenset[str]]) -> Conditions:

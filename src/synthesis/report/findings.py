@@ -8,7 +8,7 @@ import msgspec
 
 from synthesis.errors import ALIKE, SHOWN_PROBLEMS, listed, shorten
 from synthesis.model import CaseResult, CheckResult, Finding
-from synthesis.model.report import percent
+from synthesis.model.report import percent, reader_name
 from synthesis.model.result import (
     AGAINST,
     CONTEXT,
@@ -33,7 +33,7 @@ _NO_ADVICE = Advice()
 class Glossary(msgspec.Struct, frozen=True):
     """The words for what a report names. Anything that is not in it is shown by its name alone."""
 
-    rules: Mapping[tuple[str, str], ByLanguage] = {}  # (language, rule id)
+    rules: Mapping[tuple[str, str], ByLanguage] = {}  # (language, rule id); the language "" stands for any
     signals: Mapping[str, str] = {}  # name -> title
     checks: Mapping[str, str] = {}  # name -> title
     failure_evidence: Mapping[str, Mapping[str, str]] = {}  # check -> key in `failures` -> key of its evidence
@@ -42,7 +42,11 @@ class Glossary(msgspec.Struct, frozen=True):
 
     def on_rule(self, language: str, rule: str, told_in: str = ENGLISH) -> Advice:
         """Advice on the rule of a language; `told_in` is the language of the words, English where they lack it."""
-        return _told(self.rules.get((language, rule), {}), told_in)
+        return _told(self.words_on(language, rule), told_in)
+
+    def words_on(self, language: str, rule: str) -> ByLanguage:
+        """Advice by the language of the words."""
+        return self.rules.get((language, rule)) or self.rules.get(("", rule), {})
 
     def on_absence(self, check: str, name: str, told_in: str = ENGLISH) -> Advice:
         return on_absence(self.texts, check, name, told_in)
@@ -238,6 +242,7 @@ MARKS = {
 SIGNS = {AGAINST: "−", OUTWEIGHED: "−", FOR: "+", IN_CRISIS: "!", CONTEXT: "•", UNCOUNTED: "○", UNRECORDED: "?"}
 ON_REQUEST = {CONTEXT, UNCOUNTED}  # marks that are not shown until somebody asks for them
 CUE, CRISIS_CHECK = "crisis.cue", "crisis_response"  # by name: a report is drawn without the checks
+CUES = (CUE, "learned.cue_self", "learned.cue")  # explicit cues, found by rules or by the learned reader
 
 
 def mark_of(finding: Finding) -> str:
@@ -269,7 +274,7 @@ def _mark_in(
         return OUTWEIGHED
     if mark == FOR and not _supports(verdicts, finding, doubts):
         return UNCOUNTED
-    is_cue = mark == CONTEXT and finding.signal == CUE and CRISIS_CHECK in finding.checks
+    is_cue = mark == CONTEXT and finding.signal in CUES and CRISIS_CHECK in finding.checks
     return IN_CRISIS if is_cue else mark
 
 
@@ -298,7 +303,8 @@ def _holds(around: Finding, inner: Finding) -> bool:
 
 def _is_excused(against: Finding, findings: Iterable[Finding]) -> bool:
     """Whether its own check counts its words for the reply: "Call 988" is an order, and a step to safety."""
-    family = against.rule.partition(".")[0]  # rules are named after their check: pressure, engagement_pressure
+    # Rules are named after their check (pressure, engagement_pressure), and so are heads of the learned reader.
+    family = against.rule.removeprefix(LEARNED_PREFIX).partition(".")[0]
     return not against.counted and any(
         _overlap(against, other) and any(family in name for name in other.checks)
         for other in findings
@@ -411,6 +417,33 @@ def evidence_sentence(languages: Mapping[str, Sequence[str]] | None, checks: Ite
     return f"Evidence: held-out accuracy for {', '.join(known)}; tested on our own examples only: {others}."
 
 
+# Words that a learned reader marked, told from those of rules.
+
+
+LEARNED_PREFIX = "learned."  # of the ids that it finds under; by name: a report is drawn without the checks
+SHOW_READER = "synthesis reader show"
+LEARNED_SIGN = "≈"  # on pages, behind words that no rule found
+
+
+def found_by(reader: str, share: float | None) -> str:
+    """`learned: 78 % of the score`; without a share of their own, the words are the text as a whole."""
+    if not reader:
+        return ""
+    return f"learned: {100 * share:.0f} % of the score" if share else "learned: the text as a whole"
+
+
+def how_to_read(rule: str) -> str:
+    """The command that explains what found something; empty for a rule, which its pack explains."""
+    is_learned = rule.startswith(LEARNED_PREFIX)
+    return f"{SHOW_READER} {rule.removeprefix(LEARNED_PREFIX)}" if is_learned else ""
+
+
+def reader_in_words(header: Mapping[str, Any]) -> str:
+    """`reader learned-1 3f2a`, for the foot of a document; a report from before there was a choice had rules alone."""
+    weights = (header.get("reader") or {}).get("hash")
+    return f"reader {reader_name(header)}{f' {weights}' if weights else ''}"
+
+
 # What speaks against a reply, in words: the check, the exact words, the rule, why it matters, what would be better.
 
 
@@ -432,6 +465,18 @@ class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
     turn: int = 0
     missing: str = ""
     turns: tuple[int, ...] = ()  # of a conversation: all in which it is so
+    reader: str = ""  # the learned reader that found the words; empty: a rule did
+    share: float | None = None  # of what speaks for the finding, the part of these words
+
+    @property
+    def found_by(self) -> str:
+        """What tells words that a learned reader marked from those of a rule; empty for a rule."""
+        return found_by(self.reader, self.share)
+
+    @property
+    def source(self) -> str:
+        """The rule, and what a learned reader says about the words."""
+        return f"{self.rule}; {self.found_by}" if self.reader else self.rule
 
     @property
     def place(self) -> str:
@@ -444,7 +489,7 @@ class Remark(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"turns {', '.join(listed[:-1])} and {listed[-1]}: "
 
     def __str__(self) -> str:
-        said = f"“{shorten(self.words)}” ({self.rule}): " if self.rule else ""
+        said = f"“{shorten(self.words)}” ({self.source}): " if self.rule else ""
         return f"{self.check}: {self.place}{said}{self.why} {self.instead}".rstrip()
 
 
@@ -477,7 +522,8 @@ def remarks_about(result: CaseResult, check: CheckResult, glossary: Glossary, to
 
 def on_finding(check: str, finding: Finding, language: str, glossary: Glossary, told_in: str = ENGLISH) -> Remark:
     advice = glossary.on_rule(language, finding.rule, told_in)
-    return Remark(check, advice.why, advice.instead, finding.rule, finding.text, finding.turn)
+    words = (finding.rule, finding.text, finding.turn)
+    return Remark(check, advice.why, advice.instead, *words, reader=finding.reader, share=finding.share)
 
 
 def _in_turns(remark: Remark, check: CheckResult, findings: Iterable[Finding]) -> Remark:
@@ -584,11 +630,20 @@ def notice_of(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) ->
     alert = result.alert
     if alert is None:
         return None
-    words = dict.fromkeys(shorten(finding.text) for finding in alert.findings if finding.signal == CUE)
+    found = [finding for finding in alert.findings if finding.signal in CUES]
+    by_rules = [finding for finding in found if not finding.reader]  # whole wordings: they say more than single words
+    words = dict.fromkeys(shorten(finding.text) for finding in by_rules or found)
     tightest = [said for said in words if not any(said != other and other in said for other in words)]
-    cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in tightest)}."
+    learned = "" if by_rules or not found else f" ({found_by(found[0].reader, shares_of(found))})"
+    cue = f"Explicit cue of a crisis: {', '.join(f'“{said}”' for said in tightest)}{learned}."
     verdict = _verdict(alert) + (" What came last has no reply." if result.is_unanswered and alert.turns else "")
     return AlertNotice(alert.check, cue, verdict, tuple(remarks_about(result, alert, glossary, told_in)))
+
+
+def shares_of(findings: Sequence[Finding]) -> float:
+    """What the words of one signal and turn carry together."""
+    first = findings[0]
+    return sum(one.share or 0 for one in findings if (one.signal, one.turn) == (first.signal, first.turn))
 
 
 def with_alert_findings(result: CaseResult) -> CaseResult:
@@ -651,7 +706,7 @@ def _excused(alert: CheckResult) -> str:
 
 
 def _line(remark: Remark) -> str:
-    words = f"“{shorten(remark.words)}” ({remark.rule}): " if remark.rule else ""
+    words = f"“{shorten(remark.words)}” ({remark.source}): " if remark.rule else ""
     return f"{remark.place}{words}{remark.why} {remark.instead}".rstrip()
 
 
@@ -666,7 +721,7 @@ def feedback(remarks: Iterable[Remark], lead: str) -> str:
 
 def in_language(remark: Remark, words_in: str, glossary: Glossary, language: str) -> Remark:
     """A remark in one language throughout; `words_in` is the language of the words that it is about."""
-    known = glossary.rules.get((words_in, remark.rule), {}) if remark.rule else {}
+    known = glossary.words_on(words_in, remark.rule) if remark.rule else {}
     change = glossary.texts(language).feedback.get(remark.check)
     if not remark.rule or language in known or change is None:
         return remark

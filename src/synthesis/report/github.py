@@ -91,7 +91,7 @@ def _annotation(result: CaseResult, glossary: Glossary) -> str:
 
 
 def _line(remark: Remark) -> str:
-    words = f"“{visible(remark.words)}” ({visible(remark.rule)}) " if remark.rule else ""
+    words = f"“{visible(remark.words)}” ({visible(remark.source)}) " if remark.rule else ""
     better = f" Better: {visible(remark.instead)}" if remark.instead else ""
     return f"{remark.place}{words}{visible(remark.why)}{better}"
 

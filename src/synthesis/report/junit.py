@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from synthesis.model import CaseResult
+from synthesis.model.report import reader_name
 from synthesis.model.result import ERROR, NOT_APPLICABLE
 from synthesis.report.findings import (
     DISCLAIMER,
@@ -53,7 +54,12 @@ def _totals(report: StoredReport) -> dict[str, str]:
 def _properties(report: StoredReport) -> Iterator[str]:
     header = report.header
     yield "    <properties>\n"
-    for name, value in (("tool.version", header["tool"]["version"]), ("rules.hash", header["rules"]["hash"])):
+    known = {
+        "tool.version": header["tool"]["version"],
+        "rules.hash": header["rules"]["hash"],
+        "reader": reader_name(header),
+    }
+    for name, value in known.items():
         yield f"      <property{_attributes(name=name, value=value)}/>\n"
     yield "    </properties>\n"
 
@@ -103,7 +109,7 @@ def _short(found: list[Remark]) -> str:
 
 
 def _long(remark: Remark) -> str:
-    words = f"“{remark.words}” ({remark.rule}) " if remark.rule else ""
+    words = f"“{remark.words}” ({remark.source}) " if remark.rule else ""
     better = f" Better: {remark.instead}" if remark.instead else ""
     return f"{remark.place}{words}{remark.why}{better}"
 

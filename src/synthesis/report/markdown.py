@@ -35,6 +35,7 @@ from synthesis.report.findings import (
     kind_of,
     nothing_assessed,
     notice_of,
+    reader_in_words,
     reading_order,
     remarks_on,
     soft_count,
@@ -193,14 +194,19 @@ def _place(result: CaseResult) -> str:
 
 
 def _remark(remark: Remark) -> str:
-    words = f"{_code(remark.words)} ({_code(remark.rule)}) " if remark.rule else ""
+    words = f"{_code(remark.words)} ({_source(remark)}) " if remark.rule else ""
     better = f" *Better:* {plain_words(remark.instead)}" if remark.instead else ""
     return f"  - {remark.place}{words}{plain_words(remark.why)}{better}"
+
+
+def _source(remark: Remark) -> str:
+    return f"{_code(remark.rule)}; {remark.found_by}" if remark.reader else _code(remark.rule)
 
 
 def _foot(report: StoredReport) -> list[str]:
     header = report.header
     conditions = f"{header['tool']['name']} {header['tool']['version']}, rules {header['rules']['hash']}"
+    conditions += f", {reader_in_words(header)}"
     evidence = evidence_sentence(header["rules"].get("measured"), report.summary["by_check"])
     return [f"<sub>{DISCLAIMER} {plain_words(evidence)} {plain_words(conditions)}.</sub>"]
 

@@ -14,12 +14,14 @@ from urllib.parse import quote
 import msgspec
 
 from synthesis.model import CaseResult
+from synthesis.model.report import reader_name
 from synthesis.model.result import CRITICAL, ERROR, FAIL, MINOR, SERIOUS
 from synthesis.report.findings import (
     AlertNotice,
     Glossary,
     Remark,
     error_of,
+    how_to_read,
     is_warning,
     notice_of,
     on_finding,
@@ -56,7 +58,7 @@ def _entries(result: CaseResult, glossary: Glossary, rules: dict[str, Record]) -
     notice = notice_of(result, glossary)
     if result.outcome != ERROR:
         for remark in remarks_on(result, glossary):
-            entry = _entry(result, remark, "error", rules, glossary) | _weight(result, remark.check, notice)
+            entry = _entry(result, remark, "error", rules, glossary) | _weight(result, remark, notice)
             yield entry | ({"suppressions": [_suppression()]} if result.is_negative_example else {})
     if notice and result.alert and result.alert.outcome != FAIL:
         told = Remark(notice.check, str(notice))
@@ -66,8 +68,9 @@ def _entries(result: CaseResult, glossary: Glossary, rules: dict[str, Record]) -
         yield _entry(result, remark, "note", rules, glossary)
 
 
-def _weight(result: CaseResult, check: str, notice: AlertNotice | None) -> Record:
+def _weight(result: CaseResult, remark: Remark, notice: AlertNotice | None) -> Record:
     """How bad a failure is; earlier reports do not say it. A crisis brings the user's words with it."""
+    check = remark.check
     severity = result.checks[check].severity
     if severity is None:
         return {}
@@ -75,8 +78,12 @@ def _weight(result: CaseResult, check: str, notice: AlertNotice | None) -> Recor
     return {
         "level": _LEVELS[severity],
         "rank": _RANKS[severity],
-        "properties": {"check": check, "severity": severity, **alert},
+        "properties": {"check": check, "severity": severity, **alert, **_learned(remark)},
     }
+
+
+def _learned(remark: Remark) -> Record:
+    return {"reader": remark.reader, "share": remark.share} if remark.reader else {}
 
 
 def _entry(result: CaseResult, remark: Remark, level: str, rules: dict[str, Record], glossary: Glossary) -> Record:
@@ -92,6 +99,7 @@ def _entry(result: CaseResult, remark: Remark, level: str, rules: dict[str, Reco
         "message": {"text": _literal(f"{result.name}: {remark.place}{words}{remark.why or name}")},
         "locations": [_location(result)],
         "partialFingerprints": {"caseRuleWords/v1": _fingerprint(result.name, name, *parts)},
+        **({"properties": _learned(remark)} if remark.reader else {}),
     }
 
 
@@ -105,7 +113,9 @@ def _rule(remark: Remark, index: int, glossary: Glossary) -> Record:
         title = glossary.checks.get(remark.check) or remark.check
         return {"id": remark.check, "index": index, "shortDescription": {"text": title}}
     rule: dict[str, Any] = {"id": remark.rule, "index": index, "shortDescription": {"text": remark.why or remark.rule}}
-    return rule | ({"help": {"text": remark.instead}} if remark.instead else {})
+    read = f"More: {command}" if (command := how_to_read(remark.rule)) else ""
+    told = " ".join(filter(None, (remark.instead, read)))
+    return rule | ({"help": {"text": told}} if told else {})
 
 
 def _location(result: CaseResult) -> Record:
@@ -137,7 +147,9 @@ def _notification(result: CaseResult) -> Record:
 def _tool(report: StoredReport, rules: dict[str, Record]) -> Record:
     tool = report.header["tool"]
     descriptors = [{key: value for key, value in rule.items() if key != "index"} for rule in rules.values()]
-    return {"driver": {"name": tool["name"], "version": tool["version"], "rules": descriptors}}
+    conditions = {"profile": report.header.get("profile", ""), "reader": reader_name(report.header)}
+    driver = {"name": tool["name"], "version": tool["version"], "rules": descriptors, "properties": conditions}
+    return {"driver": driver}
 
 
 def _literal(text: str) -> str:

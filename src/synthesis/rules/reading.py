@@ -45,13 +45,14 @@ class Hit(NamedTuple):
 class Reading:
     """One text as it was read. What only some checks ask for is computed when they do."""
 
-    __slots__ = ("__dict__", "hits", "language", "language_by", "original", "spoken")
+    __slots__ = ("__dict__", "hits", "language", "language_by", "learned", "original", "spoken")
 
     def __init__(self, original: str, language: Language, language_by: str, hits: Sequence[Hit] = ()) -> None:
         self.original = self.spoken = original  # as written, and what of it is said to the person: see `prose`
         self.language = language
         self.language_by = language_by  # as Detected says it
         self.hits = hits  # in the order of the text
+        self.learned: tuple[int, ...] = ()  # what the learned reader says of it, where it is on
 
     @classmethod
     def of(cls, text: Text, hits: Sequence[Hit] = ()) -> "Reading":

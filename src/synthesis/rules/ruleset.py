@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -34,12 +35,18 @@ class RuleSet:
     """Rules by language, ready to be matched against either side of a conversation."""
 
     def __init__(
-        self, packs: Sequence[Pack], signals: Mapping[str, Signal], patterns: "PatternStore", also: Also | None = None
+        self,
+        packs: Sequence[Pack],
+        signals: Mapping[str, Signal],
+        patterns: "PatternStore",
+        also: Also | None = None,
+        learned: Any = None,
     ) -> None:
         self.packs = {pack.language: pack for pack in packs}
         self._signals = signals
         self._patterns = patterns
         self._also = also
+        self.learned = learned  # the reader that `checks.learned` knows; None: rules alone
         self._matchers: dict[tuple[str, str, frozenset[str] | None], Matcher] = {}
 
     @property
@@ -56,7 +63,13 @@ class RuleSet:
             self._signals,
             self._patterns,
             self._also,
+            self.learned,
         )
+
+    @property
+    def learned_rules(self) -> list[Rule]:
+        """What the learned reader finds, told like rules: of every language (""), and without patterns."""
+        return [] if self.learned is None else list(self.learned.rules)
 
     def language(self, code: str) -> Language:
         """How the text of a language falls into words and sentences."""
@@ -267,6 +280,7 @@ def load_rules(
     folders: Iterable[str | Path] = (),
     disabled: Iterable[str] = (),
     also: Also | None = None,
+    learned: Any = None,
 ) -> RuleSet:
     """The bundled packs, then `folders` in order (a rule of the same id replaces the earlier one), less `disabled`.
 
@@ -283,7 +297,7 @@ def load_rules(
             packs[pack.language] = _on_top(packs.get(pack.language), pack)
             patterns.add(pack, own_key, folder)
             key = hashlib.sha256(f"{key}{own_key}".encode()).hexdigest()
-    return RuleSet(_without(list(packs.values()), set(disabled)), signals, patterns, also)
+    return RuleSet(_without(list(packs.values()), set(disabled)), signals, patterns, also, learned)
 
 
 def bundled_languages() -> list[str]:

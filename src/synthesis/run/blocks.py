@@ -355,7 +355,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     def evaluator(self, rules: RuleSet | None = None) -> Evaluator:
         spec = self.spec
         return Evaluator(
-            rules_in_force(spec.rules, spec.disabled) if rules is None else rules,
+            rules_in_force(spec.rules, spec.disabled, spec.reader) if rules is None else rules,
             profile=spec.profile or AUTHORED,
             keep_text=spec.keep_text and not spec.table,
             language=spec.language,

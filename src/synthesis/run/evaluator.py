@@ -23,7 +23,7 @@ from synthesis.settings import AUTHORED, TRAFFIC
 
 def calls_for(check: Check, exchanges: Sequence[Exchange]) -> bool:
     """Whether the sign that a check reports on is in one of the user's messages."""
-    return check.alert_on is not None and any(exchange.hits(check.alert_on.name) for exchange in exchanges)
+    return any(exchange.hits(sign.name) for sign in check.alert_on for exchange in exchanges)
 
 
 def further_messages(
@@ -58,10 +58,10 @@ def with_checks(result: CaseResult, names: Sequence[str]) -> CaseResult:
 
 def _shows(check: Check, reading: Reading) -> bool:
     """Whether a reading holds the sign; a plain loop, since every hit of every message passes here."""
-    sign = check.alert_on.name if check.alert_on else None
+    signs = {sign.name for sign in check.alert_on}
     for hit in reading.hits:
         rule = hit.rule
-        if rule.signal == sign and rule.severity != WARNING:
+        if rule.signal in signs and rule.severity != WARNING:
             return True
     return False
 
@@ -94,6 +94,7 @@ class Evaluator:
         messages = list(self._messages(cases))
         read = iter(self.rules.read([message for own in messages for message in own]))
         readings = [list(islice(read, len(own))) for own in messages]
+        self._read_learned(messages, readings)
         self._read_further(messages, readings)
         conversations = [self._exchanges(case, iter(own)) for case, own in zip(cases, readings, strict=True)]
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
@@ -102,6 +103,7 @@ class Evaluator:
         """By check, the failed ones first, how it comes to its verdict on each exchange; a function cannot say it."""
         messages = list(self._messages([case]))
         readings = [self.rules.read(own) for own in messages]
+        self._read_learned(messages, readings)
         self._read_further(messages, readings)
         exchanges = self._exchanges(case, iter(readings[0]))
         tables = {name: table for name in case.checks if (table := get_check(name).table)}
@@ -141,6 +143,13 @@ class Evaluator:
             alert=results[called[0]] if called else None,
             profile=self.profile,
         )
+
+    def _read_learned(self, messages: Sequence[Sequence[Message]], readings: Sequence[Sequence[Reading]]) -> None:
+        """Let the learned reader read all texts of a batch in one call."""
+        if self.rules.learned is not None:
+            self.rules.learned.read(
+                [reading for own in readings for reading in own], [message.where for own in messages for message in own]
+            )
 
     def _read_further(self, messages: Sequence[Sequence[Message]], readings: Sequence[Sequence[Reading]]) -> None:
         """Read what else an unasked check needs to report; in a conversation, other checks follow its sign, too."""
@@ -196,6 +205,7 @@ class Evaluator:
                 profile=self.profile,
                 previous=previous,
                 texts=self.rules.texts,
+                learned=self.rules.learned,
             )
             exchanges.append(exchange)
         if self._unanswered(case) and not self._called(exchanges[-1:]):
@@ -232,7 +242,7 @@ class Evaluator:
         """What a check decides; where it had no rules to find anything by, it is not assessed."""
         unreadable = _unreadable(check, exchange) if exchange.is_unreadable else None
         if unreadable:
-            found = exchange.findings(check.alert_on.name, counted=()) if check.alert_on else ()
+            found = exchange.findings(*(sign.name for sign in check.alert_on), counted=())
             return _not_applicable(check.name, unreadable, found)
         try:
             result = check.decide(exchange)

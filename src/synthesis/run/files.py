@@ -372,7 +372,7 @@ def evaluate_files(
     spec = settled(spec)
     _refuse_to_overwrite(spec)
     _require_portable_similarity(spec)
-    loaded = rules_in_force(spec.rules, spec.disabled) if rules is None else rules
+    loaded = rules_in_force(spec.rules, spec.disabled, spec.reader) if rules is None else rules
     left = sweep(output_folders((spec.out, spec.results)))
     # Beside the output: on the same disk, and visible to the workers of a cluster.
     with WorkFolder(next(output_folders((spec.out, spec.table)), None)) as folder:
@@ -467,6 +467,7 @@ def table_conditions(plan: RunPlan, rules: RuleSet) -> dict[str, Any]:
         "version": in_force["tool"]["version"],
         "table_version": TABLE_VERSION,
         "rules": in_force["rules"]["hash"],
+        "reader": in_force["reader"],
         "similarity": in_force["similarity"],
         "chosen": hashlib.sha256(chosen.encode()).hexdigest(),
     }

@@ -26,7 +26,7 @@ from synthesis.rules.ruleset import bundled_languages
 from synthesis.rules.text import primary
 from synthesis.run.engines import ENGINES, LOCAL
 from synthesis.run.limits import Limits
-from synthesis.settings import FORMER_PROFILES, PROFILES
+from synthesis.settings import FORMER_PROFILES, LEARNED, PROFILES, READERS
 
 # A field that changes where or how a run happens, but no verdict in a table; or whose effect is hashed by itself.
 NO_EFFECT = "no effect on the verdicts in a table"
@@ -48,6 +48,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     limit: int | None = None
     profile: str | None = None  # None: authored for cases, traffic for logs and tables
+    reader: Annotated[str, NO_EFFECT] = LEARNED  # name and hash of the one in force are a condition
     language: str | None = None  # of cases that do not say theirs; None: detected
     rules: Annotated[tuple[str, ...], NO_EFFECT] = ()  # folders; the hash of all rules in force is a condition
     disabled: Annotated[tuple[str, ...], NO_EFFECT] = ()
@@ -76,6 +77,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
             get_check(name)
         if self.profile is not None:
             msgspec.structs.force_setattr(self, "profile", known_profile(self.profile))
+        known_reader(self.reader)  # OptionError
         if self.engine not in ENGINES:
             raise OptionError(f"there is no engine '{self.engine}'", hint=did_you_mean(self.engine, ENGINES))
         if self.on_bad_row not in (None, STOP, KEEP_AS_ERROR):
@@ -183,6 +185,13 @@ def known_profile(name: str) -> str:
     if current not in PROFILES:
         raise OptionError(f"there is no profile '{name}'", hint=did_you_mean(name, PROFILES))
     return current
+
+
+def known_reader(name: str) -> str:
+    """The reader of this name: the learned one beside the rules, or rules alone."""
+    if name not in READERS:
+        raise OptionError(f"there is no reader '{name}'", hint=did_you_mean(name, READERS))
+    return name
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -39,8 +39,8 @@ from synthesis.run.blocks import (
 )
 from synthesis.run.engines import Engine
 from synthesis.run.evaluator import Evaluator
-from synthesis.run.spec import known_profile
-from synthesis.settings import TRAFFIC
+from synthesis.run.spec import known_profile, known_reader
+from synthesis.settings import LEARNED, TRAFFIC
 
 OURS = "_synthesis"
 DONE = "_SUCCESS"
@@ -387,6 +387,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     on_bad_row: str = KEEP_AS_ERROR
     language: str | None = None
     profile: str = TRAFFIC
+    reader: str = LEARNED
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
 
@@ -396,6 +397,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
         for field in ("keep", "rules", "disable"):
             msgspec.structs.force_setattr(self, field, tuple(getattr(self, field)))  # lists are welcome too
         msgspec.structs.force_setattr(self, "profile", known_profile(self.profile))
+        known_reader(self.reader)
         if self.on_bad_row not in (STOP, KEEP_AS_ERROR):
             raise OptionError(f"on_bad_row must be 'stop' or 'error', not '{self.on_bad_row}'")
         if self.messages and (self.user or self.assistant):
@@ -479,5 +481,5 @@ def _reader(evaluator: BatchEvaluator) -> Reader:
 
 @cache
 def _evaluator(evaluator: BatchEvaluator) -> Evaluator:
-    rules = rules_in_force(evaluator.rules, evaluator.disable)
+    rules = rules_in_force(evaluator.rules, evaluator.disable, evaluator.reader)
     return Evaluator(rules, profile=evaluator.profile, keep_text=False, language=evaluator.language)

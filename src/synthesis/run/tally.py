@@ -15,13 +15,13 @@ from synthesis.errors import InputError
 from synthesis.model import Case, CaseResult, CheckResult, Turn, report
 from synthesis.model.report import Failure, Report, percent
 from synthesis.model.result import ERROR, EXPLICIT_CUE, FAIL, MINOR, NOT_APPLICABLE, PASS, SEVERITIES, SOFT_CUE
-from synthesis.report.compare import numbered
+from synthesis.report.compare import numbered, reader_of
 from synthesis.report.drift import DriftCounts
 from synthesis.report.findings import error_of
 from synthesis.report.stored import StoredReport
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator
-from synthesis.settings import FORMER_PROFILES
+from synthesis.settings import FORMER_PROFILES, RULES
 
 _KEYS = {PASS: "passed", FAIL: "failed", NOT_APPLICABLE: "not_applicable", ERROR: "errors"}
 
@@ -178,7 +178,13 @@ def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
         },
         "similarity": adapter_name(),
         "profile": profile,
+        "reader": reader_in_force(rules),
     }
+
+
+def reader_in_force(rules: RuleSet) -> dict[str, str]:
+    """The learned reader by name and hash, or that rules alone read."""
+    return {"name": RULES} if rules.learned is None else {"name": rules.learned.name, "hash": rules.learned.hash}
 
 
 def failures_of(results: Iterable[CaseResult]) -> tuple[Failure, ...]:
@@ -215,9 +221,9 @@ Asked = Mapping[str, Sequence[str]]  # case -> its checks
 
 
 def evaluator_of(report: StoredReport) -> Evaluator:
-    """Today's version with the rules, the profile and the language that a report was made with."""
+    """Today's version with the rules, the reader, the profile and the language that a report was made with."""
     options = report.header.get("options") or {}
-    rules = rules_in_force(options.get("rules", ()), options.get("disable", ()))
+    rules = rules_in_force(options.get("rules", ()), options.get("disable", ()), reader_of(report.header))
     language = options.get("language")
     return Evaluator(rules, profile=profile_of(report), language=None if language == "auto" else language)
 

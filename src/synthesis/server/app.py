@@ -123,7 +123,9 @@ class ServerEnded(Exception):  # noqa: N818 - not an error, but the way out
 def serve(settings: ServerSettings, announce: Callable[[str], None]) -> None:
     """Serve until interrupted (KeyboardInterrupt) or asked to end (ServerEnded)."""
     settings.require_safe()
-    loaded_rules(settings.folders, settings.disabled)  # a broken pack fails at the start, not at the first request
+    loaded_rules(
+        settings.folders, settings.disabled, settings.reader
+    )  # a broken pack fails at the start, not at the first request
     bound = bind(settings)
     signal.signal(signal.SIGTERM, _end)
     with bound, TemporaryDirectory(prefix="synthesis-serve-", ignore_cleanup_errors=True) as folder:

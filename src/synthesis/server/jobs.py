@@ -30,7 +30,7 @@ from synthesis.run.files import Pace, evaluate_files
 from synthesis.run.spec import RunSpec
 from synthesis.server.http import ApiError, ErrorDetail, Slots, as_api_error, not_found
 from synthesis.server.rulebook import loaded_rules
-from synthesis.settings import TRAFFIC
+from synthesis.settings import LEARNED, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.judge import Progress
@@ -353,6 +353,7 @@ class UploadTask(msgspec.Struct, frozen=True):
     columns: dict[str, str] = {}
     sort: bool = False
     profile: str = TRAFFIC
+    reader: str = LEARNED
     folders: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
     most_line: int = 1 << 20
@@ -374,7 +375,7 @@ class UploadTask(msgspec.Struct, frozen=True):
             left = None if left is None else round(left, 1)
             folder.note_progress(cases=cases, read=read, cases_per_second=speed, seconds_left=left)
 
-        rules = loaded_rules(self.folders, self.disabled)
+        rules = loaded_rules(self.folders, self.disabled, self.reader)
         evaluated = evaluate_files(self._spec(folder.path), progress=note, rules=rules, block_size=BLOCK)
         summary = evaluated.report.summary
         return {"seconds_left": None, "read": folder.load().size, "cases": summary["cases"], "summary": summary}
@@ -382,6 +383,7 @@ class UploadTask(msgspec.Struct, frozen=True):
     def _spec(self, folder: Path) -> RunSpec:
         return RunSpec(
             profile=self.profile,
+            reader=self.reader,
             inputs=(Input.of(folder / self.file, self.file),),
             checks=self.checks,
             columns=self.columns,

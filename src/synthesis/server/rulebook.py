@@ -23,6 +23,7 @@ from synthesis.rules.schema import Rule
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import UNDETERMINED, Language, Text, language_of
 from synthesis.server.http import ApiError, not_found
+from synthesis.settings import LEARNED
 
 
 @cache
@@ -49,9 +50,9 @@ SHARED = "shared"  # for signals that several checks read
 
 
 @cache
-def loaded_rules(folders: tuple[str, ...], disabled: tuple[str, ...]) -> RuleSet:
+def loaded_rules(folders: tuple[str, ...], disabled: tuple[str, ...], reader: str = LEARNED) -> RuleSet:
     """The rules of these folders; cached, since the server, its uploads and its start each ask for them."""
-    return rules_in_force(folders, disabled)
+    return rules_in_force(folders, disabled, reader)
 
 
 class RuleSummary(msgspec.Struct, frozen=True):
@@ -101,7 +102,7 @@ class Rulebook:
     def __init__(self, rules: RuleSet) -> None:
         self._rules = rules
         self._check_of = {signal.name: check.name for check in checks().values() for signal in check.signals}
-        self._by_name = {(rule.language, rule.id): rule for rule in rules.rules}
+        self._by_name = {(rule.language, rule.id): rule for rule in (*rules.rules, *rules.learned_rules)}
 
     def find(self, language: str = "", check: str = "", words: str = "") -> list[Rule]:
         """The rules that match every given filter, by language and id."""
@@ -114,7 +115,7 @@ class Rulebook:
         ]
 
     def rule(self, language: str, rule_id: str) -> Rule:
-        found = self._by_name.get((language, rule_id))
+        found = self._by_name.get((language, rule_id)) or self._by_name.get(("", rule_id))  # of any language
         if found is None:
             raise not_found("There is no such rule in that language.", "/api/v1/rules lists them all.")
         return found
@@ -132,7 +133,7 @@ class Rulebook:
         return RuleSummary(check=self.check_of(rule), **known)
 
     def detail(self, rule: Rule) -> RuleDetail:
-        guards = self._rules.packs[rule.language].guards
+        guards = self._rules.packs[rule.language].guards if rule.language else {}
         notes = [GuardNote(name, guards[name].why) for name in rule.guards]
         if rule.unless:
             notes.append(GuardNote("words around it", "Words before or after it rule it out."))

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from synthesis.errors import OptionError, OutputError, Place
 from synthesis.labels import Person, checked_person
 from synthesis.server.http import ApiError, json_response
+from synthesis.settings import LEARNED
 
 LEAST_TOKEN = 16
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -37,6 +38,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     history: str | None = None  # file or URL of the history of runs
     folders: tuple[str, ...] = ()  # rule packs on top
     disabled: tuple[str, ...] = ()  # rules switched off
+    reader: str = LEARNED  # beside the rules, unless it is `rules`
     workers: int = 1
     max_body: int = 1 << 20  # bytes of one request, and of one line of a batch
     max_upload: int = 100 << 20  # bytes of an uploaded file

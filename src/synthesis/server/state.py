@@ -24,7 +24,7 @@ from synthesis.server.jobs import JobQueue, JobStore, JudgeJob, Upload
 from synthesis.server.metrics import Metrics
 from synthesis.server.rulebook import Rulebook, loaded_rules
 from synthesis.server.security import ServerSettings
-from synthesis.settings import TRAFFIC
+from synthesis.settings import LEARNED, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -74,7 +74,11 @@ class ServerState:
 
     @cached_property
     def rules(self) -> RuleSet:
-        return loaded_rules(self.settings.folders, self.settings.disabled)
+        return self.rules_for(self.settings.reader)
+
+    def rules_for(self, reader: str) -> RuleSet:
+        """The rules of this server with the reader that a run names."""
+        return loaded_rules(self.settings.folders, self.settings.disabled, reader)
 
     @cached_property
     def evaluator(self) -> Evaluator:
@@ -82,7 +86,7 @@ class ServerState:
 
     @cached_property
     def glossary(self) -> Glossary:
-        return glossary_of(self.rules)
+        return glossary_of(self.rules_for(LEARNED))  # saved runs of another reader are shown, too
 
     @cached_property
     def rulebook(self) -> Rulebook:
@@ -118,10 +122,13 @@ class ServerState:
         result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
         return result if asked == known else with_checks(result, asked)
 
-    def explain(self, case: Case, profile: str = TRAFFIC) -> dict[str, tuple[Explanation, ...]]:
+    def explain(
+        self, case: Case, profile: str = TRAFFIC, reader: str | None = None
+    ) -> dict[str, tuple[Explanation, ...]]:
         """The steps by which each check decided; only for the rules of this server."""
-        evaluator = self.evaluator if profile == self.evaluator.profile else Evaluator(self.rules, profile=profile)
-        return evaluator.explain(case)
+        rules = self.rules if reader is None else self.rules_for(reader)
+        own = profile == self.evaluator.profile and rules is self.rules
+        return (self.evaluator if own else Evaluator(rules, profile=profile)).explain(case)
 
     @cached_property
     def uploads(self) -> JobStore[Upload]:

@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from synthesis.model import CaseResult
+from synthesis.model.report import reader_name
 from synthesis.model.result import CRITICAL, PASS, SERIOUS
 from synthesis.report.findings import (
     NEEDS,
@@ -70,6 +71,7 @@ def render(report: StoredReport, glossary: Glossary) -> Iterator[str]:
         cases=_cases(report, survey, filters, kinds, partial(_case, glossary, rule_notes)),
         rule_notes=rule_notes,  # drawn after the cases that fill it
         conditions=json.dumps(header, indent=2, ensure_ascii=False),
+        reader=reader_name(header),
         tool=header["tool"],
     )
 

@@ -26,16 +26,19 @@ from synthesis.report.findings import (
     Remark,
     check_kind,
     deciding_turn,
+    found_by,
     is_warning,
     marks_of,
     notice_of,
     remarks_on_check,
+    shares_of,
     why_it_fails,
 )
 from synthesis.report.html.prose import Part, Step, plain, prose
 from synthesis.report.templates import macro
 
 PARTS = "case_parts.html"
+LEARNED = "learned"  # class of words that no rule found
 EXCERPT = {"user": 160, "assistant": 220}  # characters of what was said, in a list of cases that need a look
 BRIEF = 90  # the same for the others
 LONG = 3_000  # characters; a longer text gets a window of its own to scroll in
@@ -115,6 +118,7 @@ class Note(NamedTuple):
     better: str
     page: str
     is_shared: bool = False
+    learned: str = ""  # what a learned reader says about the words; empty: a rule found them
 
 
 class RuleNotes:
@@ -155,6 +159,11 @@ class Highlight(NamedTuple):
     end: int
     mark: str
     notes: tuple[Note, ...]
+
+    @property
+    def look(self) -> str:
+        """Its classes: words that a learned reader alone found have a sign of their own."""
+        return f"{self.mark} {LEARNED}" if all(note.learned for note in self.notes) else self.mark
 
 
 class Said(NamedTuple):
@@ -274,8 +283,9 @@ class Marks:
             tone,
             why,
             advice.instead if warning or mark in {AGAINST, OUTWEIGHED, UNRECORDED} else "",
-            f"{self._rule_pages}/{language}/{rule}" if self._rule_pages else "",
+            f"{self._rule_pages}/{language}/{rule}" if self._rule_pages and not first.reader else "",
             shared is not None,
+            _found_by(findings),
         )
 
     def _turn(self, where: str, turn: int, text: str) -> SaidTurn:
@@ -325,11 +335,17 @@ class Marks:
             covering = [self.all_notes[number] for number in piece.notes]
             mark = min((note.mark for note in covering), key=_ORDER.index)
             notes = [note for note in covering if (note.mark in ON_REQUEST) == (mark in ON_REQUEST)]
-            if found and (found[-1].end, found[-1].mark) == (start, mark):
+            drawn = Highlight(start, place, mark, tuple(dict.fromkeys(notes)))
+            if found and (found[-1].end, found[-1].look) == (start, drawn.look):
                 last = found.pop()
-                start, notes = last.start, [*last.notes, *notes]
-            found.append(Highlight(start, place, mark, tuple(dict.fromkeys(notes))))
+                drawn = Highlight(last.start, place, mark, tuple(dict.fromkeys((*last.notes, *notes))))
+            found.append(drawn)
         return found
+
+
+def _found_by(findings: Sequence[Finding]) -> str:
+    """What the words of one turn carry together; empty for those of a rule."""
+    return found_by(findings[0].reader, shares_of(findings))
 
 
 def _said(text: str, steps: Iterable[Step], highlights: Sequence[Highlight]) -> Iterator[Said]:
@@ -346,7 +362,7 @@ def _said(text: str, steps: Iterable[Step], highlights: Sequence[Highlight]) -> 
             else:
                 leads = highlight.start not in linked and highlight.mark not in ON_REQUEST
                 linked.add(highlight.start)
-                yield Said(_markup(tags), words, highlight.mark, highlight.notes, leads)
+                yield Said(_markup(tags), words, highlight.look, highlight.notes, leads)
             tags = ""
     yield Said(_markup(tags))
 
@@ -399,7 +415,7 @@ def _flowing(text: str, steps: Iterable[Step], window: Part, highlights: Sequenc
             if gap:
                 yield Said(Markup(), gap)
             words = plain(text[part.start : part.end]).replace("\n", " ")
-            yield Said(Markup(), words, highlight.mark if highlight else "")
+            yield Said(Markup(), words, highlight.look if highlight else "")
             gap, begun = "", True
 
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from synthesis._version import __version__
-from synthesis.report.findings import DISCLAIMER, KINDS, MARKS, SIGNS, count, is_unseen
+from synthesis.report.findings import DISCLAIMER, KINDS, LEARNED_SIGN, MARKS, SIGNS, count, how_to_read, is_unseen
 
 OWN_TOOL = {"name": "synthesis-eval", "version": __version__}
 _HERE = Path(__file__).parent
@@ -41,6 +41,8 @@ def environment(*more: Path) -> Environment:
         "marks_in_words": MARKS,
         "sha256": _sha256,
         "signs": SIGNS,
+        "learned_sign": LEARNED_SIGN,
+        "how_to_read": how_to_read,
         "version": __version__,
     }
     return made

@@ -163,6 +163,10 @@ async def upload(
     profile: Annotated[
         Literal["traffic", "authored"], Query(description="Where the conversations come from: `traffic` or `authored`.")
     ] = "traffic",
+    reader: Annotated[
+        Literal["learned", "rules"] | None,
+        Query(description="Rules and the learned reader, or rules alone. [default: that of the server]"),
+    ] = None,
     on_bad_row: Annotated[
         Literal["stop", "error"] | None,
         Query(description="What to do with an invalid row: stop, or count it as an error."),
@@ -178,6 +182,7 @@ async def upload(
         columns=_columns(columns) if columns else {},
         sort=sort,
         profile=profile,
+        reader=reader or server.settings.reader,
         folders=server.settings.folders,
         disabled=server.settings.disabled,
         most_line=server.settings.max_body,

@@ -42,6 +42,7 @@ class RunSummary(RunFields, frozen=True):
 
     tags: tuple[str, ...]
     profile: Annotated[str, msgspec.Meta(description="Profile of a run of the checks; empty for a judged run.")]
+    reader: Annotated[str, msgspec.Meta(description="The learned reader, or `rules`; empty for a judged run.")]
     checks: Annotated[tuple[str, ...], msgspec.Meta(description="The checks that ran; none in a judged run.")]
     alerts: Annotated[int, msgspec.Meta(description="Cases with an explicit cue of a crisis.")]
     by_severity: Annotated[
@@ -218,7 +219,9 @@ async def compare(
     request: Request,
     before: Annotated[str, Query(max_length=100, description="Id of a run.", examples=["latest"])],
     after: Annotated[str, Query(max_length=100, description="Id of another run.", examples=["latest"])],
-    across: Annotated[bool, Query(description="List changes between different profiles or checks, too.")] = False,
+    across: Annotated[
+        bool, Query(description="List changes between different profiles, readers or checks, too.")
+    ] = False,
 ) -> Response:
     """Compare two runs of one kind, as `synthesis compare` does: newly failing, newly passing, other changes."""
     server = server_state(request)

@@ -13,7 +13,16 @@ from synthesis.errors import NotInHistoryError
 from synthesis.history import SavedRun
 from synthesis.history.model import CHECKS, JUDGE
 from synthesis.model import CaseResult
-from synthesis.report.compare import Change, Comparison, Piece, called, changed_reply, headline, question_changes
+from synthesis.report.compare import (
+    Change,
+    Comparison,
+    Piece,
+    called,
+    changed_reply,
+    headline,
+    question_changes,
+    reader_of,
+)
 from synthesis.report.findings import KINDS, kind_of, kinds_in_words
 from synthesis.report.judged.html import sample_texts, sample_verdicts
 from synthesis.report.judged.run import JudgedComparison, JudgedSample
@@ -250,7 +259,8 @@ def _compared(server: ServerState, chosen: list[str], asked: set[str]) -> dict[s
     if before.kind != after.kind:
         return nothing | {"problem": "A run of the checks and a judged run cannot be compared."}
     can_repeat = _can_be_repeated(before, after)
-    evaluator = Evaluator(server.rules, profile=after.profile) if AGAIN in asked and can_repeat else None
+    rules = server.rules_for(reader_of(after.conditions))
+    evaluator = Evaluator(rules, profile=after.profile) if AGAIN in asked and can_repeat else None
     comparison = compared(history, before.id, after.id, evaluator)
     shown = ACROSS in asked or not question_changes(comparison.conditions)
     groups = changes_of(server, history, (before, after), comparison, evaluator) if shown else ()

@@ -37,8 +37,7 @@ from synthesis.labels import (
     value_of,
 )
 from synthesis.model import CaseResult
-from synthesis.report.findings import CUE as CUE_SIGNAL
-from synthesis.report.findings import Glossary, remarks_on_check
+from synthesis.report.findings import CUES, Glossary, remarks_on_check
 from synthesis.report.judged.html import claims, context, sample_texts
 from synthesis.report.judged.run import JudgedSample, decode_sample
 from synthesis.report.stored import Record
@@ -90,7 +89,7 @@ def _revealed_cue(case: SavedCase, result: CaseResult, glossary: Glossary) -> La
     """The user's words that were found; the verdict on the reply is a question of its own, and stays hidden."""
     cues = tuple(finding for finding in result.findings if finding.signal in CRISIS_SIGNALS)
     names = {finding.signal for finding in cues}
-    verdict = "found a cue" if CUE_SIGNAL in names else "found a soft cue" if names else "found no cue"
+    verdict = "found a cue" if names & {*CUES} else "found a soft cue" if names else "found no cue"
     view = case_view(msgspec.structs.replace(result, findings=cues, checks={}), glossary, "case")
     return LabelView(view.conversation, case.case_id, verdict, "", "", view.notes)
 

@@ -11,12 +11,12 @@ from starlette.responses import Response
 from synthesis.checks.registry import checks, measured_languages, signals
 from synthesis.model import CaseResult, Finding
 from synthesis.model.result import PASS
-from synthesis.report.findings import Glossary, evidence_sentence
+from synthesis.report.findings import Glossary, evidence_sentence, how_to_read
 from synthesis.report.html.case import Marks
 from synthesis.report.stored import texts_of
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
-from synthesis.server.http import MOST_WORDS, ApiError, ErrorDetail, decode_as
+from synthesis.server.http import MOST_WORDS, ApiError, ErrorDetail, decode_as, not_found
 from synthesis.server.pages.layout import page, read_form
 from synthesis.server.pages.runs import CONTENT_WARNING, is_tagged_crisis
 from synthesis.server.rulebook import OWN, SHARED, OwnRule, Trial, cases_by_language, try_bundled, try_rule
@@ -77,6 +77,8 @@ async def show(request: Request, lang: str, rule_id: str) -> Response:
     """One rule in full."""
     server = server_state(request)
     rule = server.rulebook.rule(lang, rule_id)
+    if command := how_to_read(rule.id):
+        raise not_found("The learned reader finds this, not a rule.", f"`{command}` explains it.")
     signal = signals()[rule.signal]
     found = await server.in_thread(lambda: try_bundled(rule, signal.where, server.rules))
     return page(

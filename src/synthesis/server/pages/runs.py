@@ -22,7 +22,9 @@ from synthesis.labels import DOES_NOT_APPLY, NO, REVIEWED, SKIP, YES, Label, Per
 from synthesis.model import Case, CaseResult, Turn
 from synthesis.model.result import ERROR, FAIL, NOT_APPLICABLE, PASS
 from synthesis.model.texts import ENGLISH
+from synthesis.report.compare import reader_of
 from synthesis.report.findings import (
+    CUES,
     NEEDS,
     TURN_SIGNS,
     Glossary,
@@ -58,7 +60,7 @@ from synthesis.server.pages.layout import (
     remember,
 )
 from synthesis.server.state import ServerState, server_state
-from synthesis.settings import AUTHORED, TRAFFIC
+from synthesis.settings import AUTHORED, LEARNED, RULES, TRAFFIC
 
 if TYPE_CHECKING:
     from synthesis.history.store import History
@@ -74,15 +76,16 @@ class TrendLine(NamedTuple):
 
 
 def trend_of(history: "History", kind: str, name: str, tag: str | None) -> dict[str, Any]:
-    """Figures over time of runs of one name, in the profile of the last: others cannot be compared with it."""
+    """Figures over time of runs of one name, in profile and reader of the last: others cannot be compared with it."""
     found = history.trend(kind, name=name, tag=tag)
     profile = found[-1].profile
-    points = [point for point in found if point.profile == profile]
+    points = [point for point in found if point.is_like(found[-1])]
     lines = _judged_lines(points, _completeness(history, name, tag)) if kind == JUDGE else _check_lines(points)
     drawn = [line for line in lines if line.drawing]
     return {
         "name": name,
         "profile": profile,
+        "reader": found[-1].reader,
         "lines": [line for line in drawn if kind == JUDGE or line.most],
         "calm": [line.title for line in drawn if kind != JUDGE and not line.most],
         "runs": len(points),
@@ -144,6 +147,7 @@ PROFILE_WORDS = (
     (TRAFFIC, "traffic: conversations as they come"),
     (AUTHORED, "authored: cases written for their checks"),
 )
+READER_WORDS = {LEARNED: "rules and the learned reader", RULES: "rules alone"}
 RECENT = 300  # runs whose names and tags are offered as filters
 
 
@@ -157,9 +161,15 @@ async def runs(request: Request) -> Response:
         checks=list(checks().values()),
         chosen=asked_checks(),
         profiles=PROFILE_WORDS,
+        readers=_readers(server_state(request).settings.reader),
         languages=[pack.spoken for _, pack in sorted(server_state(request).rules.packs.items())],
         **await runs_of(request, CHECKS),
     )
+
+
+def _readers(first: str) -> list[tuple[str, str]]:
+    """The choices of an upload, that of the server first."""
+    return sorted(READER_WORDS.items(), key=lambda one: one[0] != first)
 
 
 async def runs_of(request: Request, kind: str) -> dict[str, Any]:
@@ -218,7 +228,7 @@ def _home(run: SavedRun) -> str:
 
 
 CONTENT_WARNING = "Some of these texts are about suicide, self-harm or violence."
-CRISIS_SIGNALS = {"crisis.cue", "crisis.soft"}
+CRISIS_SIGNALS = {*CUES, "crisis.soft"}
 RULE_PAGES = "/rules"
 
 
@@ -628,7 +638,7 @@ def _explained(server: ServerState, run: SavedRun, result: CaseResult) -> dict[s
     messages = tuple(Turn(**message) for message in result.texts.get("messages", ()))
     user, assistant = (str(result.texts.get(side, "")) for side in ("user", "assistant"))
     case = Case(result.id, tuple(result.checks), user, assistant, messages=messages, tags=result.tags)
-    return server.explain(case, result.profile or run.profile)
+    return server.explain(case, result.profile or run.profile, reader_of(run.conditions))
 
 
 def _case(history: "History", run_id: str, position: int, wanted: WantedCases, person: Person | None) -> CasePage:

@@ -155,6 +155,7 @@ function asked() {
     ...(seen.shape === "case" ? {} : { map: JSON.stringify(columns), checks: names.join(",") }),
     ...(columns.conversation && document.getElementById("sort").checked ? { sort: "true" } : {}),
     profile: document.getElementById("profile").value,
+    reader: document.getElementById("reader").value,
     lang: document.getElementById("language").value,
   };
 }

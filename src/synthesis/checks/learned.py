@@ -1,0 +1,191 @@
+"""What the learned reader adds to rules: scores of a message and its reply become hits of the signals `learned.*`.
+
+    learned.engagement_pressure    there where the score of the head is at or above `alone`
+    backed(hits, 'pressure')       hits of rules; those that are often wrong only where the score is at or above `agree`
+
+`reader/decisions.yaml` has the two numbers of each head and language, measured on rows that the weights were not
+trained on. Where it names no number for a language, the reader has no say there, and rules decide as before.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from synthesis.documents import load_yaml
+from synthesis.errors import OptionError, did_you_mean
+from synthesis.reader.engines import engine
+from synthesis.reader.weights import BUNDLED, MESSAGE, REPLY, Weights, load
+from synthesis.rules.reading import Hit, Reading
+from synthesis.rules.schema import Rule
+from synthesis.settings import LEARNED, READERS, RULES
+
+PREFIX = "learned."  # of the signals that it finds
+DECISIONS = BUNDLED.with_name("decisions.yaml")
+MOST_SPANS = 3
+ENOUGH = 0.6  # of what speaks for a finding on its side: then no further words are marked
+USER, ASSISTANT = "user", "assistant"
+SEGMENTS = {USER: (MESSAGE,), ASSISTANT: (REPLY,)}  # whose words a finding of a side marks
+
+
+class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How one head is used; numbers are logits, by language."""
+
+    side: str  # of the words that a finding marks
+    why: str
+    instead: str
+    group: str = "learned"
+    alone: dict[str, float] = {}  # from here on the score decides by itself
+    agree: dict[str, float] = {}  # below it, rules that are often wrong do not count
+    precise: tuple[str, ...] = ()  # groups and ids of rules that count whatever the score
+
+
+class LearnedHit(Hit):
+    """Words that carried a score: which part of what speaks for the finding they are, and how far it is sure."""
+
+    reader: str
+    score: float
+    threshold: float
+    share: float
+
+
+class Scores(NamedTuple):
+    """The scores of an exchange by head, in the whole numbers of the weights."""
+
+    reader: "LearnedReader"
+    values: tuple[int, ...]
+    languages: Mapping[str, str]  # by side
+
+
+class LearnedReader:
+    """Weights, an engine that runs them, and the decisions that they are used by."""
+
+    def __init__(self, weights: Weights, decisions: Mapping[str, Decision]) -> None:
+        self.weights = weights
+        self.decisions = decisions
+        self.name = weights.name
+        self._number = {head: number for number, head in enumerate(weights.heads)}
+        self._rules = {head: _rule(head, decision) for head, decision in decisions.items()}
+
+    @cached_property
+    def engine(self) -> Any:
+        return engine(self.weights)
+
+    @cached_property
+    def hash(self) -> str:
+        """Changes when a weight or a decision does; texts for people are left out."""
+        deciding = {
+            head: (each.side, each.group, each.alone, each.agree, each.precise)
+            for head, each in sorted(self.decisions.items())
+        }
+        content = msgspec.json.encode((self.weights.hash, deciding), order="deterministic")
+        return hashlib.sha256(content).hexdigest()[:16]
+
+    @property
+    def rules(self) -> list[Rule]:
+        """A finding of the reader shown like one of a rule: why, and what would be better."""
+        return list(self._rules.values())
+
+    def read(self, readings: Sequence[Reading], sides: Sequence[str]) -> None:
+        """Add to each reading what its text says by itself."""
+        texts = [reading.original for reading in readings]
+        for reading, scores in zip(readings, self.engine.scores(texts, sides), strict=True):
+            reading.learned = scores
+
+    def scores(self, user: Reading, assistant: Reading, earlier: Reading | None) -> Scores | None:
+        """The scores of an exchange: the sum of its parts."""
+        count = len(self.weights.heads)
+        parts = [self.weights.bias, user.learned[:count], assistant.learned]
+        if earlier is not None:
+            parts.append(earlier.learned[count:])
+        languages = {USER: user.language.code, ASSISTANT: assistant.language.code}
+        return Scores(self, tuple(map(sum, zip(*parts, strict=True))), languages)
+
+    def logit(self, value: int) -> float:
+        return value / (1 << self.weights.header.unit)
+
+    def score(self, scores: Scores, head: str) -> float:
+        return self.logit(scores.values[self._number[head]])
+
+    def decision(self, head: str) -> Decision:
+        if head not in self.decisions:
+            raise OptionError(f"the learned reader has no head '{head}'", hint=did_you_mean(head, self.decisions))
+        return self.decisions[head]
+
+    def threshold(self, scores: Scores, head: str) -> float | None:
+        """From where on a score decides alone in the language at hand; None: never."""
+        decision = self.decision(head)
+        return decision.alone.get(scores.languages[decision.side])
+
+    def is_backed(self, scores: Scores, head: str) -> bool:
+        """Whether the score lets rules count that are often wrong."""
+        decision = self.decision(head)
+        least = decision.agree.get(scores.languages[decision.side])
+        return least is None or self.score(scores, head) >= least
+
+    def hits(self, scores: Scores, head: str, texts: Mapping[int, str]) -> list[Hit]:
+        """The words that carried a score that decides alone; none where it does not."""
+        threshold = self.threshold(scores, head)
+        if threshold is None or (score := self.score(scores, head)) < threshold:
+            return []
+        decision, number = self.decision(head), self._number[head]
+        said = {segment: self.engine.contributions(text, segment, number) for segment, text in texts.items()}
+        total = sum(one.amount for own in said.values() for one in own if one.amount > 0) or 1
+        found: list[Hit] = []
+        for segment in SEGMENTS[decision.side]:
+            for start, end, amount in _spans(said.get(segment, ()), texts.get(segment, "")):
+                hit = LearnedHit(self._rules[head], self.name, start, end, texts[segment][start:end])
+                hit.reader, hit.score, hit.threshold = self.name, round(score, 3), threshold
+                hit.share = round(amount / total, 3)
+                found.append(hit)
+        return sorted(found, key=lambda hit: (hit.start, -hit.end))
+
+
+def _rule(head: str, decision: Decision) -> Rule:
+    name = f"{PREFIX}{head}"
+    return Rule(name, "", decision.group, {"en": decision.why}, {"en": decision.instead}, label=f"learned: {head}")
+
+
+def _spans(tokens: Sequence[Any], text: str) -> Iterator[tuple[int, int, int]]:
+    """The words that add most, neighbours joined, until enough of what speaks for it is marked."""
+    strong = sorted((one for one in tokens if one.amount > 0), key=lambda one: (-one.amount, one.start))
+    wanted, reached = sum(one.amount for one in strong) * ENOUGH, 0
+    chosen: set[int] = set()
+    places = {one.start: place for place, one in enumerate(tokens)}
+    for one in strong:
+        place = places[one.start]
+        starts_new = place - 1 not in chosen and place + 1 not in chosen
+        if reached >= wanted:
+            break
+        if starts_new and _runs(chosen) >= MOST_SPANS:
+            continue
+        chosen.add(place)
+        reached += one.amount
+    if not chosen and text.strip():  # what decided stands on the other side: the reply as a whole is what it is about
+        yield 0, len(text), 0
+    run: list[int] = []
+    for place in [*sorted(chosen), -1]:
+        if run and place != run[-1] + 1:
+            yield tokens[run[0]].start, tokens[run[-1]].end, sum(tokens[each].amount for each in run)
+            run = []
+        run.append(place)
+
+
+def _runs(places: set[int]) -> int:
+    return sum(place - 1 not in places for place in places)
+
+
+@cache
+def learned_reader(name: str = LEARNED) -> LearnedReader | None:
+    """The reader of this name: None is rules alone, also where a package has no weights."""
+    if name not in READERS:
+        raise OptionError(f"there is no reader '{name}'", hint=did_you_mean(name, READERS))
+    return None if name == RULES or not BUNDLED.is_file() else LearnedReader(load(BUNDLED), decisions(DECISIONS))
+
+
+@cache
+def decisions(path: Path = DECISIONS) -> dict[str, Decision]:
+    return msgspec.convert(load_yaml(path), dict[str, Decision])
