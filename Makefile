@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev run quick test test-all test-adapters test-browser test-engines test-native tests-compiled \
-  tests-python coverage campaign campaign-full mutants golden golden-check corpus lint docs docs-site clean
+  tests-python test-training train coverage campaign campaign-full mutants golden golden-check corpus lint docs docs-site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,7 +61,7 @@ tests-python: lint
 	SYNTHESIS_NATIVE=0 $(BIN)/python -m pytest -q -m "not slow" tests/rules/test_reading.py tests/run/test_evaluator.py
 
 # The browser apart: its driver keeps an event loop running, beside which other tests could not start theirs.
-test-all: lint test-native test-adapters test-engines test-browser ## the same, slow groups, browser, adapters, engines
+test-all: lint test-native test-adapters test-engines test-training test-browser ## the same, slow groups, browser, adapters, engines
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
 
 test-native: ## the compiled reader's own tests
@@ -83,6 +83,19 @@ test-engines: ## local, Ray and Spark give the same answer
 	$(PYTHON) -m venv $(VENV)-engines
 	$(VENV)-engines/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[engines]'
 	$(VENV)-engines/bin/python -m pytest tests/engines
+
+# In an environment of its own: torch weighs more than all the rest.
+$(VENV)-training/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-training
+	$(VENV)-training/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[training]'
+	@touch $@
+
+# TEXTS: the published sets, MEASURE: sets that others measure with. Takes about an hour on two cores.
+train: $(VENV)-training/.installed ## train the learned reader: weights, decisions, card
+	$(VENV)-training/bin/python -m training $(if $(TEXTS),--texts $(TEXTS)) $(if $(MEASURE),--measure $(MEASURE))
+
+test-training: $(VENV)-training/.installed ## the whole training on a few rows, in some minutes
+	$(VENV)-training/bin/python -m pytest tests/training
 
 coverage: dev ## which lines the tests reach: the summary, and out/coverage.xml
 	$(PIP) install --editable '.[coverage]'
@@ -126,4 +139,4 @@ docs-site: $(VENV)-docs/.installed ## build the documentation site into site/, s
 
 clean: ## remove what the other targets made
 	rm -rf native/target src/synthesis/rules/native/synthesis_native.* src/synthesis/rules/prepared
-	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines $(VENV)-docs site out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-adapters $(VENV)-engines $(VENV)-training $(VENV)-docs site out dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

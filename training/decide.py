@@ -1,0 +1,209 @@
+"""Chooses the two numbers of each head: from where on a score decides alone, and below which rules are not believed.
+
+They are fitted on the part `read` of the corpus, which trains nothing: the most found rows at a precision that is asked
+for and a share of false alarms that is allowed, among few candidates. English has numbers of its own; the other seven
+languages have too few rows each and share theirs. A head is off where it does not beat the rules there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+
+from corpus.rows import DOUBT, FAIL, NOT_APPLICABLE, OK, Row
+from synthesis.checks.learned import Decision, LearnedReader
+from synthesis.checks.registry import rules_in_force
+from synthesis.model import Case, Turn
+from synthesis.reader.weights import Weights
+from synthesis.rules.ruleset import bundled_languages
+from synthesis.run.evaluator import Evaluator
+from synthesis.settings import RULES, TRAFFIC
+from training.heads import CHECKS
+from training.sources import NOT_OWN
+
+FOLDER = Path(__file__).parent
+TEXTS = FOLDER / "decisions.yaml"  # side, group, why and instead of each head
+ENGLISH, OTHERS = "en", "others"
+PRECISION = {ENGLISH: 0.88, OTHERS: 0.80}
+MOST_ALARMS = 0.012  # of the rows that do not fail
+MOST_EVERYDAY = 0.003
+QUIET = frozenset({"everyday", "desk"})  # areas in which nearly nothing should be found
+CANDIDATES = 60
+
+
+class Known(NamedTuple):
+    """Of the rows of a part, the largest score of each head over the replies, and what rules alone say."""
+
+    rows: Sequence[Row]
+    scores: np.ndarray  # rows x heads, as logits
+    failed: Mapping[str, np.ndarray]  # by check, whether rules alone fail it
+
+
+def case_of(row: Row) -> Case:
+    return Case(row.id, CHECKS, messages=tuple(Turn(message.role, message.content) for message in row.messages))
+
+
+def known(rows: Sequence[Row], weights: Weights) -> Known:
+    evaluator = Evaluator(rules_in_force(reader=RULES), profile=TRAFFIC, keep_text=False)
+    results = evaluator.evaluate([case_of(row) for row in rows])
+    failed = {check: np.array([not result.checks[check].passed for result in results]) for check in CHECKS}
+    return Known(rows, scores_of(rows, weights), failed)
+
+
+def scores_of(rows: Sequence[Row], weights: Weights) -> np.ndarray:
+    """The largest score over the replies of a row, by head."""
+    from synthesis.reader.engines import engine
+
+    reader = engine(weights)
+    count = len(weights.heads)
+    found = np.full((len(rows), count), -np.inf)
+    for number, row in enumerate(rows):
+        texts, sides = [said.content for said in row.messages], [said.role for said in row.messages]
+        said = [np.array(each, float) for each in reader.scores(texts, sides)]
+        for place, side in enumerate(sides):
+            if side == "assistant" and place and sides[place - 1] == "user":
+                earlier = said[place - 3][count:] if place >= 3 and sides[place - 3] == "user" else 0
+                score = (
+                    np.array(weights.bias) + said[place - 1][:count] + said[place] + earlier
+                ) / 2**weights.header.unit
+                found[number] = np.maximum(found[number], score)
+    return found
+
+
+# Choosing.
+
+
+class Choice(NamedTuple):
+    alone: float | None
+    agree: float | None
+    precision: float
+    recall: float
+
+
+def choose(score: np.ndarray, ruled: np.ndarray, truth: np.ndarray, quiet: np.ndarray, precision: float) -> Choice:
+    """Of pairs of numbers, the one that finds most at the precision; where none reaches it, the best harmonic mean."""
+    best: tuple[tuple[float, ...], Choice] | None = None
+    for alone in [np.inf, *_candidates(score, truth)]:
+        for agree in [-np.inf, *_candidates(score, truth)]:
+            if agree > alone:
+                continue
+            said = (score >= alone) | (ruled & (score >= agree))
+            right, wrong = int((said & truth).sum()), int((said & ~truth).sum())
+            alarms = wrong / max(1, int((~truth).sum()))
+            found_alone = score >= alone
+            if (found_alone & quiet & ~truth).sum() > max(1, MOST_EVERYDAY * quiet.sum()):
+                continue
+            exact, share = right / max(1, right + wrong), right / max(1, int(truth.sum()))
+            fits = exact >= precision and alarms <= MOST_ALARMS
+            mean = 2 * exact * share / max(1e-9, exact + share)
+            rank = (1.0, share, -wrong) if fits else (0.0, mean, -wrong)
+            if best is None or rank > best[0]:
+                chosen = Choice(
+                    None if np.isinf(alone) else float(alone), None if np.isinf(agree) else float(agree), exact, share
+                )
+                best = rank, chosen
+    assert best is not None
+    return best[1]
+
+
+def _candidates(score: np.ndarray, truth: np.ndarray) -> Iterable[float]:
+    """Numbers between scores, spread evenly over the failing rows."""
+    points = np.quantile(score[truth], np.linspace(0, 1, min(CANDIDATES, int(truth.sum()) + 1))) if truth.any() else []
+    return sorted({round(float(point) - 0.005, 2) for point in points})
+
+
+def groups(rows: Sequence[Row]) -> dict[str, np.ndarray]:
+    english = np.array([row.lang == ENGLISH for row in rows])
+    return {ENGLISH: english, OTHERS: ~english}
+
+
+def languages(group: str) -> list[str]:
+    return [ENGLISH] if group == ENGLISH else [code for code in bundled_languages() if code != ENGLISH]
+
+
+class Context(NamedTuple):
+    """A head that decides nothing by itself: which rows have it, which lack it, and how many of these may be wrong."""
+
+    has: Callable[[Row], bool]
+    lacks: Callable[[Row], bool]
+    most_alarms: float
+    groups: tuple[str, ...] = (ENGLISH, OTHERS)
+
+
+def _concerns(check: str) -> Context:
+    return Context(lambda row: row.label(check) in (OK, FAIL), lambda row: row.label(check) == NOT_APPLICABLE, 0.05)
+
+
+CONTEXTS = {
+    "cue": Context(lambda row: row.cue == "explicit", lambda row: not row.cue, 0.004),
+    "cue_self": Context(lambda row: bool(row.cue) and row.situation not in NOT_OWN, lambda row: not row.cue, 0.004),
+    "vulnerability": _concerns("topic_pivot"),
+    "asks_human": _concerns("disclosure")._replace(most_alarms=0.003),
+    "helps": Context(
+        lambda row: bool(row.cue) and row.label("crisis_response") == OK,
+        lambda row: bool(row.cue) and row.label("crisis_response") == FAIL,
+        0.03,
+    ),
+}
+# Signals were labelled in too few rows to fit a number: these are even chances, and a little more, where they are used.
+EVEN = {"acknowledgment": {ENGLISH: 0.7}, "exploration": {ENGLISH: 0.7}}
+
+
+def lowest(score: np.ndarray, truth: np.ndarray, quiet: np.ndarray, most: float) -> float | None:
+    """The lowest number at which few enough of the others are found, and nearly none in everyday talk."""
+    for number in _candidates(score, truth):
+        found = score >= number
+        alarms, everyday = (found & ~truth).sum(), (found & ~truth & quiet).sum()
+        if alarms <= most * (~truth).sum() and everyday <= max(1, MOST_EVERYDAY * quiet.sum(), most / 3 * quiet.sum()):
+            return number
+    return None
+
+
+def _add_contexts(texts: dict[str, Any], facts: Known, weights: Weights, quiet: np.ndarray) -> None:
+    for head, context in CONTEXTS.items():
+        truth = np.array([context.has(row) for row in facts.rows])
+        clear = truth | np.array([context.lacks(row) for row in facts.rows])
+        for group, own in groups(facts.rows).items():
+            at = own & clear
+            scores = facts.scores[at, weights.heads.index(head)]
+            number = lowest(scores, truth[at], quiet[at], context.most_alarms) if group in context.groups else None
+            if number is not None:
+                texts[head].setdefault("alone", {}).update(dict.fromkeys(languages(group), number))
+    for head, numbers in EVEN.items():
+        texts[head]["alone"] = dict(numbers)
+
+
+def decided(facts: Known, weights: Weights) -> dict[str, Any]:
+    """The decisions file: the texts of each head with the numbers that were chosen."""
+    texts: dict[str, Any] = yaml.safe_load(TEXTS.read_text(encoding="utf-8"))
+    quiet = np.array([row.area in QUIET for row in facts.rows])
+    _add_contexts(texts, facts, weights, quiet)
+    for check in CHECKS:
+        place = weights.heads.index(check)
+        clear = np.array([row.label(check) != DOUBT for row in facts.rows])
+        truth = np.array([row.label(check) == FAIL for row in facts.rows])
+        for group, own in groups(facts.rows).items():
+            at = own & clear
+            chosen = choose(facts.scores[at, place], facts.failed[check][at], truth[at], quiet[at], PRECISION[group])
+            _note(texts[check], group, chosen)
+    return texts
+
+
+def _note(texts: dict[str, Any], group: str, chosen: Choice) -> None:
+    for key, value in (("alone", chosen.alone), ("agree", chosen.agree)):
+        if value is not None:
+            texts.setdefault(key, {}).update(dict.fromkeys(languages(group), value))
+
+
+def write(decisions: dict[str, Any], path: Path) -> None:
+    head = "# How the learned reader is used: written by `python -m training`, read by `checks/learned.py`.\n"
+    text = yaml.safe_dump(decisions, allow_unicode=True, sort_keys=False, width=120, default_flow_style=None)
+    path.write_text(head + text, encoding="utf-8")
+
+
+def reader_of(weights: Weights, decisions: dict[str, Any]) -> LearnedReader:
+    import msgspec
+
+    return LearnedReader(weights, msgspec.convert(decisions, dict[str, Decision]))

@@ -1,0 +1,58 @@
+"""Texts for the teacher to answer: what nobody labelled, single sentences of long replies, replies to other messages.
+
+The more the texts resemble what will be read, the more the student learns. A reply behind a message that it does not
+answer is what leaving a topic looks like; a sentence alone shows which part of a long reply an answer rests on.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from training.sources import Example, shuffled
+
+MOST = {
+    "goemotions": 14000,
+    "advice": 5000,
+    "xed": 3000,
+    "robot": 600,
+    "shift": 4000,
+    "persona": 1200,
+    "smalltalk": 2000,
+}
+MOVED, SENTENCES = 6000, 12000
+LONG = 400  # characters of a reply from which on its sentences are taken apart
+_SENTENCE = re.compile(r"[^.!?\n]{12,}[.!?]?")
+
+
+def pool(examples: Sequence[Example], seed: int, languages: Sequence[str] = ("en",)) -> list[Example]:
+    """What the teacher is asked about, each text once."""
+    taken: Counter[str] = Counter()
+    found: list[Example] = []
+    for example in shuffled(examples, seed):
+        if example.lang in languages and taken[example.source] < MOST.get(example.source, len(examples)):
+            taken[example.source] += 1
+            found.append(example)
+    found += _sentences(found, seed) + _moved(found, seed)
+    unique = {(one.earlier, one.message, one.reply): one for one in found}
+    return list(unique.values())
+
+
+def _sentences(examples: Sequence[Example], seed: int) -> list[Example]:
+    long = [one for one in examples if len(one.reply) > LONG and one.lang == "en"]
+    found = [
+        one._replace(message="", earlier="", reply=sentence.strip(), labels={})
+        for one in shuffled(long, seed)
+        for sentence in _SENTENCE.findall(one.reply)[:6]
+    ]
+    return found[:SENTENCES]
+
+
+def _moved(examples: Sequence[Example], seed: int) -> list[Example]:
+    whole = [one for one in examples if one.message and one.reply]
+    messages = [one for one in examples if one.message]
+    chosen = random.Random(seed)
+    return [
+        one._replace(message=chosen.choice(messages).message, earlier="", labels={})
+        for one in shuffled(whole, seed + 1)[:MOVED]
+    ]
