@@ -165,7 +165,8 @@ def _require_shallow(content: str) -> None:
     for event in yaml.parse(content, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _MOST_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
+            mark: Any = event.start_mark  # of either parser: typed as if only one could be raised
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=mark)
 
 
 def _place_at(mark: Any, file: str, lines: list[str], column: int = 1) -> Place:
