@@ -7,6 +7,7 @@ noted in looks.jsonl. Everyday and support-desk rows are counted apart: nearly n
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from protocol import LOOKS, POSITIVES_FOR_RECALL, Confusion, Share, log_look
 from quality import write_into
 
 from corpus.rows import CHECKS, DOUBT, FAIL, OK, READ, SCORED, Row, rows_in
+from synthesis.checks.card import CARD  # noqa: E402
 from synthesis.checks.learned import LearnedReader, learned_reader
 from synthesis.checks.registry import rules_in_force
 from synthesis.run.evaluator import Evaluator
@@ -130,11 +132,49 @@ def quiet_rows(parts: Mapping[str, Told]) -> Iterator[tuple[str, ...]]:
                 yield part, title, lang, str(len(rows)), *map(str, failed)
 
 
+# Languages are measured in two halves: the seven have too few failing rows each.
+LANGUAGES = {ENGLISH: "en", OTHERS: "others"}
+
+
+def put_into_card(parts: Mapping[str, Told]) -> None:
+    """Note the figures of each check's head beside the weights, where there are failing rows enough."""
+    card = json.loads(CARD.read_text("utf-8"))
+    for check in CHECKS:
+        card["heads"][check]["figures"] = [
+            figures
+            for part, ways in parts.items()
+            for name in (ENGLISH, OTHERS)
+            if (figures := _figures(check, name, part, ways))["positives"] >= POSITIVES_FOR_RECALL
+        ]
+    CARD.write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _figures(check: str, name: str, part: str, ways: Told) -> dict[str, object]:
+    by = {
+        way: Confusion.of(one.pair for one in ways[way] if one.check == check and half(one) == name)
+        for way in (BY_RULES, BY_BOTH)
+    }
+    return {
+        "language": LANGUAGES[name],
+        "part": part,
+        "positives": by[BY_BOTH].positives,
+        "precision": _rate(by[BY_BOTH].precision),
+        "recall": _rate(by[BY_BOTH].recall),
+        "rules_precision": _rate(by[BY_RULES].precision),
+        "rules_recall": _rate(by[BY_RULES].recall),
+    }
+
+
+def _rate(share: Share) -> float | None:
+    return round(share.hits / share.total, 3) if share.total else None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, help="the public texts")
     parser.add_argument("--part", choices=(READ, SCORED), action="append", help="default: both")
     parser.add_argument("--into", type=Path, metavar="FILE", help="put the tables into a document, between its marks")
+    parser.add_argument("--card", action="store_true", help="note the figures in the card of the reader")
     options = parser.parse_args()
     chosen = {part: rows_in(part, texts=options.texts) for part in options.part or (READ, SCORED)}
     parts = {part: told(rows) for part, rows in chosen.items()}
@@ -148,6 +188,8 @@ def main() -> None:
         log_look(
             LOOKS, datetime.now(UTC), sets=["corpus scored: readers"], profiles=[TRAFFIC], rows=len(chosen[SCORED])
         )
+    if options.card:
+        put_into_card(parts)
     if options.into:
         write_into(options.into, made)
 

@@ -30,7 +30,7 @@ class Plan(NamedTuple):
 
     seed: int = 1
     first_epochs: int = 3  # of the teacher, on English with the published labels
-    more_epochs: int = 2  # and then on all languages with our own
+    more_epochs: int = 2  # and then mostly on our own
     student_epochs: int = 8
     shape: student.Shape = student.Shape()
     most: int | None = None  # examples of each kind
@@ -48,14 +48,15 @@ MOST_FIRST = {
     "cue_moderation": 600,
 }
 MOST_MORE = {
-    "goemotions": 400,
-    "advice": 300,
-    "robot": 200,
-    "persona": 300,
-    "cue_emoji": 400,
-    "xed": 500,
-    "cue_moderation": 200,
-    "cssrs": 400,
+    "goemotions": 200,
+    "advice": 150,
+    "robot": 100,
+    "persona": 150,
+    "cue_emoji": 200,
+    "xed": 50,
+    "cue_moderation": 100,
+    "cssrs": 200,
+    "everyday": 500,
 }
 MOST_STUDENT = {"goemotions": 6000, "advice": 4000, "robot": 1500, "persona": 2000, "cue_emoji": 2500, "xed": 9000}
 
@@ -78,12 +79,11 @@ class Training:
         path = self.work / "teacher.pt"
         if path.is_file():
             return teacher.load(path)
-        labelled = [one for one in self.public if one.labels]
-        english = [one for one in (*self.own, *some(labelled, MOST_FIRST)) if one.lang == ENGLISH]
-        plan = self.plan
-        first = teacher.train(english, epochs=plan.first_epochs, seed=plan.seed, say=say)
-        every = [*self.own, *some(labelled, MOST_MORE)]
-        found = teacher.train(every, epochs=plan.more_epochs, seed=plan.seed + 1, say=say, rate=7e-5, model=first)
+        plan, labelled = self.plan, [one for one in self.public if one.labels]
+        first = [one for one in (*self.own, *some(labelled, MOST_FIRST)) if one.lang == ENGLISH]
+        more = [one for one in (*self.own, *some(labelled, MOST_MORE)) if one.lang == ENGLISH]
+        found = teacher.train(first, epochs=plan.first_epochs, seed=plan.seed, say=say)
+        found = teacher.train(more, epochs=plan.more_epochs, seed=plan.seed + 1, say=say, rate=7e-5, model=found)
         teacher.save(found, path)
         return found
 

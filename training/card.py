@@ -58,6 +58,7 @@ LIMITS = (
     "reason to read, a low one is no evidence of safety."
 )
 MOST_WORDS, LEAST_SEEN = 14, 4
+SIZES = ("buckets", "dims", "channels", "width", "queries")
 
 
 def write(path: Path, weights: Weights, trained: Sequence[Example], rows: Sequence[Row], plan: dict[str, Any]) -> None:
@@ -74,8 +75,9 @@ def write(path: Path, weights: Weights, trained: Sequence[Example], rows: Sequen
         "labelled_by_us": counted["public"],
         "examples": fingerprint(trained),
         "encoder_of_the_teacher": "all-MiniLM-L6-v2 (Apache-2.0)",
-        "plan": {key: list(value) if isinstance(value, tuple) else value for key, value in plan.items()},
-        "bytes": len(weights.content),
+        "seeds": [plan["seed"], plan["seed"] + 1],
+        "sizes": {"bytes": len(weights.content), **dict(zip(SIZES, plan["shape"], strict=True))},
+        "plan": {key: value for key, value in plan.items() if key.endswith("epochs")},
         "heads": {head.name: {"means": head.means, **words[head.name], "limits": _limits(head.name)} for head in HEADS},
         "intended_use": INTENDED,
         "limits": LIMITS,

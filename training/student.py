@@ -27,8 +27,8 @@ Say = Callable[[str], None]
 class Shape(NamedTuple):
     """How large a student is."""
 
-    buckets: int = 1 << 16
-    dims: int = 48
+    buckets: int = 1 << 17
+    dims: int = 32
     channels: int = 96
     width: int = 5
     queries: int = 3
