@@ -22,9 +22,9 @@ from protocol import LOOKS, READ, SCORED, Confusion, log_look, revision
 from reading import print_errors, rule_counts
 
 from synthesis.checks import checks
-from synthesis.checks.registry import MEASURED_FILE
+from synthesis.checks.registry import MEASURED_FILE, rules_in_force
 from synthesis.run.evaluator import Evaluator
-from synthesis.settings import PROFILES, TRAFFIC
+from synthesis.settings import LEARNED, PROFILES, READERS, TRAFFIC
 
 FAMILIES = (*QUESTIONS, *SILENT, faithfulness.FAMILY)
 HEAD = (
@@ -45,7 +45,8 @@ Answers = dict[tuple[str, str, str], list[Judged]]  # family, task, profile
 
 def answers(options: argparse.Namespace, profile: str) -> Answers:
     """What the checks say in one profile, about all that was asked for."""
-    evaluator, found = Evaluator(profile=profile, keep_text=False), Answers()
+    rules = rules_in_force(reader=options.reader)
+    evaluator, found = Evaluator(rules, profile=profile, keep_text=False), Answers()
     for family, questions in QUESTIONS.items():
         for task, question in questions.items():
             path = file_of(options.folder, family, task)
@@ -169,6 +170,7 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", metavar="NAME", help="only this family or task; repeatable")
     parser.add_argument("--part", choices=(READ, SCORED, "all"), default="all")
+    parser.add_argument("--reader", choices=READERS, default=LEARNED, help="rules alone, or with the learned reader")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the counts as JSON")
     parser.add_argument("--against", type=Path, metavar="FILE", help="print what differs from such a file")
     parser.add_argument("--into", type=Path, metavar="FILE", help="put the tables into a document, between its marks")

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -20,7 +21,7 @@ from protocol import LOOKS, POSITIVES_FOR_RECALL, Confusion, Share, log_look
 from quality import write_into
 
 from corpus.rows import CHECKS, DOUBT, FAIL, OK, READ, SCORED, Row, rows_in
-from synthesis.checks.card import CARD  # noqa: E402
+from synthesis.checks.card import CARD
 from synthesis.checks.learned import LearnedReader, learned_reader
 from synthesis.checks.registry import rules_in_force
 from synthesis.run.evaluator import Evaluator
@@ -149,7 +150,7 @@ def put_into_card(parts: Mapping[str, Told]) -> None:
     CARD.write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _figures(check: str, name: str, part: str, ways: Told) -> dict[str, object]:
+def _figures(check: str, name: str, part: str, ways: Told) -> dict[str, Any]:
     by = {
         way: Confusion.of(one.pair for one in ways[way] if one.check == check and half(one) == name)
         for way in (BY_RULES, BY_BOTH)

@@ -58,7 +58,7 @@ def test_the_line_that_decided_is_marked(client: Any) -> None:
     assert len(taken) == 1
     assert "It turns away" in taken[0]
     assert "decides" in taken[0]
-    assert text.count("not asked") == 4
+    assert text.count("not asked") == 5
 
 
 def test_where_it_does_not_apply_no_line_is_marked(client: Any) -> None:
