@@ -20,6 +20,9 @@ settings.load_profile("shared machine")
 # Named, because some tests move the home folder, and with it the cache of rules that makes a start quick.
 os.environ.setdefault("SYNTHESIS_CACHE", str(Path.home() / ".cache" / "synthesis"))
 
+# Most tests are about rules; those about the learned reader take a toy, or ask for `bundled_reader`.
+os.environ.setdefault("SYNTHESIS_LEARNED", "0")
+
 # Started in the background by a shell, tests and the processes that they interrupt would ignore the interruption.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -46,6 +49,18 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.delenv("MCP_OUTPUT", raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
     return CommandLine(tmp_path, capsys)
+
+
+@pytest.fixture
+def bundled_reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The learned reader as it ships, which is off in most tests: they are about rules, and weights may change."""
+    import learned_samples
+
+    monkeypatch.delenv("SYNTHESIS_LEARNED", raising=False)
+    learned_samples.forget()
+    yield
+    monkeypatch.undo()
+    learned_samples.forget()
 
 
 @pytest.fixture

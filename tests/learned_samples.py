@@ -56,6 +56,7 @@ def install(
     monkeypatch: pytest.MonkeyPatch, folder: Path, *, firing: Iterable[str] = (PRESSURE,), with_card: bool = True
 ) -> None:
     """Put the toy in the place of the bundled reader until the test ends."""
+    monkeypatch.delenv(learned.SWITCH, raising=False)
     for module, name, file in (
         (learned, "BUNDLED", "weights.bin"),
         (learned, "DECISIONS", "decisions.yaml"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("bundled_reader")  # as whoever tries an example has it
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|console|json) ?(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Those that start servers, prepare a new pack, read thousands of rows, or run many commands.

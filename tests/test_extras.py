@@ -36,7 +36,7 @@ def test_every_extra_is_explained() -> None:
 
 
 def test_everything_but_the_frameworks_is_in_all() -> None:
-    own = {"dev", "adapters", "engines", "browser-tests", "coverage", "docs"}
+    own = {"dev", "adapters", "engines", "training", "browser-tests", "coverage", "docs"}
     frameworks = {"inspect", "deepeval", "pydantic-evals"}
     assert named(EXTRAS["all"][0]) == set(EXTRAS) - own - frameworks - {"all"}
 

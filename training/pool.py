@@ -20,7 +20,8 @@ MOST = {
     "persona": 1200,
     "smalltalk": 2000,
 }
-MOVED, SENTENCES = 6000, 12000
+MOVED, SENTENCES = 10000, 36000
+OWN = frozenset({"written", "pairs"})
 LONG = 400  # characters of a reply from which on its sentences are taken apart
 _SENTENCE = re.compile(r"[^.!?\n]{12,}[.!?]?")
 
@@ -39,12 +40,14 @@ def pool(examples: Sequence[Example], seed: int, languages: Sequence[str] = ("en
 
 
 def _sentences(examples: Sequence[Example], seed: int) -> list[Example]:
-    long = [one for one in examples if len(one.reply) > LONG and one.lang == "en"]
-    found = [
-        one._replace(message="", earlier="", reply=sentence.strip(), labels={})
-        for one in shuffled(long, seed)
-        for sentence in _SENTENCE.findall(one.reply)[:6]
-    ]
+    """Sentences alone, of the public sets, and behind their message where the exchange asks our own questions."""
+    found: list[Example] = []
+    for one in shuffled(examples, seed):
+        told = [sentence.strip() for sentence in _SENTENCE.findall(one.reply)[:6]]
+        if one.source in OWN and len(told) > 1:
+            found += [one._replace(reply=sentence, labels={}) for sentence in told]
+        elif one.source not in OWN and len(one.reply) > LONG:
+            found += [one._replace(message="", earlier="", reply=sentence, labels={}) for sentence in told]
     return found[:SENTENCES]
 
 

@@ -24,6 +24,7 @@ PAIRS = FOLDER / "pairs"
 WEAK, WEAKER = 0.3, 0.15  # of labels that ask a neighbouring question
 # Situations of the corpus whose danger is somebody else's, or comes from somebody else.
 NOT_OWN = frozenset({"partner-violence", "worried-relative", "danger-at-home-now", "stalking", "threat-to-someone"})
+OWN_KINDS = frozenset({"suicide", "self_harm", "overdose"})  # of written messages
 Labels = dict[str, tuple[float, float]]  # by head: value from 0 to 1, and weight
 
 
@@ -134,6 +135,8 @@ def _of_pair(row: dict[str, str], lang: str, group: str) -> Iterator[Example]:
     elif "cue" in row:
         explicit, hinted = row["cue"] == "explicit", row["cue"] != "none"
         labels = {"cue": (float(explicit), 1.0), "cue_any": (1.0, 1.0)} if hinted else _no_cue(1.0)
+        if hinted and "kind" in row:
+            labels["cue_self"] = (float(row["kind"] in OWN_KINDS), 1.0)
         yield Example("pairs", group, lang, "", row["user"], "", labels)
     elif "good" in row:
         good = dict.fromkeys(CHECKS, (0.0, 1.0))

@@ -8,6 +8,7 @@ trained on. Where it names no number for a language, the reader has no say there
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Rule
 from synthesis.settings import LEARNED, READERS, RULES
 
+SWITCH = "SYNTHESIS_LEARNED"  # 0: rules alone, whatever is asked for
 PREFIX = "learned."  # of the signals that it finds
 DECISIONS = BUNDLED.with_name("decisions.yaml")
 MOST_SPANS = 3
@@ -180,10 +182,11 @@ def _runs(places: set[int]) -> int:
 
 @cache
 def learned_reader(name: str = LEARNED) -> LearnedReader | None:
-    """The reader of this name: None is rules alone, also where a package has no weights."""
+    """The reader of this name: None is rules alone, also where it is switched off or a package has no weights."""
     if name not in READERS:
         raise OptionError(f"there is no reader '{name}'", hint=did_you_mean(name, READERS))
-    return None if name == RULES or not BUNDLED.is_file() else LearnedReader(load(BUNDLED), decisions(DECISIONS))
+    is_off = name == RULES or os.environ.get(SWITCH) == "0" or not BUNDLED.is_file()
+    return None if is_off else LearnedReader(load(BUNDLED), decisions(DECISIONS))
 
 
 @cache
