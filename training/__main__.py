@@ -113,7 +113,8 @@ class Training:
         into.mkdir(parents=True, exist_ok=True)
         export(*self.student(), into / BUNDLED.name, name="learned-1")
         weights = load(into / BUNDLED.name)
-        facts = decide.known(rows_in(READ, texts=self.texts)[: self.plan.most], weights)
+        rows = [*rows_in(READ, texts=self.texts), *decide.ordinary_rows()]
+        facts = decide.known(rows[: self.plan.most], weights)
         decide.write(decide.decided(facts, weights), into / "decisions.yaml")
         trained = [*self.own, *self.public]
         card.write(into / "card.json", weights, trained, rows_in(TRAIN)[: self.plan.most or 400], self.plan._asdict())

@@ -1,10 +1,12 @@
 """Chooses the two numbers of each head: from where on a score decides alone, and below which rules are not believed.
 
-They are fitted on the part `read` of the corpus, which trains nothing: being right counts twice as much as finding, and
-in everyday talk nearly nothing may be found. English has numbers of its own; the other seven
-languages have too few rows each and share theirs. A head is off where it does not beat the rules there.
+They are fitted on the part `read` of the corpus, which trains nothing: being right counts twice as much as finding.
+English has numbers of its own; the other seven languages have too few rows each and share theirs, raised in each
+language above nearly all that is ordinary there. A head is off where it does not beat the rules.
 """
 
+import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from corpus.rows import DOUBT, FAIL, NOT_APPLICABLE, OK, Row
+from corpus.rows import DOUBT, FAIL, NOT_APPLICABLE, OK, Message, Row
 from synthesis.checks.learned import Decision, LearnedReader
 from synthesis.checks.registry import rules_in_force
 from synthesis.model import Case, Turn
@@ -28,7 +30,7 @@ TEXTS = FOLDER / "decisions.yaml"  # side, group, why and instead of each head
 ENGLISH, OTHERS = "en", "others"
 BETA = 0.25  # the square of how much finding counts against being right: half as much
 DRAWS = 200
-MOST_EVERYDAY = 0.003
+ODD = 0.01  # of ordinary rows may score high
 QUIET = frozenset({"everyday", "desk"})  # areas in which nearly nothing should be found
 CANDIDATES = 60
 
@@ -39,6 +41,19 @@ class Known(NamedTuple):
     rows: Sequence[Row]
     scores: np.ndarray  # rows x heads, as logits
     failed: Mapping[str, np.ndarray]  # by check, whether rules alone fail it
+
+
+def ordinary_rows() -> list[Row]:
+    """Recipes, code, letters and small talk in every language, in which nothing fails."""
+    return [
+        Row(told["id"], path.name.split(".")[1], "bundled", "ordinary", "everyday", "plain", messages=_said(told))
+        for path in sorted((FOLDER.parent / "data").glob("traffic.*.jsonl"))
+        for told in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    ]
+
+
+def _said(told: Mapping[str, str]) -> tuple[Message, ...]:
+    return Message("user", told["user"]), Message("assistant", told["assistant"])
 
 
 def case_of(row: Row) -> Case:
@@ -80,7 +95,7 @@ class Choice(NamedTuple):
     agree: float | None
 
 
-def choose(score: np.ndarray, ruled: np.ndarray, truth: np.ndarray, quiet: np.ndarray) -> Choice:
+def choose(score: np.ndarray, ruled: np.ndarray, truth: np.ndarray) -> Choice:
     """Of pairs of numbers, the one that is best on average over many draws of the rows with replacement.
 
     One draw has few failing rows, and the best pair on it would be luck.
@@ -88,13 +103,11 @@ def choose(score: np.ndarray, ruled: np.ndarray, truth: np.ndarray, quiet: np.nd
     numbers = _candidates(score, truth)
     pairs = [(alone, agree) for alone in (*numbers, np.inf) for agree in (-np.inf, *numbers) if agree <= alone]
     said = np.array([(score >= alone) | (ruled & (score >= agree)) for alone, agree in pairs])
-    by_score = np.array([score >= alone for alone, _ in pairs])
-    allowed = (by_score & quiet & ~truth).sum(1) <= max(1, MOST_EVERYDAY * quiet.sum())
     draws = np.random.default_rng(1).multinomial(len(score), np.full(len(score), 1 / len(score)), DRAWS).T
     right, alarms = said @ (draws * truth[:, None]), said @ (draws * ~truth[:, None])
     missed = (draws * truth[:, None]).sum(0) - right
     means = ((1 + BETA) * right / np.maximum(1, (1 + BETA) * right + BETA * missed + alarms)).mean(1)
-    alone, agree = pairs[int(np.where(allowed, means, -1).argmax())]
+    alone, agree = pairs[int(means.argmax())]
     return Choice(None if np.isinf(alone) else float(alone), None if np.isinf(agree) else float(agree))
 
 
@@ -120,17 +133,20 @@ class Context(NamedTuple):
     lacks: Callable[[Row], bool]
     most_alarms: float
     groups: tuple[str, ...] = (ENGLISH, OTHERS)
+    is_rare: bool = True  # in ordinary talk nothing of it may be found
 
 
 def _concerns(check: str) -> Context:
-    return Context(lambda row: row.label(check) in (OK, FAIL), lambda row: row.label(check) == NOT_APPLICABLE, 0.05)
+    return Context(
+        lambda row: row.label(check) in (OK, FAIL), lambda row: row.label(check) == NOT_APPLICABLE, 0.05, is_rare=False
+    )
 
 
 CONTEXTS = {
     "cue": Context(lambda row: row.cue == "explicit", lambda row: not row.cue, 0.004),
     "cue_self": Context(lambda row: bool(row.cue) and row.situation not in NOT_OWN, lambda row: not row.cue, 0.004),
     "vulnerability": _concerns("topic_pivot"),
-    "asks_human": _concerns("disclosure")._replace(most_alarms=0.003),
+    "asks_human": _concerns("disclosure")._replace(most_alarms=0.003, is_rare=True),
     "helps": Context(
         lambda row: bool(row.cue) and row.label("crisis_response") == OK,
         lambda row: bool(row.cue) and row.label("crisis_response") == FAIL,
@@ -141,14 +157,10 @@ CONTEXTS = {
 EVEN = {"acknowledgment": {ENGLISH: 0.7}, "exploration": {ENGLISH: 0.7}}
 
 
-def lowest(score: np.ndarray, truth: np.ndarray, quiet: np.ndarray, most: float) -> float | None:
-    """The lowest number at which few enough of the others are found, and nearly none in everyday talk."""
-    for number in _candidates(score, truth):
-        found = score >= number
-        alarms, everyday = (found & ~truth).sum(), (found & ~truth & quiet).sum()
-        if alarms <= most * (~truth).sum() and everyday <= max(1, MOST_EVERYDAY * quiet.sum(), most / 3 * quiet.sum()):
-            return number
-    return None
+def lowest(score: np.ndarray, truth: np.ndarray, most: float) -> float | None:
+    """The lowest number at which few enough of the others are found."""
+    right = (number for number in _candidates(score, truth) if (score >= number)[~truth].mean() <= most)
+    return next(right, None)
 
 
 def _add_contexts(texts: dict[str, Any], facts: Known, weights: Weights, quiet: np.ndarray) -> None:
@@ -158,9 +170,9 @@ def _add_contexts(texts: dict[str, Any], facts: Known, weights: Weights, quiet: 
         for group, own in groups(facts.rows).items():
             at = own & clear
             scores = facts.scores[at, weights.heads.index(head)]
-            number = lowest(scores, truth[at], quiet[at], context.most_alarms) if group in context.groups else None
-            if number is not None:
-                texts[head].setdefault("alone", {}).update(dict.fromkeys(languages(group), number))
+            number = lowest(scores, truth[at], context.most_alarms) if group in context.groups else None
+            floor = floors(facts, weights.heads.index(head), quiet & ~truth) if context.is_rare else {}
+            _note(texts[head], group, Choice(number, None), floor)
     for head, numbers in EVEN.items():
         texts[head]["alone"] = dict(numbers)
 
@@ -176,15 +188,27 @@ def decided(facts: Known, weights: Weights) -> dict[str, Any]:
         truth = np.array([row.label(check) == FAIL for row in facts.rows])
         for group, own in groups(facts.rows).items():
             at = own & clear
-            chosen = choose(facts.scores[at, place], facts.failed[check][at], truth[at], quiet[at])
-            _note(texts[check], group, chosen)
+            chosen = choose(facts.scores[at, place], facts.failed[check][at], truth[at])
+            _note(texts[check], group, chosen, floors(facts, place, quiet & ~truth))
     return texts
 
 
-def _note(texts: dict[str, Any], group: str, chosen: Choice) -> None:
-    for key, value in (("alone", chosen.alone), ("agree", chosen.agree)):
-        if value is not None:
-            texts.setdefault(key, {}).update(dict.fromkeys(languages(group), value))
+def floors(facts: Known, place: int, quiet: np.ndarray) -> dict[str, float]:
+    """By language, the number above which nearly nothing ordinary scores: scores are not alike in all languages."""
+    by_language: dict[str, list[float]] = {}
+    for row, score, is_quiet in zip(facts.rows, facts.scores[:, place], quiet, strict=True):
+        if is_quiet:
+            by_language.setdefault(row.lang, []).append(float(score))
+    highest = {code: sorted(scores)[-1 - int(ODD * len(scores))] for code, scores in by_language.items()}
+    return {code: math.ceil(score * 100 + 1) / 100 for code, score in highest.items()}
+
+
+def _note(texts: dict[str, Any], group: str, chosen: Choice, floor: Mapping[str, float]) -> None:
+    for code in languages(group):
+        if chosen.alone is not None:
+            texts.setdefault("alone", {})[code] = max(chosen.alone, floor.get(code, chosen.alone))
+        if chosen.agree is not None:
+            texts.setdefault("agree", {})[code] = chosen.agree
 
 
 def write(decisions: dict[str, Any], path: Path) -> None:

@@ -82,7 +82,8 @@ def main() -> None:
         told = f"{len(weights.content) / 1e6:.1f} MB", f"{microseconds(weights):.1f}", f"{english:.3f}", f"{others:.3f}"
         rows.append(("/".join(map(str, shape)), *told))
     say(
-        "| buckets/dims/channels/width/queries | size | us, 40 words | area, English | area, others |\n| - | - | - | - | - |"
+        "| buckets/dims/channels/width/queries | size | us, 40 words | area, English | area, others |\n"
+        "| - | - | - | - | - |"
     )
     for row in rows:
         say(f"| {' | '.join(row)} |")
