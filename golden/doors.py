@@ -77,7 +77,8 @@ def environment(reader: str = "compiled") -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OWN_SETTINGS)}
     cache = {"SYNTHESIS_CACHE": os.environ["SYNTHESIS_CACHE"]} if "SYNTHESIS_CACHE" in os.environ else {}
     plain = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
-    return {**kept, **cache, **plain, "PYTHONPATH": str(ROOT / "src"), "SYNTHESIS_NATIVE": READERS[reader]}
+    switches = {"SYNTHESIS_NATIVE": READERS[reader], "SYNTHESIS_LEARNED": "0"}  # weights change, and tests pin them
+    return {**kept, **cache, **plain, **switches, "PYTHONPATH": str(ROOT / "src")}
 
 
 def _run(words: list[str], folder: Path, reader: str = "compiled") -> bytes:

@@ -31,7 +31,7 @@ class Plan(NamedTuple):
     seed: int = 1
     first_epochs: int = 3  # of the teacher, on English with the published labels
     more_epochs: int = 2  # and then mostly on our own
-    student_epochs: int = 8
+    student_epochs: int = 9
     shape: student.Shape = student.Shape()
     most: int | None = None  # examples of each kind
 

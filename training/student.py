@@ -27,9 +27,9 @@ Say = Callable[[str], None]
 class Shape(NamedTuple):
     """How large a student is."""
 
-    buckets: int = 1 << 17
-    dims: int = 32
-    channels: int = 96
+    buckets: int = 1 << 16
+    dims: int = 64
+    channels: int = 128
     width: int = 5
     queries: int = 3
 
@@ -93,7 +93,7 @@ class Student(nn.Module):
         super().__init__()
         self.shape = shape
         self.embed = nn.Embedding(shape.buckets + 1, shape.dims, padding_idx=shape.buckets)
-        nn.init.normal_(self.embed.weight, 0, 0.1)
+        nn.init.normal_(self.embed.weight[: shape.buckets], 0, 0.1)  # no piece is nothing, and stays so
         self.conv = nn.Conv1d(shape.dims, shape.channels, shape.width, padding=shape.width // 2)
         self.query = nn.Linear(shape.channels, shape.queries, bias=False)
         features = (shape.queries + 1) * shape.channels

@@ -147,7 +147,7 @@ class Tools:
     def evaluate_reply(
         self, user: str, assistant: str | None, checks: list[str] = CHECKS, lang: str | None = None
     ) -> ReplyVerdict:
-        """Evaluate an assistant's reply to a user's message, without a model: verdicts with the exact evidence.
+        """Evaluate an assistant's reply to a user's message, without an LLM: verdicts with the exact evidence.
 
         `checks` are names of list_checks, or "all". A reply of null (a tool call) is not assessed.
         """

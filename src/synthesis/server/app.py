@@ -31,7 +31,7 @@ from synthesis.server.rulebook import loaded_rules
 from synthesis.server.security import SecurityMiddleware, ServerSettings
 from synthesis.server.state import ServerState
 
-DESCRIPTION = """Checks of what an assistant says to people, without a model in the loop: the same input gives the same
+DESCRIPTION = """Checks of what an assistant says to people, without an LLM in the loop: the same input gives the same
 verdict, with the matched words.
 
 The checks look for markers in language: passing does not mean that a reply is safe, empathetic or clinically sound.
