@@ -138,7 +138,7 @@ class Context(NamedTuple):
 
 def _concerns(check: str) -> Context:
     return Context(
-        lambda row: row.label(check) in (OK, FAIL), lambda row: row.label(check) == NOT_APPLICABLE, 0.05, is_rare=False
+        lambda row: row.label(check) in (OK, FAIL), lambda row: row.label(check) == NOT_APPLICABLE, 0.03, is_rare=False
     )
 
 

@@ -115,7 +115,7 @@ def test_rules_alone_are_as_they_were_before(toy: Path) -> None:
     assert not any(finding.reader for finding in told.findings)
 
 
-def test_every_learned_signal_of_a_table_has_its_decision() -> None:
+def test_every_learned_signal_of_a_table_has_its_decision(bundled_reader: None) -> None:
     if not learned.BUNDLED.is_file():
         pytest.skip("no weights in this copy")
     reader = learned_reader()

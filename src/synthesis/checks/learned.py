@@ -152,32 +152,43 @@ def _rule(head: str, decision: Decision) -> Rule:
 
 
 def _spans(tokens: Sequence[Any], text: str) -> Iterator[tuple[int, int, int]]:
-    """The words that add most, neighbours joined, until enough of what speaks for it is marked."""
-    strong = sorted((one for one in tokens if one.amount > 0), key=lambda one: (-one.amount, one.start))
-    wanted, reached = sum(one.amount for one in strong) * ENOUGH, 0
-    chosen: set[int] = set()
-    places = {one.start: place for place, one in enumerate(tokens)}
-    for one in strong:
-        place = places[one.start]
-        starts_new = place - 1 not in chosen and place + 1 not in chosen
-        if reached >= wanted:
-            break
-        if starts_new and _runs(chosen) >= MOST_SPANS:
-            continue
-        chosen.add(place)
-        reached += one.amount
+    """The words that add most, with their neighbours, until enough of what speaks for it is marked."""
+    chosen = _strongest(tokens)
     if not chosen and text.strip():  # what decided stands on the other side: the reply as a whole is what it is about
         yield 0, len(text), 0
+    # A word is read with those around it: alone, it would seldom say why.
+    marked = sorted({near for place in chosen for near in range(max(0, place - 1), min(len(tokens), place + 2))})
     run: list[int] = []
-    for place in [*sorted(chosen), -1]:
+    for place in [*marked, -1]:
         if run and place != run[-1] + 1:
-            yield tokens[run[0]].start, tokens[run[-1]].end, sum(tokens[each].amount for each in run)
+            first, last = _trimmed(tokens, text, run, chosen)
+            yield tokens[first].start, tokens[last].end, sum(one.amount for one in tokens[first : last + 1])
             run = []
         run.append(place)
 
 
+def _strongest(tokens: Sequence[Any]) -> set[int]:
+    """The places of the tokens that add most, in a few runs, up to the share that is enough."""
+    order = sorted(range(len(tokens)), key=lambda place: (-tokens[place].amount, place))
+    wanted, reached, chosen = sum(one.amount for one in tokens if one.amount > 0) * ENOUGH, 0, set[int]()
+    for place in order:
+        if tokens[place].amount <= 0 or reached >= wanted:
+            break
+        if _runs(chosen | {place}) <= MOST_SPANS:
+            chosen.add(place)
+            reached += tokens[place].amount
+    return chosen
+
+
+def _trimmed(tokens: Sequence[Any], text: str, run: list[int], chosen: set[int]) -> tuple[int, int]:
+    """A run without marks and spaces at its ends, unless one of them is what counted."""
+    kept = [place for place in run if place in chosen or text[tokens[place].start].isalnum()]
+    return kept[0], kept[-1]
+
+
 def _runs(places: set[int]) -> int:
-    return sum(place - 1 not in places for place in places)
+    """How many runs these places and their neighbours make."""
+    return sum(not {place - 1, place - 2, place - 3} & places for place in places)
 
 
 @cache
