@@ -30,6 +30,9 @@ TEXTS = FOLDER / "decisions.yaml"  # side, group, why and instead of each head
 ENGLISH, OTHERS = "en", "others"
 BETA = 0.25  # the square of how much finding counts against being right: half as much
 DRAWS = 200
+BELIEVED = 0.6  # rules of which so many alarms are right count whatever the score
+LEAST_ALARMS = 30  # before that is known
+ALWAYS_BELIEVED = "crisis_response"
 ODD = 0.01  # of ordinary rows may score high
 QUIET = frozenset({"everyday", "desk"})  # areas in which nearly nothing should be found
 CANDIDATES = 60
@@ -95,13 +98,15 @@ class Choice(NamedTuple):
     agree: float | None
 
 
-def choose(score: np.ndarray, ruled: np.ndarray, truth: np.ndarray) -> Choice:
+def choose(score: np.ndarray, ruled: np.ndarray, truth: np.ndarray, is_doubted: bool) -> Choice:
     """Of pairs of numbers, the one that is best on average over many draws of the rows with replacement.
 
-    One draw has few failing rows, and the best pair on it would be luck.
+    One draw has few failing rows, and the best pair on it would be luck. Only rules that are often wrong need a score
+    that agrees (`is_doubted`): elsewhere it would cost what they find in texts unlike these.
     """
     numbers = _candidates(score, truth)
-    pairs = [(alone, agree) for alone in (*numbers, np.inf) for agree in (-np.inf, *numbers) if agree <= alone]
+    lower = (-np.inf, *numbers) if is_doubted else (-np.inf,)
+    pairs = [(alone, agree) for alone in (*numbers, np.inf) for agree in lower if agree <= alone]
     said = np.array([(score >= alone) | (ruled & (score >= agree)) for alone, agree in pairs])
     draws = np.random.default_rng(1).multinomial(len(score), np.full(len(score), 1 / len(score)), DRAWS).T
     right, alarms = said @ (draws * truth[:, None]), said @ (draws * ~truth[:, None])
@@ -186,9 +191,11 @@ def decided(facts: Known, weights: Weights) -> dict[str, Any]:
         place = weights.heads.index(check)
         clear = np.array([row.label(check) != DOUBT for row in facts.rows])
         truth = np.array([row.label(check) == FAIL for row in facts.rows])
+        ruled = facts.failed[check] & clear
+        is_doubted = check != ALWAYS_BELIEVED and ruled.sum() >= LEAST_ALARMS and truth[ruled].mean() < BELIEVED
         for group, own in groups(facts.rows).items():
             at = own & clear
-            chosen = choose(facts.scores[at, place], facts.failed[check][at], truth[at])
+            chosen = choose(facts.scores[at, place], facts.failed[check][at], truth[at], bool(is_doubted))
             _note(texts[check], group, chosen, floors(facts, place, quiet & ~truth))
     return texts
 
