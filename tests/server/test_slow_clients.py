@@ -14,7 +14,7 @@ from synthesis.rules.matcher import PythonReader
 from synthesis.rules.ruleset import RuleSet
 
 TIMEOUT = 0.5
-LONG = "You should just try to relax. " * 10_000  # some seconds of work
+LONG = "You should just try to relax. " * 30_000  # some seconds of work
 HEAD = "POST /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n"
 
 

@@ -28,6 +28,7 @@ SWITCH = "SYNTHESIS_LEARNED"  # 0: rules alone, whatever is asked for
 PREFIX = "learned."  # of the signals that it finds
 DECISIONS = BUNDLED.with_name("decisions.yaml")
 MOST_SPANS = 3
+LEAST_OWN = 0.1  # of what speaks for a finding: below it, no words of its side are marked
 ENOUGH = 0.6  # of what speaks for a finding on its side: then no further words are marked
 USER, ASSISTANT = "user", "assistant"
 SEGMENTS = {USER: (MESSAGE,), ASSISTANT: (REPLY,)}  # whose words a finding of a side marks
@@ -138,7 +139,7 @@ class LearnedReader:
         total = sum(one.amount for own in said.values() for one in own if one.amount > 0) or 1
         found: list[Hit] = []
         for segment in SEGMENTS[decision.side]:
-            for start, end, amount in _spans(said.get(segment, ()), texts.get(segment, "")):
+            for start, end, amount in _spans(said.get(segment, ()), texts.get(segment, ""), total):
                 hit = LearnedHit(self._rules[head], self.name, start, end, texts[segment][start:end])
                 hit.reader, hit.score, hit.threshold = self.name, round(score, 3), threshold
                 hit.share = round(amount / total, 3)
@@ -151,18 +152,20 @@ def _rule(head: str, decision: Decision) -> Rule:
     return Rule(name, "", decision.group, {"en": decision.why}, {"en": decision.instead}, label=f"learned: {head}")
 
 
-def _spans(tokens: Sequence[Any], text: str) -> Iterator[tuple[int, int, int]]:
+def _spans(tokens: Sequence[Any], text: str, total: int) -> Iterator[tuple[int, int, int]]:
     """The words that add most, with their neighbours, until enough of what speaks for it is marked."""
-    chosen = _strongest(tokens)
-    if not chosen and text.strip():  # what decided stands on the other side: the reply as a whole is what it is about
+    own = sum(one.amount for one in tokens if one.amount > 0)
+    if own < LEAST_OWN * total:  # what decided stands on the other side: this text as a whole is what it is about
         yield 0, len(text), 0
+        return
+    chosen = _strongest(tokens)
     # A word is read with those around it: alone, it would seldom say why.
     marked = sorted({near for place in chosen for near in range(max(0, place - 1), min(len(tokens), place + 2))})
     run: list[int] = []
     for place in [*marked, -1]:
         if run and place != run[-1] + 1:
             first, last = _trimmed(tokens, text, run, chosen)
-            yield tokens[first].start, tokens[last].end, sum(one.amount for one in tokens[first : last + 1])
+            yield tokens[first].start, tokens[last].end, sum(tokens[each].amount for each in run if each in chosen)
             run = []
         run.append(place)
 
