@@ -71,7 +71,7 @@ class Training:
     def __init__(self, texts: Path | None, measure: Path | None, work: Path, plan: Plan) -> None:
         self.texts, self.work, self.plan = texts, work, plan
         own, self.public = sources.own(texts), sources.public(texts, measure) if texts else []
-        self.own = own[: plan.most]
+        self.own = own if plan.most is None else sources.shuffled(own, plan.seed)[: plan.most]
         self.public = sources.shuffled(self.public, plan.seed)[: plan.most]
         work.mkdir(parents=True, exist_ok=True)
 
@@ -114,7 +114,7 @@ class Training:
         export(*self.student(), into / BUNDLED.name, name="learned-1")
         weights = load(into / BUNDLED.name)
         rows = [*rows_in(READ, texts=self.texts), *decide.ordinary_rows()]
-        facts = decide.known(rows[: self.plan.most], weights)
+        facts = decide.known(rows[:: len(rows) // (self.plan.most or len(rows))], weights)
         decide.write(decide.decided(facts, weights), into / "decisions.yaml")
         trained = [*self.own, *self.public]
         card.write(into / "card.json", weights, trained, rows_in(TRAIN)[: self.plan.most or 400], self.plan._asdict())

@@ -164,7 +164,7 @@ EVEN = {"acknowledgment": {ENGLISH: 0.7}, "exploration": {ENGLISH: 0.7}}
 
 def lowest(score: np.ndarray, truth: np.ndarray, most: float) -> float | None:
     """The lowest number at which few enough of the others are found."""
-    right = (number for number in _candidates(score, truth) if (score >= number)[~truth].mean() <= most)
+    right = (number for number in _candidates(score, truth) if (score >= number)[~truth].sum() <= most * (~truth).sum())
     return next(right, None)
 
 
@@ -195,6 +195,8 @@ def decided(facts: Known, weights: Weights) -> dict[str, Any]:
         is_doubted = check != ALWAYS_BELIEVED and ruled.sum() >= LEAST_ALARMS and truth[ruled].mean() < BELIEVED
         for group, own in groups(facts.rows).items():
             at = own & clear
+            if not truth[at].any():
+                continue
             chosen = choose(facts.scores[at, place], facts.failed[check][at], truth[at], bool(is_doubted))
             _note(texts[check], group, chosen, floors(facts, place, quiet & ~truth))
     return texts
