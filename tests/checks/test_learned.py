@@ -95,6 +95,19 @@ def test_rules_that_it_does_not_agree_with_do_not_count_unless_they_are_precise(
     assert not synthesis.evaluate(USER, reply).checks["identity_claim"].passed
 
 
+def test_a_rule_of_a_users_own_always_counts(toy: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "house"
+    pack.mkdir()
+    (pack / "pack.yaml").write_text('language: en\nname: House\nversion: "1"\nlicence: MIT\n')
+    (pack / "identity.yaml").write_text(
+        "rules:\n  - {id: identity.claim.kettle, group: human, pattern: my own kettle, why: A., instead: B.,"
+        " match: [I have my own kettle.], miss: [A kettle.]}\n"
+    )
+    decide(toy, "identity_claim", alone={}, agree={"en": NEVER})
+    told = synthesis.evaluate(USER, "I have my own kettle.", rules=[pack])
+    assert not told.checks["identity_claim"].passed
+
+
 def test_no_number_takes_a_rule_for_an_explicit_cue_away(toy: Path) -> None:
     for head in ("cue", "cue_self", "crisis_response"):
         decide(toy, head, alone={}, agree={"en": NEVER})

@@ -9,6 +9,7 @@ from typing import Any
 
 from synthesis.checks.learned import PREFIX, LearnedHit, Scores
 from synthesis.checks.similarity import similarity_of
+from synthesis.io import PACKS
 from synthesis.model import Finding
 from synthesis.model.result import FOR
 from synthesis.model.texts import TextsOf, no_texts
@@ -120,11 +121,14 @@ class Exchange:
         return learned is None or self.profile == AUTHORED or bool(learned.reader.is_backed(learned, head))
 
     def backed(self, hits: Sequence[Hit], head: str) -> list[Hit]:
-        """The hits that count beside the learned score: those of precise rules always, others where it agrees."""
+        """The hits that count beside the learned score: those of precise rules always, others where it agrees.
+
+        Only bundled rules were measured. Whoever adds a rule means it.
+        """
         if self.learned is None or self.agrees(head):
             return list(hits)
         precise = self.learned.reader.decision(head).precise
-        return [hit for hit in hits if hit.rule.group in precise or hit.rule.id in precise]
+        return [hit for hit in hits if hit.rule.group in precise or hit.rule.id in precise or not _is_bundled(hit.rule)]
 
     def first_words(self, hits: Sequence[Hit]) -> list[str]:
         """The words of the first hit of each rule, each wording once, in order."""
@@ -179,6 +183,10 @@ class Exchange:
     def similarity(self) -> float:
         """How alike user message and reply are, by the adapter in force."""
         return similarity_of(self.user, self.assistant)
+
+
+def _is_bundled(rule: Rule) -> bool:
+    return rule.file.startswith(str(PACKS))
 
 
 def outermost(hits: Iterable[Hit]) -> list[Hit]:
