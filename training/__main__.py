@@ -96,10 +96,14 @@ class Training:
         found: tuple[list[Example], np.ndarray] = pickle.loads(path.read_bytes())
         return found
 
-    def student(self) -> tuple[student.Student, student.Batcher]:
+    def examples(self) -> tuple[list[Example], np.ndarray, np.ndarray]:
         """Labels where they are our own, the teacher's answers elsewhere, both together where both are known."""
         labelled = [*self.own, *some([one for one in self.public if one.labels], MOST_STUDENT)]
-        examples, values, weights = student.targets(labelled, *self.answers())
+        return student.targets(labelled, *self.answers())
+
+    def student(self) -> tuple[student.Student, student.Batcher]:
+        """Our own rows twice in each epoch."""
+        examples, values, weights = self.examples()
         twice = [*range(len(examples)), *range(len(self.own))]
         batcher = student.Batcher([examples[place] for place in twice], student.Texts(self.plan.shape.buckets))
         found = student.train(
@@ -116,7 +120,7 @@ class Training:
         rows = [*rows_in(READ, texts=self.texts), *decide.ordinary_rows()]
         facts = decide.known(rows[:: len(rows) // (self.plan.most or len(rows))], weights)
         decide.write(decide.decided(facts, weights), into / "decisions.yaml")
-        trained = [*self.own, *self.public]
+        trained, *_ = self.examples()
         card.write(into / "card.json", weights, trained, rows_in(TRAIN)[: self.plan.most or 400], self.plan._asdict())
         say(f"wrote {into / BUNDLED.name}, {weights.hash}: {len(NAMES)} heads")
 

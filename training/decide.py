@@ -15,7 +15,6 @@ import numpy as np
 import yaml
 
 from corpus.rows import DOUBT, FAIL, NOT_APPLICABLE, OK, Message, Row
-from synthesis.checks.learned import Decision, LearnedReader
 from synthesis.checks.registry import rules_in_force
 from synthesis.model import Case, Turn
 from synthesis.reader.weights import Weights
@@ -137,7 +136,6 @@ class Context(NamedTuple):
     has: Callable[[Row], bool]
     lacks: Callable[[Row], bool]
     most_alarms: float
-    groups: tuple[str, ...] = (ENGLISH, OTHERS)
     is_rare: bool = True  # in ordinary talk nothing of it may be found
 
 
@@ -175,7 +173,7 @@ def _add_contexts(texts: dict[str, Any], facts: Known, weights: Weights, quiet: 
         for group, own in groups(facts.rows).items():
             at = own & clear
             scores = facts.scores[at, weights.heads.index(head)]
-            number = lowest(scores, truth[at], context.most_alarms) if group in context.groups else None
+            number = lowest(scores, truth[at], context.most_alarms)
             floor = floors(facts, weights.heads.index(head), quiet & ~truth) if context.is_rare else {}
             _note(texts[head], group, Choice(number, None), floor)
     for head, numbers in EVEN.items():
@@ -224,9 +222,3 @@ def write(decisions: dict[str, Any], path: Path) -> None:
     head = "# How the learned reader is used: written by `python -m training`, read by `checks/learned.py`.\n"
     text = yaml.safe_dump(decisions, allow_unicode=True, sort_keys=False, width=120, default_flow_style=None)
     path.write_text(head + text, encoding="utf-8")
-
-
-def reader_of(weights: Weights, decisions: dict[str, Any]) -> LearnedReader:
-    import msgspec
-
-    return LearnedReader(weights, msgspec.convert(decisions, dict[str, Decision]))

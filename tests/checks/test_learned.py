@@ -8,7 +8,6 @@ import pytest
 from learned_samples import ALWAYS, PRESSURE, REPLY, USER, forget, install
 
 import synthesis
-from synthesis.checks import learned
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.learned import PREFIX, LearnedHit, learned_reader
 from synthesis.checks.registry import rules_in_force, signals
@@ -129,8 +128,6 @@ def test_rules_alone_are_as_they_were_before(toy: Path) -> None:
 
 
 def test_every_learned_signal_of_a_table_has_its_decision(bundled_reader: None) -> None:
-    if not learned.BUNDLED.is_file():
-        pytest.skip("no weights in this copy")
     reader = learned_reader()
     assert reader is not None
     named = {name.removeprefix(PREFIX) for name in signals() if name.startswith(PREFIX)}

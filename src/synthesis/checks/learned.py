@@ -98,7 +98,7 @@ class LearnedReader:
         for reading, scores in zip(readings, self.engine.scores(texts, sides), strict=True):
             reading.learned = scores
 
-    def scores(self, user: Reading, assistant: Reading, earlier: Reading | None) -> Scores | None:
+    def scores(self, user: Reading, assistant: Reading, earlier: Reading | None) -> Scores:
         """The scores of an exchange: the sum of its parts."""
         count = len(self.weights.heads)
         parts = [self.weights.bias, user.learned[:count], assistant.learned]

@@ -136,13 +136,13 @@ def _head_lines(found: "LearnedReader", card: "ReaderCard | None", head: str) ->
     if card is None or about is None:
         yield NO_CARD
         return
-    yield from _trained_on(card)
     yield from (_figures(one) for one in about.figures)
     for label, words in (("for", about.words_for), ("against", about.words_against)):
         if words:
             yield f"{label:<10}  words that weigh most: {', '.join(safe(word) for word in words[:_SHOWN_WORDS])}"
     if about.limits:
         yield f"limits      {safe(about.limits)}"
+    yield from _trained_on(card)  # last: there are many
 
 
 def _thresholds(decision: "Decision") -> Iterator[str]:
