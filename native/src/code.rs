@@ -1,12 +1,14 @@
 //! The instructions of patterns, checked and made ready when a program is loaded.
 
 use crate::characters::{Characters, LAST};
+use crate::image::Image;
 use crate::input::{Problem, Sections};
 
 pub const MOST_REGISTERS: usize = 1 << 16;
 const WORDS: usize = 4; // numbers of one instruction
 
-/// One step of a pattern. Targets are numbers of instructions, and `set` numbers of what can be at the next place.
+/// One step of a pattern. Targets are numbers of instructions, `set` numbers of what can be at the next place, and `look`
+/// of what the next few characters can be.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     Match,
@@ -17,18 +19,19 @@ pub enum Op {
     Split { other: u32, here_set: u32, other_set: u32 },
     Jump(u32),
     Switch { at: u32, count: u32 },
-    Greedy { class: u32, low: u16, high: u16, set: u32 },
-    Lazy { class: u32, low: u16, high: u16, set: u32 },
-    Call(u32),
+    Greedy { class: u16, low: u16, high: u16, set: u32, look: u32 },
+    Lazy { class: u16, low: u16, high: u16, set: u32, look: u32 },
+    Call { target: u32, look: u32 },
     Return,
     Loop(u32),
-    Until { register: u32, low: u16, high: u16, exit: u32 },
+    Until { register: u16, low: u16, high: u16, exit: u32 },
 }
 
 /// A set of characters: ASCII at one look, others by search.
 pub struct Class {
+    is_words: bool, // what belongs to words, as the tables of characters say it
     ascii: [bool; 128],
-    ranges: Vec<(u32, u32)>,
+    pub ranges: Vec<(u32, u32)>,
 }
 
 impl Class {
@@ -57,7 +60,19 @@ pub struct Code {
 }
 
 impl Code {
+    /// The code of a program.
     pub fn load(sections: &mut Sections, characters: &Characters) -> Result<Self, Problem> {
+        Self::read(sections, characters, |code, words, count| code.decoded(words, count))
+    }
+
+    /// The code of an image, with `sets` and `looks` that instructions may name.
+    pub fn load_image(sections: &mut Sections, characters: &Characters, sets: usize, looks: usize) -> Result<Self, Problem> {
+        Self::read(sections, characters, |code, words, count| code.decoded_image(words, count, sets, looks))
+    }
+
+    fn read(
+        sections: &mut Sections, characters: &Characters, decoded: impl Fn(&Self, &[u32], usize) -> Result<Op, Problem>,
+    ) -> Result<Self, Problem> {
         let classes = load_classes(sections, characters)?;
         let letters = sections.next("letters")?.rest().to_vec();
         check_characters(&letters)?;
@@ -74,7 +89,7 @@ impl Code {
         }
         let mut code = Self { ops: Vec::with_capacity(count), letters, cases, classes, registers };
         for (number, words) in numbers.chunks_exact(WORDS).enumerate() {
-            let op = code.decoded(words, count)?;
+            let op = decoded(&code, words, count)?;
             let goes_on = !matches!(op, Op::Match | Op::Jump(_) | Op::Return | Op::Switch { .. });
             if goes_on && number + 1 == count {
                 return Err("the code runs off its end".into());
@@ -110,19 +125,56 @@ impl Code {
                 }
                 Op::Switch { at: a, count: b }
             }
-            8 => bounds().and_then(|(low, high)| Ok(Op::Greedy { class: class()?, low, high, set: 0 }))?,
-            9 => bounds().and_then(|(low, high)| Ok(Op::Lazy { class: class()?, low, high, set: 0 }))?,
-            10 => Op::Call(target(a)?),
+            8 => bounds().and_then(|(low, high)| Ok(Op::Greedy { class: class()? as u16, low, high, set: 0, look: 0 }))?,
+            9 => bounds().and_then(|(low, high)| Ok(Op::Lazy { class: class()? as u16, low, high, set: 0, look: 0 }))?,
+            10 => Op::Call { target: target(a)?, look: 0 },
             11 => Op::Return,
             12 => Op::Loop(within(a, self.registers, "register")?),
             13 => {
                 // Both bounds in one number, so that every instruction has four.
                 let (low, high) = ((b >> 16) as u16, b as u16);
-                let register = within(a, self.registers, "register")?;
+                let register = within(a, self.registers, "register")? as u16;
                 Op::Until { register, low, high, exit: target(c)? }
             }
             other => return Err(format!("there is no instruction {other} with {a}")),
         })
+    }
+
+    /// An instruction of an image: the same with what can be ahead, small numbers beside each other.
+    fn decoded_image(&self, words: &[u32], count: usize, sets: usize, looks: usize) -> Result<Op, Problem> {
+        let (kind, more) = (words[0] & 0xFF, words[0] >> 8);
+        let (low, high) = (words[1] as u16, (words[1] >> 16) as u16);
+        let set = |number: u32| within(number, sets, "set");
+        let look = |number: u32| within(number, looks, "look");
+        let repeated = || {
+            if low > high {
+                return Err(format!("a repetition from {low} to {high}"));
+            }
+            Ok((within(more, self.classes.len(), "class")? as u16, set(words[2])?, look(words[3])?))
+        };
+        Ok(match kind {
+            5 => Op::Split { other: within(words[1], count, "target")?, here_set: set(words[2])?, other_set: set(words[3])? },
+            8 => repeated().map(|(class, set, look)| Op::Greedy { class, low, high, set, look })?,
+            9 => repeated().map(|(class, set, look)| Op::Lazy { class, low, high, set, look })?,
+            10 => Op::Call { target: within(words[1], count, "target")?, look: look(words[2])? },
+            13 => {
+                let register = within(more, self.registers, "register")? as u16;
+                Op::Until { register, low, high, exit: within(words[2], count, "target")? }
+            }
+            _ => self.decoded(words, count)?,
+        })
+    }
+
+    pub fn put_into(&self, image: &mut Image) {
+        let ranges = |class: &Class| -> Vec<u32> {
+            let ranges = if class.is_words { &[][..] } else { &class.ranges };
+            ranges.iter().flat_map(|&(first, last)| [first, last]).collect()
+        };
+        image.put_from(self.classes.iter().map(ranges).flat_map(|own| std::iter::once(own.len() as u32).chain(own)));
+        image.put(&self.letters);
+        image.put_from(self.cases.iter().flat_map(|&(c, target)| [c, target]));
+        image.put(&[self.registers as u32]);
+        image.put_from(self.ops.iter().flat_map(|&op| encoded(op)));
     }
 
     pub fn switch(&self, at: u32, count: u32) -> &[(u32, u32)] {
@@ -131,6 +183,26 @@ impl Code {
 
     pub fn literal(&self, at: u32, length: u32) -> &[u32] {
         &self.letters[at as usize..(at + length) as usize]
+    }
+}
+
+fn encoded(op: Op) -> [u32; WORDS] {
+    let bounds = |low: u16, high: u16| u32::from(low) | u32::from(high) << 16;
+    match op {
+        Op::Match => [0, 0, 0, 0],
+        Op::Char(c) => [1, c, 0, 0],
+        Op::Literal { at, length } => [2, at, length, 0],
+        Op::Class(class) => [3, class, 0, 0],
+        Op::Edge => [4, 0, 0, 0],
+        Op::Split { other, here_set, other_set } => [5, other, here_set, other_set],
+        Op::Jump(target) => [6, target, 0, 0],
+        Op::Switch { at, count } => [7, at, count, 0],
+        Op::Greedy { class, low, high, set, look } => [8 | u32::from(class) << 8, bounds(low, high), set, look],
+        Op::Lazy { class, low, high, set, look } => [9 | u32::from(class) << 8, bounds(low, high), set, look],
+        Op::Call { target, look } => [10, target, look, 0],
+        Op::Return => [11, 0, 0, 0],
+        Op::Loop(register) => [12, register, 0, 0],
+        Op::Until { register, low, high, exit } => [13 | u32::from(register) << 8, bounds(low, high), exit, 0],
     }
 }
 
@@ -167,9 +239,9 @@ fn load_classes(sections: &mut Sections, characters: &Characters) -> Result<Vec<
             return Err("the ranges of a class are not in order".into());
         }
         let ascii = std::array::from_fn(|c| ranges.iter().any(|&(first, last)| (first..=last).contains(&(c as u32))));
-        classes.push(Class { ascii, ranges });
+        classes.push(Class { is_words: numbers.is_empty(), ascii, ranges });
     }
-    Ok(classes)
+    if classes.len() > u16::MAX as usize { Err("there are too many classes".into()) } else { Ok(classes) }
 }
 
 fn word_ranges(characters: &Characters) -> Vec<(u32, u32)> {
@@ -230,7 +302,7 @@ pub fn begins_apart(code: &Code, characters: &Characters) -> Vec<bool> {
                 of_class[class as usize] || (low == 0 && next(number + 1))
             }
             Op::Edge | Op::Loop(_) => next(number + 1),
-            Op::Jump(target) | Op::Call(target) => next(target as usize),
+            Op::Jump(target) | Op::Call { target, .. } => next(target as usize),
             Op::Split { other, .. } => next(number + 1) || next(other as usize),
             Op::Until { exit, .. } => next(number + 1) || next(exit as usize),
             Op::Switch { at, count } => code.switch(at, count).iter().any(|&(c, _)| !characters.is_word(c)),
@@ -269,7 +341,7 @@ fn ahead_of(code: &Code, number: usize, before: &[Ahead], of_class: &[Ahead]) ->
             }
         }
         Op::Edge | Op::Loop(_) => found = next(number + 1),
-        Op::Jump(target) | Op::Call(target) => found = next(target as usize),
+        Op::Jump(target) | Op::Call { target, .. } => found = next(target as usize),
         Op::Split { other, .. } => found = united(next(number + 1), next(other as usize)),
         Op::Until { exit, .. } => found = united(next(number + 1), next(exit as usize)),
         Op::Switch { at, count } => code.switch(at, count).iter().for_each(|&(c, _)| add(&mut found, c)),

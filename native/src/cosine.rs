@@ -1,102 +1,151 @@
-//! How alike two texts are by their words; `rules/reading.py` says what is counted, and turns it into a number.
+//! How alike two texts are by their words; `rules/reading.py` says what is counted.
 
-use crate::characters::Characters;
-use crate::text::{Declined, Language, Text};
-use std::collections::{HashMap, HashSet};
+use crate::required::hash_of;
+use crate::text::Text;
 
-/// What the cosine is made of: the product of two counts, and the squares of both.
-#[derive(Debug, PartialEq)]
-pub struct Counted {
-    pub shared: u32,
-    pub left: u32,
-    pub right: u32,
-    pub equal: bool,
+const EMPTY: u32 = u32::MAX;
+const FEWEST_SLOTS: usize = 256;
+
+/// Counts of tokens in two texts. Its tables serve one pair of texts after the other.
+#[derive(Default)]
+pub struct Counter {
+    words: Table,
+    pairs: Table,
+    places: Vec<(bool, u32, u32)>, // of each word where it first appears: in the second text or not, start, end
+    keys: Vec<(u32, u32)>,         // of each pair, the numbers of its words
 }
 
-const PAIR: u64 = 1 << 63; // marks a token of two neighbours
-
-/// Counts the tokens of two texts at a time.
-pub struct Counter<'a> {
-    characters: &'a Characters,
-    language: Language,
-    left: Text,
-    right: Text,
+/// How often each numbered token is in either text, found by a hash.
+#[derive(Default)]
+struct Table {
+    slots: Vec<u32>,
+    counts: Vec<[u64; 2]>,
 }
 
-impl<'a> Counter<'a> {
-    pub fn new(characters: &'a Characters) -> Self {
-        // Words are the same whichever language a text is in: only where its lines end depends on that.
-        let language = Language { spaced: true, abbreviations: HashSet::new() };
-        Self { characters, language, left: Text::default(), right: Text::default() }
+impl Table {
+    /// Makes room for so many tokens.
+    fn clear(&mut self, most: usize) {
+        let size = (most * 2).next_power_of_two().max(FEWEST_SLOTS);
+        self.slots.clear();
+        self.slots.resize(size, EMPTY);
+        self.counts.clear();
     }
 
-    pub fn count(&mut self, left: &[u32], right: &[u32]) -> Result<Counted, Declined> {
-        self.left.read_words(left, &self.language, self.characters)?;
-        self.right.read_words(right, &self.language, self.characters)?;
-        let mut numbers = HashMap::with_capacity(128);
-        let left = tokens(&words_of(&self.left), &mut numbers);
-        let right = tokens(&words_of(&self.right), &mut numbers);
-        compared(&left, &right).ok_or(Declined)
-    }
-}
-
-fn words_of(text: &Text) -> Vec<&[u32]> {
-    let mut words = Vec::with_capacity(64);
-    let mut at = 0;
-    while at < text.normal.len() {
-        let length = text.is_word[at..].iter().take_while(|&&is_word| is_word).count();
-        if length > 0 {
-            words.push(&text.normal[at..at + length]);
+    /// The number of a token, and whether it is new; `is_same` tells whether it is the one with a number.
+    #[inline(always)]
+    fn number(&mut self, hash: u64, is_same: impl Fn(usize) -> bool) -> (usize, bool) {
+        let mask = self.slots.len() - 1;
+        let mut slot = (hash >> 20) as usize & mask;
+        loop {
+            let number = self.slots[slot];
+            if number == EMPTY {
+                self.slots[slot] = self.counts.len() as u32;
+                self.counts.push([0; 2]);
+                return (self.counts.len() - 1, true);
+            }
+            if is_same(number as usize) {
+                return (number as usize, false);
+            }
+            slot = (slot + 1) & mask;
         }
-        at += length + 1;
     }
-    words
 }
 
-/// Words and pairs of neighbours, as numbers in rising order; pairs of characters where no spaces part the words.
-fn tokens<'t>(words: &[&'t [u32]], numbers: &mut HashMap<&'t [u32], u64>) -> Vec<u64> {
-    let mut number_of = |text: &'t [u32]| {
-        let next = numbers.len() as u64;
-        *numbers.entry(text).or_insert(next)
-    };
-    let mut found = Vec::with_capacity(words.len() * 2);
-    if words.iter().any(|word| word.iter().any(|&c| is_unspaced(c))) {
-        for word in words {
-            for run in word.chunk_by(|&one, &other| is_unspaced(one) == is_unspaced(other)) {
-                if is_unspaced(run[0]) && run.len() > 1 {
-                    found.extend(run.windows(2).map(&mut number_of));
-                } else {
-                    found.push(number_of(run));
-                }
+impl Counter {
+    /// The cosine over counts of words and pairs of neighbouring words; 0 when either text has no words.
+    ///
+    /// In Japanese and Chinese, which put no space between words, pairs of characters take their place.
+    pub fn cosine(&mut self, left: &Text, right: &Text) -> f64 {
+        let texts = [left, right];
+        let words = left.words.len() + right.words.len();
+        let is_unspaced_at = |text: &Text, at: usize| text.is_word[at] && is_unspaced(text.normal[at]);
+        let has_unspaced = |text: &Text| (0..text.normal.len()).any(|at| is_unspaced_at(text, at));
+        let unspaced = texts.map(has_unspaced);
+        let most = if unspaced.contains(&true) { left.normal.len() + right.normal.len() } else { words };
+        self.words.clear(most);
+        self.pairs.clear(words);
+        self.places.clear();
+        self.keys.clear();
+        for (side, text) in texts.into_iter().enumerate() {
+            if unspaced[side] {
+                self.count_characters(side, text, texts);
+            } else {
+                self.count_words(side, text, texts);
             }
         }
-    } else {
-        found.extend(words.iter().map(|word| number_of(word)));
-        let pairs: Vec<u64> = found.windows(2).map(|pair| PAIR | pair[0] << 31 | pair[1]).collect();
-        found.extend(pairs);
+        cosine_of(self.words.counts.iter().chain(&self.pairs.counts))
     }
-    found.sort_unstable();
-    found
+
+    fn count_words(&mut self, side: usize, text: &Text, texts: [&Text; 2]) {
+        let mut before = None;
+        for (&(start, end), &hash) in text.words.iter().zip(&text.hashes) {
+            let number = self.count(side, start, end, hash, texts);
+            if let Some(before) = before {
+                let key = (before, number);
+                let hash = (u64::from(before) << 32 | u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let (pair, is_new) = self.pairs.number(hash, |known| self.keys[known] == key);
+                if is_new {
+                    self.keys.push(key);
+                }
+                self.pairs.counts[pair][side] += 1;
+            }
+            before = Some(number);
+        }
+    }
+
+    fn count_characters(&mut self, side: usize, text: &Text, texts: [&Text; 2]) {
+        for &(first, last) in &text.words {
+            let mut start = first;
+            for run in text.normal[first..last].chunk_by(|&one, &other| is_unspaced(one) == is_unspaced(other)) {
+                if is_unspaced(run[0]) && run.len() > 1 {
+                    for at in start..start + run.len() - 1 {
+                        self.count(side, at, at + 2, hash_of(&text.normal[at..at + 2]), texts);
+                    }
+                } else {
+                    self.count(side, start, start + run.len(), hash_of(run), texts);
+                }
+                start += run.len();
+            }
+        }
+    }
+
+    /// Counts one token, and returns its number.
+    #[inline(always)]
+    fn count(&mut self, side: usize, start: usize, end: usize, hash: u64, texts: [&Text; 2]) -> u32 {
+        let token = &texts[side].normal[start..end];
+        let (number, is_new) = self.words.number(hash, |known| {
+            let (in_second, start, end) = self.places[known];
+            let other = &texts[usize::from(in_second)].normal[start as usize..end as usize];
+            other.len() == token.len() && other.iter().zip(token).all(|(one, other)| one == other)
+        });
+        if is_new {
+            self.places.push((side == 1, start as u32, end as u32));
+        }
+        self.words.counts[number][side] += 1;
+        number as u32
+    }
 }
 
 fn is_unspaced(c: u32) -> bool {
     matches!(c, 0x3040..=0x30FF | 0x3400..=0x9FFF)
 }
 
-/// None where a number would be too large.
-fn compared(left: &[u64], right: &[u64]) -> Option<Counted> {
-    let square = |tokens: &[u64]| tokens.chunk_by(|one, other| one == other).map(|run| run.len() * run.len()).sum::<usize>();
-    let mut shared = 0;
-    let mut others = right.chunk_by(|one, other| one == other).peekable();
-    for run in left.chunk_by(|one, other| one == other) {
-        while others.next_if(|other| other[0] < run[0]).is_some() {}
-        if let Some(other) = others.next_if(|other| other[0] == run[0]) {
-            shared += run.len() * other.len();
-        }
+fn cosine_of<'c>(counts: impl Iterator<Item = &'c [u64; 2]>) -> f64 {
+    let (mut shared, mut left, mut right, mut equal) = (0u64, 0u64, 0u64, true);
+    for &[one, other] in counts {
+        shared += one * other;
+        left += one * one;
+        right += other * other;
+        equal &= one == other;
     }
-    let number = |number: usize| u32::try_from(number).ok();
-    let (shared, left_square, right_square) = (number(shared)?, number(square(left))?, number(square(right))?);
-    Some(Counted { shared, left: left_square, right: right_square, equal: left == right })
+    if left == 0 || right == 0 {
+        return 0.0;
+    }
+    if equal {
+        return 1.0;
+    }
+    let product = u128::from(left) * u128::from(right); // turned into a number as Python turns its own
+    f64::min(1.0, shared as f64 / (product as f64).sqrt())
 }
 
 #[cfg(test)]
@@ -105,8 +154,8 @@ mod tests {
 
     #[test]
     fn what_two_texts_share_is_counted_once_for_each_pair() {
-        let counted = compared(&[1, 1, 2, 5], &[1, 2, 2, 7]).unwrap();
-        assert_eq!(counted, Counted { shared: 4, left: 6, right: 6, equal: false });
-        assert!(compared(&[3], &[3]).unwrap().equal);
+        assert_eq!(cosine_of([[2, 1], [1, 2], [1, 0], [0, 1]].iter()), 4.0 / 6.0);
+        assert_eq!(cosine_of([[1, 1]].iter()), 1.0);
+        assert_eq!(cosine_of([[1, 0]].iter()), 0.0);
     }
 }

@@ -50,6 +50,11 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
+    /// Numbers that are no section of a program.
+    pub fn of(numbers: &'a [u32]) -> Self {
+        Self { name: "the call".to_string(), numbers }
+    }
+
     pub fn number(&mut self) -> Result<u32, Problem> {
         let (&first, rest) = self.numbers.split_first().ok_or_else(|| format!("{} ends too early", self.name))?;
         self.numbers = rest;
@@ -89,6 +94,24 @@ impl<'a> Section<'a> {
             Some(number) => Err(format!("{}: {number} is not below {bound}", self.name)),
             None => Ok(found),
         }
+    }
+
+    /// All that is left, as numbers of 64 bits.
+    pub fn words(&mut self) -> Result<Vec<u64>, Problem> {
+        let rest = self.rest();
+        if rest.len() % 2 != 0 {
+            return Err(format!("{} has half a word", self.name));
+        }
+        Ok(rest.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32).collect())
+    }
+
+    /// All that is left, so many numbers at a time.
+    pub fn rows<const N: usize>(&mut self) -> Result<Vec<[u32; N]>, Problem> {
+        let rest = self.rest();
+        if rest.len() % N != 0 {
+            return Err(format!("{} is cut off", self.name));
+        }
+        Ok(rest.chunks_exact(N).map(|row| std::array::from_fn(|place| row[place])).collect())
     }
 
     pub fn rest(&mut self) -> &'a [u32] {

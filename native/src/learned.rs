@@ -167,26 +167,34 @@ impl<'a> Model<'a> {
             return Err(format!("there is no head {head} of a segment {segment}"));
         }
         scratch.read(self, text);
+        Ok(self.contributed(&scratch.seen(), segment, head))
+    }
+
+    /// The same for a text of which is known what was seen in it; `segment` and `head` are those of the model.
+    pub fn contributed(&self, seen: &Seen, segment: usize, head: usize) -> Vec<(u32, u32, i64)> {
         let size = self.lanes * (self.sizes.queries + 1);
         let row = &self.heads[(segment * self.sizes.heads + head) * size..][..size];
         let (queries, peak) = row.split_at(self.lanes * self.sizes.queries);
-        let tokens = &scratch.sequence.tokens;
-        let mut found: Vec<_> = tokens.iter().map(|token| (token.start, token.end, 0)).collect();
-        for (place, signals) in scratch.signals.chunks_exact(self.lanes).enumerate() {
-            for (weights, query) in scratch.attention.chunks_exact(tokens.len()).zip(queries.chunks_exact(self.lanes)) {
-                found[place].2 += i64::from(weights[place]) * dot(query, signals);
+        let mut found: Vec<_> = seen.tokens.iter().map(|&(start, end)| (start, end, 0)).collect();
+        for (place, signals) in seen.signals.chunks_exact(self.lanes).enumerate() {
+            for (weights, query) in seen.attention.chunks_exact(found.len()).zip(queries.chunks_exact(self.lanes)) {
+                found[place].2 += i64::from(weights[place]) * simd::dot(self.level, query, signals);
             }
         }
-        for (channel, &weight) in peak.iter().enumerate() {
-            let mut highest = (0, 0); // the place where it is first reached, and the maximum
-            for (place, signals) in scratch.signals.chunks_exact(self.lanes).enumerate() {
-                highest = if signals[channel] > highest.1 { (place, signals[channel]) } else { highest };
-            }
-            if highest.1 > 0 {
-                found[highest.0].2 += i64::from(weight) * (i64::from(highest.1) << ONE);
+        let mut highest = vec![(0, 0); self.lanes]; // by channel: the place where it is first reached, and the maximum
+        for (place, signals) in seen.signals.chunks_exact(self.lanes).enumerate() {
+            for (highest, &signal) in highest.iter_mut().zip(signals) {
+                *highest = if signal > highest.1 { (place, signal) } else { *highest };
             }
         }
-        Ok(found)
+        for ((place, most), &weight) in highest.into_iter().zip(peak).filter(|((_, most), _)| *most > 0) {
+            found[place].2 += i64::from(weight) * (i64::from(most) << ONE);
+        }
+        found
+    }
+
+    pub fn head_count(&self) -> usize {
+        self.sizes.heads
     }
 
     /// Room to work in: that of the last call if no other one has it.
@@ -198,10 +206,6 @@ impl<'a> Model<'a> {
     pub fn put_back(&self, scratch: Box<Scratch>) {
         *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(scratch);
     }
-}
-
-fn dot(one: &[i16], other: &[i16]) -> i64 {
-    one.iter().zip(other).map(|(&one, &other)| i64::from(one) * i64::from(other)).sum()
 }
 
 /// Rows of numbers, each with zeros behind it.
@@ -265,6 +269,19 @@ impl Kept {
     }
 }
 
+/// What the layers below the features saw in a text.
+pub struct Seen {
+    tokens: Vec<(u32, u32)>,
+    signals: Vec<i16>,
+    attention: Vec<i32>,
+}
+
+impl Seen {
+    pub fn size(&self) -> usize {
+        self.signals.len() * 2 + self.attention.len() * 4 + self.tokens.len() * 8
+    }
+}
+
 /// What becomes of a text, and what is kept from text to text.
 pub struct Scratch {
     sequence: Sequence,
@@ -309,6 +326,12 @@ impl Scratch {
             features: vec![0; features],
             maxima: vec![0; model.lanes],
         }
+    }
+
+    /// What was seen in the text that was read last.
+    pub fn seen(&self) -> Seen {
+        let tokens = self.sequence.tokens.iter().map(|token| (token.start, token.end)).collect();
+        Seen { tokens, signals: self.signals.clone(), attention: self.attention.clone() }
     }
 
     /// All layers below the features.

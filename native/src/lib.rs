@@ -6,18 +6,41 @@
 
 #![deny(unsafe_code)]
 
+mod bits;
+mod blocks;
 mod boundary;
+mod cases;
 pub mod characters;
 mod code;
+mod conversation;
 mod cosine;
+mod counts;
 mod detection;
+mod drafts;
+mod facts;
+mod formulas;
+mod helplines;
+mod image;
 mod input;
+mod json;
+mod kernel;
 mod learned;
+mod looks;
 mod machine;
+mod marks;
 pub mod matcher;
+mod message;
+mod program;
+mod prose;
+mod records;
+mod repeated;
 mod required;
-mod rules;
+mod selection;
 mod sentences;
+mod shape;
 mod simd;
+mod spans;
+mod tables;
 mod text;
 mod tokens;
+mod verdicts;

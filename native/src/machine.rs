@@ -2,6 +2,9 @@
 
 use crate::code::{begins_apart, look_ahead, may_be, Ahead, Code, Op};
 use crate::characters::Characters;
+use crate::image::Image;
+use crate::input::{Problem, Sections};
+use crate::looks::{Look, Looks, ANYTHING};
 
 /// Steps at one place. The loader allows 100,000 by its own count; this stops what got past it.
 const MOST_STEPS: u64 = 4_000_000;
@@ -74,24 +77,88 @@ impl Machine {
     }
 }
 
-/// The code with what can be ahead at each instruction.
+/// The code of all patterns of a language, ready to run.
 pub struct Patterns {
     code: Code,
-    before: Vec<Ahead>,
     sets: Vec<Ahead>,
+    looks: Looks,
+    known: Vec<Look>, // that instructions name
+}
+
+/// What is known of the code while an image of it is made.
+pub struct Beginnings {
+    before: Vec<Ahead>,
     apart: Vec<bool>,
 }
 
-impl Patterns {
-    pub fn new(mut code: Code, characters: &Characters) -> Self {
-        let (before, sets) = look_ahead(&mut code);
-        let apart = begins_apart(&code, characters);
-        Self { code, before, sets, apart }
+impl Beginnings {
+    /// Whether every match of the pattern that begins with instruction `op` begins with a letter of a word.
+    pub fn are_words(&self, op: usize) -> bool {
+        !self.apart[op]
     }
 
-    /// Whether every match of the pattern that begins with instruction `op` begins with a letter of a word.
-    pub fn begins_with_word(&self, op: usize) -> bool {
-        !self.apart[op]
+    /// What the first character of a match can be.
+    pub fn first(&self, op: usize) -> Ahead {
+        self.before[op]
+    }
+}
+
+impl Patterns {
+    pub fn new(mut code: Code, characters: &Characters) -> (Self, Beginnings) {
+        let (before, sets) = look_ahead(&mut code);
+        let apart = begins_apart(&code, characters);
+        let mut made = Self { code, sets, looks: Looks::default(), known: vec![ANYTHING] };
+        made.look_around();
+        (made, Beginnings { before, apart })
+    }
+
+    /// Finds what calls of lists, gaps and repetitions can be followed by.
+    fn look_around(&mut self) {
+        let mut numbers = std::collections::HashMap::new();
+        for number in 0..self.code.ops.len() {
+            let ahead = match self.code.ops[number] {
+                Op::Call { target, .. } => target as usize,
+                Op::Lazy { .. } | Op::Greedy { .. } => number + 1,
+                _ => continue,
+            };
+            let found = *numbers.entry(ahead).or_insert_with(|| {
+                self.known.push(self.looks.of_place(&self.code, ahead));
+                self.known.len() as u32 - 1
+            });
+            if let Op::Call { look, .. } | Op::Lazy { look, .. } | Op::Greedy { look, .. } = &mut self.code.ops[number] {
+                *look = found;
+            }
+        }
+    }
+
+    pub fn put_into(&self, image: &mut Image) {
+        image.put_from(self.sets.iter().flatten().flat_map(|&word| [word as u32, (word >> 32) as u32]));
+        self.looks.put_into(image);
+        image.put_from(self.known.iter().flat_map(Look::numbers));
+        self.code.put_into(image);
+    }
+
+    pub fn load(sections: &mut Sections, characters: &Characters) -> Result<Self, Problem> {
+        let sets = sections.next("sets")?.words()?;
+        if sets.len() % 3 != 0 {
+            return Err("the sets are cut off".into());
+        }
+        let sets: Vec<Ahead> = sets.chunks_exact(3).map(|set| [set[0], set[1], set[2]]).collect();
+        let looks = Looks::load(sections)?;
+        let known = sections.next("looks of the code")?.rows()?;
+        let known = known.iter().map(|numbers| looks.look(numbers)).collect::<Result<Vec<_>, _>>()?;
+        let code = Code::load_image(sections, characters, sets.len(), known.len())?;
+        Ok(Self { code, sets, looks, known })
+    }
+
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// Whether what follows may begin at a place.
+    #[inline(always)]
+    fn may_follow(&self, look: u32, view: View, at: usize) -> bool {
+        self.looks.may_follow(&self.known[look as usize], view.text, at, view.high)
     }
 
     pub fn len(&self) -> usize {
@@ -100,12 +167,6 @@ impl Patterns {
 
     pub fn machine(&self) -> Machine {
         Machine { registers: vec![(0, NOWHERE); self.code.registers], ..Machine::default() }
-    }
-
-    /// Whether a match of the pattern that begins with instruction `op` can begin with a character.
-    #[inline(always)]
-    pub fn may_begin(&self, op: usize, c: u32) -> bool {
-        may_be(&self.before[op], Some(c))
     }
 
     /// The end of the match that begins at `start`.
@@ -133,7 +194,7 @@ impl Patterns {
                 Op::Literal { at: from, length } => {
                     let letters = self.code.literal(from, length);
                     let end = at + letters.len();
-                    let fits = end <= view.high && view.text[at..end] == *letters;
+                    let fits = end <= view.high && view.text[at..end].iter().zip(letters).all(|(one, other)| one == other);
                     at = end;
                     op += 1;
                     fits
@@ -172,7 +233,7 @@ impl Patterns {
                         None => false,
                     }
                 }
-                Op::Greedy { class, low, high, set } => {
+                Op::Greedy { class, low, high, set, look } => {
                     let class = &self.code.classes[class as usize];
                     let (least, limit) = (at + low as usize, view.high.min(at + high as usize));
                     let mut end = at;
@@ -180,7 +241,7 @@ impl Patterns {
                         end += 1;
                     }
                     op += 1;
-                    match self.last_that_fits(view, least, end, set) {
+                    match self.last_that_fits(view, least, end, set, look) {
                         Some(end) => {
                             if end > least {
                                 let frame = Frame::Fewer { op: op as u32, at: end as u32, least: least as u32, calls: call };
@@ -192,7 +253,7 @@ impl Patterns {
                         None => false,
                     }
                 }
-                Op::Lazy { class, low, high, set } => {
+                Op::Lazy { class, low, high, set, look } => {
                     let (least, most) = (at + low as usize, at + high as usize);
                     let has = |at: usize| view.next(at).is_some_and(|c| self.code.classes[class as usize].has(c));
                     let mut end = at;
@@ -200,7 +261,7 @@ impl Patterns {
                         end += 1;
                     }
                     op += 1;
-                    let found = if end < least { None } else { self.first_that_fits(view, end, most, set, has) };
+                    let found = if end < least { None } else { self.first_that_fits(view, end, most, set, look, has) };
                     if let Some(end) = found {
                         if end < most {
                             frames.push(Frame::More { op: op as u32, at: end as u32, most: most as u32, calls: call });
@@ -209,11 +270,14 @@ impl Patterns {
                     }
                     found.is_some()
                 }
-                Op::Call(target) => {
-                    calls.push((op as u32 + 1, call));
-                    call = calls.len() as u32 - 1;
-                    op = target as usize;
-                    true
+                Op::Call { target, look } => {
+                    let fits = self.may_follow(look, view, at);
+                    if fits {
+                        calls.push((op as u32 + 1, call));
+                        call = calls.len() as u32 - 1;
+                        op = target as usize;
+                    }
+                    fits
                 }
                 Op::Return => match calls.get(call as usize) {
                     Some(&(back, around)) => {
@@ -231,6 +295,7 @@ impl Patterns {
                     true
                 }
                 Op::Until { register, low, high, exit } => {
+                    let register = u32::from(register);
                     let (turns, last) = registers[register as usize];
                     if turns < u32::from(low) {
                         frames.push(Frame::Restore { register, turns, last });
@@ -267,8 +332,8 @@ impl Patterns {
                     }
                     Frame::Restore { register, turns, last } => registers[register as usize] = (turns, last),
                     Frame::Fewer { op: its, at: place, least, calls: open } => {
-                        let Op::Greedy { set, .. } = ops[its as usize - 1] else { return Err(Exhausted) };
-                        let Some(end) = self.last_that_fits(view, least as usize, place as usize - 1, set) else { continue };
+                        let Op::Greedy { set, look, .. } = ops[its as usize - 1] else { return Err(Exhausted) };
+                        let Some(end) = self.last_that_fits(view, least as usize, place as usize - 1, set, look) else { continue };
                         if end > least as usize {
                             frames.push(Frame::Fewer { op: its, at: end as u32, least, calls: open });
                         }
@@ -276,12 +341,12 @@ impl Patterns {
                         break;
                     }
                     Frame::More { op: its, at: place, most, calls: open } => {
-                        let Op::Lazy { class, set, .. } = ops[its as usize - 1] else { return Err(Exhausted) };
+                        let Op::Lazy { class, set, look, .. } = ops[its as usize - 1] else { return Err(Exhausted) };
                         let has = |at: usize| view.next(at).is_some_and(|c| self.code.classes[class as usize].has(c));
                         if !has(place as usize) {
                             continue;
                         }
-                        let found = self.first_that_fits(view, place as usize + 1, most as usize, set, has);
+                        let found = self.first_that_fits(view, place as usize + 1, most as usize, set, look, has);
                         let Some(end) = found else { continue };
                         if end < most as usize {
                             frames.push(Frame::More { op: its, at: end as u32, most, calls: open });
@@ -296,19 +361,19 @@ impl Patterns {
 
     /// From `end` back to `least`: the first place where what follows can begin.
     #[inline(always)]
-    fn last_that_fits(&self, view: View, least: usize, end: usize, set: u32) -> Option<usize> {
+    fn last_that_fits(&self, view: View, least: usize, end: usize, set: u32, look: u32) -> Option<usize> {
         let ahead = &self.sets[set as usize];
-        (least..=end).rev().find(|&end| may_be(ahead, view.next(end)))
+        (least..=end).rev().find(|&end| may_be(ahead, view.next(end)) && self.may_follow(look, view, end))
     }
 
     /// From `at` on, as far as the gap reaches: the first place where what follows can begin.
     #[inline(always)]
     fn first_that_fits(
-        &self, view: View, mut at: usize, most: usize, set: u32, has: impl Fn(usize) -> bool,
+        &self, view: View, mut at: usize, most: usize, set: u32, look: u32, has: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         let ahead = &self.sets[set as usize];
         loop {
-            if may_be(ahead, view.next(at)) {
+            if may_be(ahead, view.next(at)) && self.may_follow(look, view, at) {
                 return Some(at);
             }
             if at >= most || !has(at) {
@@ -338,8 +403,8 @@ mod tests {
 
     fn patterns(ops: Vec<Op>, registers: usize) -> Patterns {
         let mut code = Code { ops, letters: vec![], cases: vec![], classes: vec![], registers };
-        let (before, sets) = look_ahead(&mut code);
-        Patterns { apart: vec![true; code.ops.len()], code, before, sets }
+        let (_, sets) = look_ahead(&mut code);
+        Patterns { code, sets, looks: Looks::default(), known: vec![ANYTHING] }
     }
 
     fn end_of(patterns: &Patterns, text: &str) -> Result<Option<usize>, Exhausted> {
@@ -354,7 +419,7 @@ mod tests {
     #[test]
     fn a_program_that_never_ends_is_given_up() {
         assert!(end_of(&patterns(vec![Op::Jump(0)], 0), "a").is_err());
-        assert!(end_of(&patterns(vec![Op::Call(0), Op::Match], 0), "a").is_err());
+        assert!(end_of(&patterns(vec![Op::Call { target: 0, look: 0 }, Op::Match], 0), "a").is_err());
     }
 
     #[test]

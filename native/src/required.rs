@@ -1,198 +1,68 @@
 //! Which patterns a piece of text can match, told from the words in it; the same answer as `rules/matcher.py` gives.
 
+use crate::bits::{insert, Bits, Ones, Sparse};
 use crate::characters::Characters;
 use crate::code::check_characters;
+use crate::image::Image;
 use crate::input::{Problem, Sections};
+use crate::text::{Span, Text};
 use std::collections::HashMap;
 
-const UNKNOWN: u32 = u32::MAX;
-
-/// A set of patterns, 64 to a number.
-pub type Bits = Vec<u64>;
-
-pub fn has(bits: &[u64], number: usize) -> bool {
-    bits[number >> 6] >> (number & 63) & 1 != 0
-}
-
-pub fn insert(bits: &mut [u64], number: usize) {
-    bits[number >> 6] |= 1 << (number & 63);
-}
-
-/// A set with few members: only the numbers that are not 0, with their places.
-#[derive(Clone, Default)]
-pub struct Sparse(Vec<(u32, u64)>);
-
-impl Sparse {
-    pub fn new(members: &[u32]) -> Self {
-        let mut found: std::collections::BTreeMap<u32, u64> = Default::default();
-        for &member in members {
-            *found.entry(member >> 6).or_default() |= 1 << (member & 63);
-        }
-        Self(found.into_iter().collect())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    #[inline]
-    pub fn meets(&self, bits: &[u64]) -> bool {
-        self.0.iter().any(|&(place, own)| bits[place as usize] & own != 0)
-    }
-
-    pub fn count_in(&self, bits: &[u64]) -> u32 {
-        self.0.iter().map(|&(place, own)| (bits[place as usize] & own).count_ones()).sum()
-    }
-
-    /// The members that are in `bits` too.
-    pub fn members_in<'a>(&'a self, bits: &'a [u64]) -> impl Iterator<Item = usize> + 'a {
-        self.0.iter().flat_map(move |&(place, own)| Ones(bits[place as usize] & own).map(move |bit| place as usize * 64 + bit))
-    }
-
-    pub fn add_to(&self, bits: &mut [u64]) {
-        for &(place, own) in &self.0 {
-            bits[place as usize] |= own;
-        }
-    }
-}
-
-/// The places of the bits that are set.
-pub struct Ones(pub u64);
-
-impl Iterator for Ones {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let lowest = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(lowest)
-    }
-}
-
-/// What each pattern requires: up to `ranks` sets of words, and one word of each must be there.
-pub struct Required {
-    blocks: usize,
-    ranks: usize,
-    absent: Bits, // the bits of sets that a pattern does not have: met by any text
-    sets: Vec<Sparse>,
-    lookup: Lookup,
-}
-
-enum Lookup {
-    Words(Words),
-    Pieces(Pieces),
-}
+const STEM_BITS: usize = 1 << 14;
 
 /// Numbers that the prefilter shares with Python.
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub spaced: bool,
     pub stem: usize,
     pub ranks: usize,
 }
 
+/// What each pattern requires: up to `ranks` sets of words, and one word of each must be there.
+pub struct Required {
+    limits: Limits,
+    texts: Vec<Vec<u32>>,
+    of_pattern: Vec<Vec<Vec<u32>>>, // numbers of texts
+}
+
 impl Required {
-    pub fn load(
-        sections: &mut Sections, limits: &Limits, patterns: usize, characters: &Characters,
-    ) -> Result<Self, Problem> {
+    pub fn load(sections: &mut Sections, limits: Limits, patterns: usize) -> Result<Self, Problem> {
         let texts = load_texts(sections, "required words")?;
-        let (blocks, ranks) = (patterns.div_ceil(64), limits.ranks);
         let mut section = sections.next("requirements")?;
-        let mut absent = vec![0; blocks * ranks];
-        let mut meets: Vec<Vec<u32>> = vec![Vec::new(); texts.len()];
-        for pattern in 0..patterns {
-            let sets = section.below(ranks + 1)? as usize;
-            for rank in 0..ranks {
-                let bit = rank * blocks * 64 + pattern;
-                if rank >= sets {
-                    insert(&mut absent, bit);
-                } else {
-                    for &text in section.list_below(texts.len())? {
-                        meets[text as usize].push(bit as u32);
-                    }
+        let mut of_pattern = Vec::with_capacity(patterns);
+        for _ in 0..patterns {
+            let sets = section.below(limits.ranks + 1)?;
+            let sets = (0..sets).map(|_| section.list_below(texts.len()).map(<[u32]>::to_vec));
+            of_pattern.push(sets.collect::<Result<_, _>>()?);
+        }
+        section.end()?;
+        Ok(Self { limits, texts, of_pattern })
+    }
+
+    /// What texts tell about some of the patterns, which are counted in the order given.
+    pub fn index(&self, patterns: &[u32], characters: &Characters) -> Index {
+        let blocks = patterns.len().div_ceil(64);
+        let mut absent = vec![0; blocks * self.limits.ranks];
+        let mut meets: HashMap<u32, Vec<u32>> = HashMap::new(); // by the number of a text
+        for (place, &pattern) in patterns.iter().enumerate() {
+            let sets = &self.of_pattern[pattern as usize];
+            for rank in 0..self.limits.ranks {
+                let bit = rank * blocks * 64 + place;
+                match sets.get(rank) {
+                    None => insert(&mut absent, bit),
+                    Some(texts) => texts.iter().for_each(|&text| meets.entry(text).or_default().push(bit as u32)),
                 }
             }
         }
-        section.end()?;
-        let (sets, of_text) = shared(&meets);
-        let lookup = if limits.spaced {
-            Lookup::Words(Words::new(&texts, &of_text, limits.stem, characters))
+        let mut told: Vec<(&[u32], Vec<u32>)> = meets.into_iter().map(|(text, bits)| (&self.texts[text as usize][..], bits)).collect();
+        told.sort(); // by the text, so that the same rules give the same index
+        let lookup = if self.limits.spaced {
+            Lookup::Words(Words::new(&told, self.limits.stem, characters))
         } else {
-            Lookup::Pieces(Pieces::new(&texts, &of_text))
+            Lookup::Pieces(Pieces::new(&told))
         };
-        Ok(Self { blocks, ranks, absent, sets, lookup })
+        Index { blocks, ranks: self.limits.ranks, absent, lookup }
     }
-
-    pub fn blocks(&self) -> usize {
-        self.blocks
-    }
-
-    /// The same for some of the patterns: a side and some checks ask for a part of them, and words then meet less.
-    pub fn narrowed(&self, wanted: &[u64]) -> Narrowed {
-        let masked = |place: usize, own: u64| own & wanted[place % self.blocks];
-        let absent = self.absent.iter().enumerate().map(|(place, &own)| masked(place, own)).collect();
-        let mut narrowed = Narrowed { absent, entries: Vec::new(), ends: Vec::with_capacity(self.sets.len() + 1) };
-        narrowed.ends.push(0);
-        for set in &self.sets {
-            let kept = set.0.iter().map(|&(place, own)| (place, masked(place as usize, own)));
-            narrowed.entries.extend(kept.filter(|&(_, own)| own != 0));
-            narrowed.ends.push(narrowed.entries.len() as u32);
-        }
-        narrowed
-    }
-
-    /// The patterns, of those that `narrowed` was made for, all of whose requirements a piece of text meets.
-    pub fn possible(
-        &self, narrowed: &Narrowed, text: &[u32], is_word: &[bool], met: &mut Bits, possible: &mut Bits,
-    ) {
-        met.clear();
-        met.extend_from_slice(&narrowed.absent);
-        let mut meet = |set: u32| {
-            for &(place, own) in narrowed.set(set as usize) {
-                met[place as usize] |= own;
-            }
-        };
-        match &self.lookup {
-            Lookup::Words(words) => words.find(text, is_word, &mut meet),
-            Lookup::Pieces(pieces) => pieces.find(text, &mut meet),
-        }
-        possible.clear();
-        possible.extend_from_slice(&met[..self.blocks]);
-        for rank in 1..self.ranks {
-            let more = &met[rank * self.blocks..(rank + 1) * self.blocks];
-            possible.iter_mut().zip(more).for_each(|(found, more)| *found &= more);
-        }
-    }
-}
-
-/// What words meet, for some of the patterns: the sets one behind the other, and where each ends.
-pub struct Narrowed {
-    absent: Bits,
-    entries: Vec<(u32, u64)>,
-    ends: Vec<u32>,
-}
-
-impl Narrowed {
-    #[inline(always)]
-    fn set(&self, number: usize) -> &[(u32, u64)] {
-        &self.entries[self.ends[number] as usize..self.ends[number + 1] as usize]
-    }
-}
-
-/// Equal sets once: the words of a list mostly meet the same ones.
-fn shared(meets: &[Vec<u32>]) -> (Vec<Sparse>, Vec<u32>) {
-    let mut numbers: HashMap<&[u32], u32> = HashMap::new();
-    let mut sets = Vec::new();
-    let of_text = meets.iter().map(|bits| {
-        *numbers.entry(bits).or_insert_with(|| {
-            sets.push(Sparse::new(bits));
-            sets.len() as u32 - 1
-        })
-    });
-    let of_text = of_text.collect();
-    (sets, of_text)
 }
 
 pub fn load_texts(sections: &mut Sections, name: &str) -> Result<Vec<Vec<u32>>, Problem> {
@@ -206,221 +76,473 @@ pub fn load_texts(sections: &mut Sections, name: &str) -> Result<Vec<Vec<u32>>, 
     Ok(texts)
 }
 
+/// What words tell about the patterns of one side.
+pub struct Index {
+    pub blocks: usize,
+    ranks: usize,
+    absent: Bits, // the bits of sets that a pattern does not have: met by any text
+    lookup: Lookup,
+}
+
+enum Lookup {
+    None,
+    Words(Words),
+    Pieces(Pieces),
+}
+
+impl Index {
+    /// Of no patterns.
+    pub const EMPTY: Self = Self { blocks: 0, ranks: 1, absent: Vec::new(), lookup: Lookup::None };
+
+    pub fn put_into(&self, image: &mut Image) {
+        let is_words = matches!(self.lookup, Lookup::Words(_));
+        image.put(&[self.blocks as u32, self.ranks as u32, u32::from(is_words)]);
+        image.put_words(&self.absent);
+        match &self.lookup {
+            Lookup::Words(words) => words.put_into(image),
+            Lookup::Pieces(pieces) => pieces.put_into(image),
+            Lookup::None => {}
+        }
+    }
+
+    /// Of so many patterns.
+    pub fn load(sections: &mut Sections, patterns: usize) -> Result<Self, Problem> {
+        let mut head = sections.next("index")?;
+        let (blocks, ranks) = (head.number()? as usize, head.below(9)? as usize);
+        let is_words = head.truth()?;
+        head.end()?;
+        let absent = sections.next("absent")?.words()?;
+        if blocks != patterns.div_ceil(64) || ranks == 0 || absent.len() != blocks * ranks {
+            return Err("the index is not that of the patterns".into());
+        }
+        let masks = load_masks(sections, absent.len())?;
+        let lookup = if is_words {
+            Lookup::Words(Words::load(sections, masks, absent.len())?)
+        } else {
+            Lookup::Pieces(Pieces::load(sections, masks)?)
+        };
+        Ok(Self { blocks, ranks, absent, lookup })
+    }
+
+    /// The patterns all of whose requirements a part of a text meets.
+    pub fn possible(&self, text: &Text, part: Span, met: &mut Bits, possible: &mut Bits) {
+        met.clear();
+        met.extend_from_slice(&self.absent);
+        match &self.lookup {
+            Lookup::Words(index) => index.find(text, part, met),
+            Lookup::Pieces(index) => index.find(&text.normal[part.0..part.1], met),
+            Lookup::None => {}
+        }
+        possible.clear();
+        possible.extend_from_slice(&met[..self.blocks]);
+        for more in met[self.blocks..].chunks_exact(self.blocks.max(1)).take(self.ranks - 1) {
+            possible.iter_mut().zip(more).for_each(|(found, more)| *found &= more);
+        }
+    }
+}
+
+/// Bits that a text meets: so many words of a set, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Met {
+    start: u32,
+    count: u32,
+}
+
+const NOTHING: Met = Met { start: 0, count: 0 };
+
+/// Words of sets with their places.
+type Masks = Vec<(u32, u64)>;
+
+/// Sets of bits, equal ones once: the words of a list mostly meet the same.
+#[derive(Default)]
+struct MetSets {
+    masks: Masks,
+    known: HashMap<Masks, Met>,
+}
+
+impl MetSets {
+    fn add(&mut self, bits: &[u32]) -> Met {
+        let own = Sparse::new(bits.iter().copied()).0;
+        if let Some(&known) = self.known.get(&own) {
+            return known;
+        }
+        let met = Met { start: self.masks.len() as u32, count: own.len() as u32 };
+        self.masks.extend_from_slice(&own);
+        self.known.insert(own, met);
+        met
+    }
+}
+
+fn put_masks(masks: &Masks, image: &mut Image) {
+    image.put_from(masks.iter().flat_map(|&(place, own)| [place, own as u32, (own >> 32) as u32]));
+}
+
+fn load_masks(sections: &mut Sections, words: usize) -> Result<Masks, Problem> {
+    let rows = sections.next("masks")?.rows::<3>()?;
+    if rows.iter().any(|row| row[0] as usize >= words) {
+        return Err("a mask lies behind its set".into());
+    }
+    Ok(rows.into_iter().map(|[place, low, high]| (place, u64::from(low) | u64::from(high) << 32)).collect())
+}
+
+fn checked(met: Met, masks: &Masks) -> Result<Met, Problem> {
+    let end = met.start as usize + met.count as usize;
+    if end <= masks.len() { Ok(met) } else { Err("masks are missing".into()) }
+}
+
+#[inline(always)]
+fn meet(masks: &[(u32, u64)], found: Met, met: &mut [u64]) {
+    for &(place, own) in &masks[found.start as usize..(found.start + found.count) as usize] {
+        met[place as usize] |= own;
+    }
+}
+
+const BEGINS_PAIR: u16 = 1 << 15; // among the bits of a slot's count
+const ENDS_PAIR: u16 = 1 << 14;
+const COUNT: u16 = ENDS_PAIR - 1;
+const ELSEWHERE: u16 = COUNT; // a count that does not fit: the first number of the list elsewhere is the true one
+const INSIDE: usize = 5;
+
+/// A word or a pair of words by a part of its hash, and what it meets: a few bits in place, more elsewhere.
+///
+/// Two words with equal hashes would be taken for each other, and then a pattern is tried in vain.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    check: u32, // 0: empty
+    count: u16, // with flags: whether it begins or ends a pair
+    bits: [u16; INSIDE],
+}
+
 /// Whole words, two neighbours with one character between them, the first letters of a word, and single marks.
 struct Words {
-    vocabulary: Vocabulary,
-    word_sets: Vec<u32>, // by the number of the word; UNKNOWN: only known as a part of a pair
-    begins_pair: Vec<bool>,
-    pairs: HashMap<(u32, u32, u32), u32, Mixing>,
+    slots: Vec<Slot>,
+    masks: Masks,
     stem: usize,
-    stems: HashMap<u64, u32, Mixing>,
-    marks: HashMap<u32, u32, Mixing>,
-    ascii_marks: [u32; 128],
+    stems: HashMap<u64, Met, Mixing>,
+    letters: Vec<u64>, // of stems: a bit for each that may be one, so that most words are told at once
+    marks: HashMap<u32, Met, Mixing>,
+    ascii_marks: [Met; 128],
 }
 
 impl Words {
-    fn new(texts: &[Vec<u32>], of_text: &[u32], stem: usize, characters: &Characters) -> Self {
+    fn new(told: &[(&[u32], Vec<u32>)], stem: usize, characters: &Characters) -> Self {
         let is_word = |c: &u32| characters.is_word(*c);
-        let mut words = Self {
-            vocabulary: Vocabulary::default(),
-            word_sets: Vec::new(),
-            begins_pair: Vec::new(),
-            pairs: HashMap::default(),
-            stem,
-            stems: HashMap::default(),
-            marks: HashMap::default(),
-            ascii_marks: [UNKNOWN; 128],
-        };
-        for (text, &set) in texts.iter().zip(of_text) {
+        let mut sets = MetSets::default();
+        let mut entries: HashMap<u64, (Met, u16)> = HashMap::new(); // by hash: what it meets, and flags
+        let mut words = Self::empty(stem);
+        for (text, bits) in told {
+            let met = sets.add(bits);
             let first = text.iter().take_while(|c| is_word(c)).count();
             if text.len() == 1 && first == 0 {
-                words.add_mark(text[0], set);
+                words.add_mark(text[0], met);
             } else if text.last() == Some(&u32::from('*')) {
-                if let Some(key) = stem_key(&text[..text.len() - 1], stem).filter(|_| text.len() == stem + 1) {
-                    words.stems.insert(key, set);
-                }
+                words.add_stem(&text[..text.len() - 1], met);
             } else if first == text.len() && first > 0 {
-                let number = words.number(text);
-                words.word_sets[number] = set;
-            } else if first > 0 && first + 1 < text.len() && text[first + 1..].iter().all(|c| is_word(c)) {
-                let (left, right) = (words.number(&text[..first]), words.number(&text[first + 1..]));
-                words.begins_pair[left] = true;
-                words.pairs.insert((left as u32, text[first], right as u32), set);
+                entries.entry(hash_of(text)).or_insert((NOTHING, 0)).0 = met;
+            } else if first > 0 && first + 1 < text.len() && text[first + 1..].iter().all(is_word) {
+                let (left, right) = (hash_of(&text[..first]), hash_of(&text[first + 1..]));
+                entries.entry(left).or_insert((NOTHING, 0)).1 |= BEGINS_PAIR;
+                entries.entry(right).or_insert((NOTHING, 0)).1 |= ENDS_PAIR;
+                entries.entry(pair_of(left, text[first], right)).or_insert((NOTHING, 0)).0 = met;
             } // no text has any other shape among its words
         }
-        words.vocabulary.finish();
+        words.masks = sets.masks;
+        words.place(entries);
         words
     }
 
-    fn add_mark(&mut self, mark: u32, set: u32) {
+    fn put_into(&self, image: &mut Image) {
+        put_masks(&self.masks, image);
+        image.put(&[self.stem as u32]);
+        let slots = self.slots.iter().flat_map(|slot| {
+            let half = |at: usize| u32::from(slot.bits[at]) | u32::from(slot.bits[at + 1]) << 16;
+            [slot.check, u32::from(slot.count) | u32::from(slot.bits[0]) << 16, half(1), half(3)]
+        });
+        image.put_from(slots);
+        let mut stems: Vec<_> = self.stems.iter().collect();
+        stems.sort_unstable_by_key(|stem| stem.0);
+        image.put_from(stems.into_iter().flat_map(|(&key, met)| [key as u32, (key >> 32) as u32, met.start, met.count]));
+        let mut marks: Vec<(u32, Met)> = self.marks.iter().map(|(&mark, &met)| (mark, met)).collect();
+        marks.extend(self.ascii_marks.iter().enumerate().filter(|(_, met)| met.count > 0).map(|(mark, &met)| (mark as u32, met)));
+        marks.sort_unstable_by_key(|mark| mark.0);
+        image.put_from(marks.into_iter().flat_map(|(mark, met)| [mark, met.start, met.count]));
+    }
+
+    fn load(sections: &mut Sections, masks: Masks, set: usize) -> Result<Self, Problem> {
+        let stem = sections.next("stem")?.below(4)? as usize;
+        let mut words = Self::empty(stem);
+        for row in sections.next("slots")?.rows::<4>()? {
+            let halves = |number: u32| [number as u16, (number >> 16) as u16];
+            let ([count, first], [second, third], [fourth, fifth]) = (halves(row[1]), halves(row[2]), halves(row[3]));
+            words.slots.push(Slot { check: row[0], count, bits: [first, second, third, fourth, fifth] });
+        }
+        let is_free = words.slots.iter().any(|slot| slot.check == 0);
+        if !words.slots.len().is_power_of_two() || !is_free {
+            return Err("the words are not in their places".into());
+        }
+        for slot in &words.slots {
+            words.check(slot, &masks, set)?;
+        }
+        for [low, high, start, count] in sections.next("stems")?.rows::<4>()? {
+            let key = u64::from(low) | u64::from(high) << 32;
+            insert(&mut words.letters, stem_bit(key));
+            words.stems.insert(key, checked(Met { start, count }, &masks)?);
+        }
+        for [mark, start, count] in sections.next("marks")?.rows::<3>()? {
+            words.add_mark(mark, checked(Met { start, count }, &masks)?);
+        }
+        words.masks = masks;
+        Ok(words)
+    }
+
+    /// Whether what a word meets is there; `set` is how long the set is that bits are in.
+    fn check(&self, slot: &Slot, masks: &Masks, set: usize) -> Result<(), Problem> {
+        match slot.count & COUNT {
+            ELSEWHERE => {
+                let [start, count] = [0, 2].map(|at| u32::from(slot.bits[at]) | u32::from(slot.bits[at + 1]) << 16);
+                checked(Met { start, count }, masks).map(|_| ())
+            }
+            count if count as usize > INSIDE => Err("a word has more bits than fit".into()),
+            count if slot.bits[..count as usize].iter().all(|&bit| ((bit >> 6) as usize) < set) => Ok(()),
+            _ => Err("a bit lies behind its set".into()),
+        }
+    }
+
+    fn empty(stem: usize) -> Self {
+        Self {
+            slots: Vec::new(),
+            masks: Vec::new(),
+            stem,
+            stems: HashMap::default(),
+            letters: vec![0; STEM_BITS / 64],
+            marks: HashMap::default(),
+            ascii_marks: [NOTHING; 128],
+        }
+    }
+
+    fn add_mark(&mut self, mark: u32, met: Met) {
         match self.ascii_marks.get_mut(mark as usize) {
-            Some(place) => *place = set,
+            Some(place) => *place = met,
             None => {
-                self.marks.insert(mark, set);
+                self.marks.insert(mark, met);
             }
         }
     }
 
-    fn number(&mut self, word: &[u32]) -> usize {
-        let number = self.vocabulary.add(word);
-        if number == self.word_sets.len() {
-            self.word_sets.push(UNKNOWN);
-            self.begins_pair.push(false);
+    fn add_stem(&mut self, letters: &[u32], met: Met) {
+        if letters.len() == self.stem {
+            let key = stem_key(letters);
+            insert(&mut self.letters, stem_bit(key));
+            self.stems.insert(key, met);
         }
-        number
     }
 
-    fn find(&self, text: &[u32], is_word: &[bool], meet: &mut impl FnMut(u32)) {
-        let mut before = (UNKNOWN, 0);
-        let mut at = 0;
-        while at < text.len() {
-            if !is_word[at] {
-                self.meet_mark(text[at], meet);
-                at += 1;
-                continue;
+    fn place(&mut self, entries: HashMap<u64, (Met, u16)>) {
+        let size = (entries.len() * 4 / 3 + 1).next_power_of_two();
+        self.slots = vec![Slot::default(); size];
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        entries.sort_unstable_by_key(|entry| entry.0);
+        for (key, (met, flags)) in entries {
+            let mut place = place_of(key) & (size - 1);
+            while self.slots[place].check != 0 {
+                place = (place + 1) & (size - 1);
             }
-            let start = at;
-            while at < text.len() && is_word[at] {
-                at += 1;
-            }
-            let word = &text[start..at];
-            let number = self.vocabulary.find(word);
-            if let Some(set) = stem_key(word, self.stem).and_then(|key| self.stems.get(&key)) {
-                meet(*set);
-            }
-            if number != UNKNOWN {
-                if self.word_sets[number as usize] != UNKNOWN {
-                    meet(self.word_sets[number as usize]);
-                }
-                if before.0 != UNKNOWN {
-                    if let Some(&set) = self.pairs.get(&(before.0, before.1, number)) {
-                        meet(set);
-                    }
-                }
-            }
-            let is_first = number != UNKNOWN && at < text.len() && self.begins_pair[number as usize];
-            before = if is_first { (number, text[at]) } else { (UNKNOWN, 0) };
+            self.slots[place] = self.slot(key, met, flags);
         }
+    }
+
+    fn slot(&self, key: u64, met: Met, flags: u16) -> Slot {
+        let mut slot = Slot { check: key as u32, count: flags, bits: [0; INSIDE] };
+        let own = &self.masks[met.start as usize..(met.start + met.count) as usize];
+        let bits: Vec<usize> = own.iter().flat_map(|&(place, own)| Ones(own).map(move |bit| place as usize * 64 + bit)).collect();
+        if bits.len() <= INSIDE && bits.iter().all(|&bit| bit <= u16::MAX as usize) {
+            slot.bits.iter_mut().zip(&bits).for_each(|(place, &bit)| *place = bit as u16);
+            slot.count |= bits.len() as u16;
+        } else {
+            slot.count |= ELSEWHERE;
+            let numbers = [met.start as u16, (met.start >> 16) as u16, met.count as u16, (met.count >> 16) as u16];
+            slot.bits[..4].copy_from_slice(&numbers);
+        }
+        slot
     }
 
     #[inline(always)]
-    fn meet_mark(&self, mark: u32, meet: &mut impl FnMut(u32)) {
-        let set = match self.ascii_marks.get(mark as usize) {
-            Some(&set) => set,
-            None => self.marks.get(&mark).copied().unwrap_or(UNKNOWN),
-        };
-        if set != UNKNOWN {
-            meet(set);
-        }
-    }
-}
-
-/// The first letters of a word in one number; None where it has fewer.
-#[inline(always)]
-fn stem_key(word: &[u32], stem: usize) -> Option<u64> {
-    if word.len() < stem {
-        return None;
-    }
-    Some(word[..stem].iter().fold(1, |key, &c| key << 21 | u64::from(c)))
-}
-
-/// Words and their numbers, found by a hash and then compared.
-#[derive(Default)]
-struct Vocabulary {
-    letters: Vec<u32>,
-    places: Vec<(u32, u32)>,
-    known: HashMap<Vec<u32>, u32>, // while words are added
-    slots: Vec<(u32, u32)>,        // part of the hash, and the number of the word
-}
-
-impl Vocabulary {
-    fn add(&mut self, word: &[u32]) -> usize {
-        if let Some(&number) = self.known.get(word) {
-            return number as usize;
-        }
-        let number = self.places.len();
-        self.known.insert(word.to_vec(), number as u32);
-        self.places.push((self.letters.len() as u32, word.len() as u32));
-        self.letters.extend_from_slice(word);
-        number
-    }
-
-    fn finish(&mut self) {
-        self.known = HashMap::new();
-        self.slots = vec![(0, UNKNOWN); (self.places.len() * 2 + 1).next_power_of_two()];
+    fn get(&self, key: u64) -> &Slot {
         let mask = self.slots.len() - 1;
-        for number in 0..self.places.len() as u32 {
-            let hash = hash_of(self.word(number));
-            let mut slot = hash as usize & mask;
-            while self.slots[slot].1 != UNKNOWN {
-                slot = (slot + 1) & mask;
-            }
-            self.slots[slot] = ((hash >> 32) as u32, number);
-        }
-    }
-
-    fn word(&self, number: u32) -> &[u32] {
-        let (at, length) = self.places[number as usize];
-        &self.letters[at as usize..(at + length) as usize]
-    }
-
-    #[inline(always)]
-    fn find(&self, word: &[u32]) -> u32 {
-        let hash = hash_of(word);
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
+        let mut place = place_of(key) & mask;
         loop {
-            let (check, number) = self.slots[slot];
-            if number == UNKNOWN || (check == (hash >> 32) as u32 && self.word(number) == word) {
-                return number;
+            let slot = &self.slots[place];
+            if slot.check == key as u32 || slot.check == 0 {
+                return slot;
             }
-            slot = (slot + 1) & mask; // ends, since at most half of the slots are taken
+            place = (place + 1) & mask; // ends, since some slots are empty
+        }
+    }
+
+    #[inline(always)]
+    fn meet_slot(&self, slot: &Slot, met: &mut [u64]) {
+        let count = slot.count & COUNT;
+        if count == ELSEWHERE {
+            let [start, count] = [0, 2].map(|at| u32::from(slot.bits[at]) | u32::from(slot.bits[at + 1]) << 16);
+            return meet(&self.masks, Met { start, count }, met);
+        }
+        for &bit in slot.bits.iter().take(count as usize) {
+            met[(bit >> 6) as usize] |= 1 << (bit & 63);
+        }
+    }
+
+    /// The words of a part are cut where it is: a guard looks at pieces of a text as if they were all of it.
+    fn find(&self, text: &Text, part: Span, met: &mut [u64]) {
+        let normal = &text.normal[..part.1];
+        let numbers = text.words_in(part.0, part.1);
+        let mut before = (0, 0); // the word before and the character behind it, if they begin a pair
+        let mut at = part.0;
+        for (&(start, end), &hash) in text.words[numbers.clone()].iter().zip(&text.hashes[numbers]) {
+            let is_cut = start < part.0 || end > part.1;
+            let (start, end) = (start.max(part.0), end.min(part.1));
+            self.meet_marks(&normal[at..start], met);
+            at = end;
+            let word = &normal[start..end];
+            self.meet_stem(word, met);
+            let key = if is_cut { hash_of(word) } else { hash };
+            let slot = self.get(key);
+            self.meet_slot(slot, met);
+            if before.0 != 0 && slot.count & ENDS_PAIR != 0 {
+                self.meet_slot(self.get(pair_of(before.0, before.1, key)), met);
+            }
+            let begins = slot.count & BEGINS_PAIR != 0 && end < part.1;
+            before = if begins { (key, normal[end]) } else { (0, 0) };
+        }
+        self.meet_marks(&normal[at..], met);
+    }
+
+    #[inline(always)]
+    fn meet_stem(&self, word: &[u32], met: &mut [u64]) {
+        let Some(letters) = word.get(..self.stem) else { return };
+        let key = stem_key(letters);
+        let bit = stem_bit(key);
+        if self.letters[bit >> 6] >> (bit & 63) & 1 != 0 {
+            if let Some(&found) = self.stems.get(&key) {
+                meet(&self.masks, found, met);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn meet_marks(&self, marks: &[u32], met: &mut [u64]) {
+        for &mark in marks {
+            let found = match self.ascii_marks.get(mark as usize) {
+                Some(&found) => found,
+                None => self.marks.get(&mark).copied().unwrap_or(NOTHING),
+            };
+            meet(&self.masks, found, met);
         }
     }
 }
 
+/// The first letters of a word in one number.
 #[inline(always)]
-fn hash_of(word: &[u32]) -> u64 {
+fn stem_key(letters: &[u32]) -> u64 {
+    letters.iter().fold(1, |key, &c| key << 21 | u64::from(c))
+}
+
+#[inline(always)]
+fn stem_bit(key: u64) -> usize {
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % STEM_BITS
+}
+
+/// A hash of a word, whose lower half is never 0.
+#[inline(always)]
+pub fn hash_of(word: &[u32]) -> u64 {
     let mixed = word.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &c| {
         (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x517C_C1B7_2722_0A95)
     });
-    mixed ^ mixed >> 29
+    (mixed ^ mixed >> 29) | 1
+}
+
+#[inline(always)]
+fn place_of(key: u64) -> usize {
+    (key >> 32) as usize
+}
+
+#[inline(always)]
+fn pair_of(left: u64, mark: u32, right: u64) -> u64 {
+    let mixed = (left.rotate_left(17) ^ u64::from(mark)).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ right;
+    (mixed ^ mixed >> 29).wrapping_mul(0x517C_C1B7_2722_0A95) | 1
+}
+
+/// A hash of an id; `name_hash` in `read/conversations.py` is the same.
+pub fn hash_of_bytes(bytes: &[u8]) -> u64 {
+    let mixed = bytes.chunks(8).fold(bytes.len() as u64, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        (hash.rotate_left(23) ^ u64::from_le_bytes(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
 /// For a language without spaces between words: any piece of text can be required.
 struct Pieces {
     steps: HashMap<(u32, u32), u32, Mixing>, // from a node by a character
     first: HashMap<u32, u32, Mixing>,
-    sets: Vec<u32>, // of the piece that ends at a node
+    met: Vec<Met>, // by the piece that ends at a node
+    masks: Masks,
 }
 
 impl Pieces {
-    fn new(texts: &[Vec<u32>], of_text: &[u32]) -> Self {
-        let mut pieces = Self { steps: HashMap::default(), first: HashMap::default(), sets: vec![UNKNOWN] };
-        for (text, &set) in texts.iter().zip(of_text) {
+    fn new(told: &[(&[u32], Vec<u32>)]) -> Self {
+        let mut pieces =
+            Self { steps: HashMap::default(), first: HashMap::default(), met: vec![NOTHING], masks: Vec::new() };
+        let mut sets = MetSets::default();
+        for (text, bits) in told {
             let node = text.iter().fold(0, |node, &c| pieces.step(node, c));
-            pieces.sets[node as usize] = set;
+            pieces.met[node as usize] = sets.add(bits);
         }
+        pieces.masks = sets.masks;
         pieces
     }
 
+    /// The nodes in the order in which they were made: the node before each, its character, and what it meets.
+    fn put_into(&self, image: &mut Image) {
+        put_masks(&self.masks, image);
+        let mut nodes: Vec<[u32; 4]> = vec![[0; 4]; self.met.len() - 1];
+        let first = self.first.iter().map(|(&c, &node)| (0, c, node));
+        for (before, c, node) in first.chain(self.steps.iter().map(|(&(before, c), &node)| (before, c, node))) {
+            let met = self.met[node as usize];
+            nodes[node as usize - 1] = [before, c, met.start, met.count];
+        }
+        image.put_from(nodes.into_iter().flatten());
+    }
+
+    fn load(sections: &mut Sections, masks: Masks) -> Result<Self, Problem> {
+        let rows = sections.next("pieces")?.rows::<4>()?;
+        let mut pieces = Self { steps: HashMap::default(), first: HashMap::default(), met: vec![NOTHING], masks };
+        pieces.steps.reserve(rows.len());
+        for (number, [before, c, start, count]) in rows.into_iter().enumerate() {
+            let met = checked(Met { start, count }, &pieces.masks)?;
+            if before as usize > number || pieces.step(before, c) as usize != number + 1 {
+                return Err("the pieces are not in their order".into());
+            }
+            pieces.met[number + 1] = met;
+        }
+        Ok(pieces)
+    }
+
     fn step(&mut self, node: u32, c: u32) -> u32 {
-        let new = self.sets.len() as u32;
+        let new = self.met.len() as u32;
         let next = if node == 0 { self.first.entry(c).or_insert(new) } else { self.steps.entry((node, c)).or_insert(new) };
         if *next == new {
-            self.sets.push(UNKNOWN);
+            self.met.push(NOTHING);
         }
         *next
     }
 
-    fn find(&self, text: &[u32], meet: &mut impl FnMut(u32)) {
+    fn find(&self, text: &[u32], met: &mut [u64]) {
         for start in 0..text.len() {
             let mut at = start + 1;
             let mut node = self.first.get(&text[start]).copied();
             while let Some(here) = node {
-                if self.sets[here as usize] != UNKNOWN {
-                    meet(self.sets[here as usize]);
-                }
+                meet(&self.masks, self.met[here as usize], met);
                 node = text.get(at).and_then(|&c| self.steps.get(&(here, c)).copied());
                 at += 1;
             }

@@ -163,6 +163,11 @@ mod any {
     }
 
     #[inline(always)]
+    pub fn dot(one: &[i16], other: &[i16]) -> i64 {
+        one.iter().zip(other).map(|(&one, &other)| i64::from(i32::from(one).wrapping_mul(i32::from(other)))).sum()
+    }
+
+    #[inline(always)]
     pub fn maxima(signals: &[i16], maxima: &mut [i16]) {
         for signals in signals.chunks_exact(maxima.len()) {
             for (most, &signal) in maxima.iter_mut().zip(signals) {
@@ -235,6 +240,18 @@ pub fn score(level: Level, weights: &[i16], digits: &[&[i16]; DIGITS]) -> i64 {
     any::score(weights, digits)
 }
 
+/// The sum of products of weights and signals, which are at most 2**12 and not negative.
+pub fn dot(level: Level, weights: &[i16], signals: &[i16]) -> i64 {
+    assert!(weights.len() % LANES == 0 && weights.len() == signals.len());
+    #[cfg(target_arch = "x86_64")]
+    if level == Level::Avx2 {
+        // SAFETY: the machine was asked for it, and all lengths were checked above.
+        return unsafe { avx2::dot(weights, signals) };
+    }
+    let _ = level;
+    any::dot(weights, signals)
+}
+
 /// Asks for a place of the embedding before it is needed: most of it is far from the processor.
 #[inline(always)]
 pub fn fetch(numbers: &[u8], place: usize) {
@@ -281,6 +298,24 @@ mod avx2 {
                 _mm256_storeu_si256(row.add(1), sums[word][1]);
             }
         }
+    }
+
+    /// # Safety
+    /// The machine has AVX2; lengths as `super::dot` checks them.
+    #[target_feature(enable = "avx2,fma")]
+    pub unsafe fn dot(weights: &[i16], signals: &[i16]) -> i64 {
+        let mut total = _mm256_setzero_si256();
+        for at in (0..weights.len()).step_by(LANES) {
+            let weights = _mm256_loadu_si256(weights.as_ptr().add(at).cast());
+            let signals = _mm256_loadu_si256(signals.as_ptr().add(at).cast());
+            let products = _mm256_madd_epi16(weights, signals);
+            let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(products));
+            let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(products));
+            total = _mm256_add_epi64(total, _mm256_add_epi64(low, high));
+        }
+        let mut parts = [0i64; 4];
+        _mm256_storeu_si256(parts.as_mut_ptr().cast(), total);
+        parts.into_iter().fold(0, i64::wrapping_add)
     }
 
     /// # Safety

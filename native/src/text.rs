@@ -1,6 +1,7 @@
 //! The normal form of a text and the way back to the original; the same steps as `rules/text.py`.
 
-use crate::characters::{Characters, ALPHANUMERIC, ENDING, DECIMAL, DECLINED, DIGIT, EDITED, INVISIBLE, LETTER, LOWER, SPACE};
+use crate::characters::{Characters, Composed, ALPHANUMERIC, COMBINING, ENDING, DECIMAL, DECLINED, DIGIT, EDITED, INVISIBLE, LETTER, LOWER, SPACE, WORD};
+use crate::required::hash_of;
 use std::collections::HashSet;
 
 pub type Span = (usize, usize);
@@ -18,8 +19,11 @@ pub struct Language {
 pub struct Text {
     pub normal: Vec<u32>,
     pub is_word: Vec<bool>,
+    pub words: Vec<Span>,  // runs of characters that belong to words,
+    pub hashes: Vec<u64>, // and their hashes
     normal_at: Vec<usize>,
     original_at: Vec<usize>,
+    clusters: Vec<usize>, // of characters that stand for a letter and a mark, in order
     pub sentences: Vec<Span>,
     pub quotations: Option<Vec<Span>>,
 }
@@ -41,11 +45,30 @@ impl Text {
         self.normal.clear();
         self.normal_at.clear();
         self.original_at.clear();
+        self.clusters.clear();
         self.quotations = None;
         Editor { text: original, language, characters }.write(self)?;
         self.is_word.clear();
-        self.is_word.extend(self.normal.iter().map(|&c| characters.is_word(c)));
+        let is_word = |c: u32| match characters.ascii(c) {
+            Some((flags, _)) => flags & WORD != 0,
+            None => characters.is_word(c),
+        };
+        self.is_word.extend(self.normal.iter().map(|&c| is_word(c)));
+        self.find_words();
         Ok(())
+    }
+
+    fn find_words(&mut self) {
+        self.words.clear();
+        self.hashes.clear();
+        let mut at = 0;
+        while let Some(next) = self.is_word[at..].iter().position(|&is_word| is_word) {
+            let start = at + next;
+            let length = self.is_word[start..].iter().position(|&is_word| !is_word);
+            at = length.map_or(self.is_word.len(), |length| start + length);
+            self.words.push((start, at));
+            self.hashes.push(hash_of(&self.normal[start..at]));
+        }
     }
 
     fn shift(&mut self, original: usize) {
@@ -59,7 +82,8 @@ impl Text {
             let place = self.position(start);
             return (place, place);
         }
-        (self.position(start), self.position(end - 1) + 1)
+        let last = self.position(end - 1) + usize::from(self.clusters.binary_search(&(end - 1)).is_ok());
+        (self.position(start), last + 1)
     }
 
     fn position(&self, index: usize) -> usize {
@@ -75,6 +99,28 @@ impl Text {
             0 => (0, self.normal.len()),
             after => self.sentences[after - 1],
         }
+    }
+
+    /// The numbers of the words that are in a part of the normal form, be it with some of their characters.
+    pub fn words_in(&self, start: usize, end: usize) -> std::ops::Range<usize> {
+        let first = self.words.partition_point(|word| word.1 <= start);
+        let last = first + self.words[first..].partition_point(|word| word.0 < end);
+        first..last
+    }
+
+    /// The numbers of the sentences that begin in a part.
+    pub fn sentences_in(&self, start: usize, end: usize) -> std::ops::Range<usize> {
+        let place = |place: usize| self.sentences.partition_point(|sentence| sentence.0 < place);
+        place(start)..place(end)
+    }
+
+    /// The next place that is not inside a word; `last` at most.
+    pub fn word_end(&self, at: usize, last: usize) -> usize {
+        let mut at = at.min(last);
+        while at < last && self.is_word[at - 1] && self.is_word[at] {
+            at += 1;
+        }
+        at
     }
 
     /// Where the first two sentences end.
@@ -109,11 +155,21 @@ impl Editor<'_> {
         let mut at = 0;
         while at < self.text.len() {
             let c = self.text[at];
+            if let Some((flags, normal)) = self.characters.ascii(c) {
+                if flags & (DECLINED | EDITED) == 0 {
+                    into.normal.push(normal);
+                    at += 1;
+                    continue;
+                }
+            }
             let flags = self.characters.flags(c);
             if flags & DECLINED != 0 {
                 return Err(Declined);
             }
-            if flags & EDITED == 0 {
+            if flags & COMBINING != 0 {
+                self.write_combined(at, into)?;
+                at += 1;
+            } else if flags & EDITED == 0 {
                 into.normal.push(self.characters.normal(c));
                 at += 1;
             } else if flags & SPACE != 0 {
@@ -123,6 +179,36 @@ impl Editor<'_> {
                 into.shift(at);
             } else {
                 at = self.write_mark(at, into);
+            }
+        }
+        Ok(())
+    }
+
+    /// A mark goes into the letter before it. Several marks, and letters that marks change the order of, are for Python.
+    fn write_combined(&self, at: usize, into: &mut Text) -> Result<(), Declined> {
+        let mark = self.text[at];
+        let Some(letter) = at.checked_sub(1).map(|before| self.text[before]) else {
+            into.normal.push(mark);
+            return Ok(());
+        };
+        let is_beside_mark = self.at(at + 1).is_some_and(|c| self.characters.is(c, COMBINING));
+        let is_odd = self.characters.is(mark, INVISIBLE) || is_one_of(letter, "*_~");
+        if is_odd || is_beside_mark || self.characters.is(letter, COMBINING) {
+            return Err(Declined);
+        }
+        if self.characters.is(letter, EDITED) {
+            into.normal.push(mark); // behind white space, or what is not there: it belongs to nothing
+            return Ok(());
+        }
+        match self.characters.with_mark(letter, mark).ok_or(Declined)? {
+            Composed::Both => into.normal.push(self.characters.normal(mark)),
+            Composed::One(both) if self.characters.is(both, DECLINED) => return Err(Declined),
+            Composed::One(both) => {
+                into.normal.pop();
+                into.clusters.push(into.normal.len());
+                into.shift(at - 1);
+                into.normal.push(self.characters.normal(both));
+                into.shift(at + 1);
             }
         }
         Ok(())
