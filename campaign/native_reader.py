@@ -16,8 +16,9 @@ from campaign.tally import Attempt, Broken, Budget, Kind, Setting
 from synthesis.rules.analysis import cost
 from synthesis.rules.cache import cached_tables
 from synthesis.rules.matcher import Matcher
+from synthesis.rules.native.library import Library, NativeReaderError, encoded, flat, library, numbers_of
 from synthesis.rules.native.program import NUMBER, program
-from synthesis.rules.native.reader import DONE, HEAD, Library, NativeReaderError, encoded, flat, library, numbers_of
+from synthesis.rules.native.reader import DONE, HEAD
 from synthesis.rules.pattern import prepare as prepare_pattern
 from synthesis.rules.schema import GuardRule, Rule
 from synthesis.rules.syntax import PatternError, WordLists, parse

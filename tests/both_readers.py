@@ -9,8 +9,9 @@ import pytest
 
 from synthesis.rules.detection import Detected, Detector
 from synthesis.rules.matcher import Matcher, PythonReader
-from synthesis.rules.native.program import Program, program
-from synthesis.rules.native.reader import NativeReader, NativeRules, library
+from synthesis.rules.native.library import library
+from synthesis.rules.native.program import Image, Program, program
+from synthesis.rules.native.reader import NativeReader, NativeRules, Sides, image_of
 from synthesis.rules.pattern import prepare
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.schema import GuardRule, Rule
@@ -88,6 +89,16 @@ class OwnRules:
     def program(self, language: str) -> Program:
         matcher = self.matcher(language, "", None)
         return program(self._language, matcher, dict.fromkeys(self._prepared, self._lists))
+
+    @cached_property
+    def _image(self) -> Image:
+        compiled = library()
+        assert compiled is not None
+        own = self.program(self._language.code)
+        return image_of(compiled, own, Sides(own.rules, own.rules, own.rules))
+
+    def image(self, language: str) -> Image:
+        return self._image
 
 
 def rule(name: str, *patterns: str, **fields: object) -> Rule:

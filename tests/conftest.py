@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from synthesis import set_embedding_adapter
 from synthesis.checks import signals
+from synthesis.rules.native.library import library
 from synthesis.rules.ruleset import bundled_languages, load_rules
 from synthesis.run.evaluator import Evaluator
 
@@ -35,7 +36,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _prepare(language: str) -> None:
-    load_rules(signals()).program(language)  # with the patterns that it is made from
+    rules = load_rules(signals())
+    rules.patterns(language)
+    if library():
+        rules.image(language)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from synthesis.errors import OptionError
 from synthesis.reader.compiled import BATCH, CompiledEngine
 from synthesis.reader.engines import ENGINES, engine
 from synthesis.reader.reference import Contribution, Engine
-from synthesis.rules.native.reader import NativeReaderError
+from synthesis.rules.native.library import NativeReaderError
 
 LANGUAGES = {
     "en": "I can't sleep, and I don't know what to do any more. It's been 3 weeks!",

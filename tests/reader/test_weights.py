@@ -12,7 +12,7 @@ from reader_samples import real, small, toy_parts
 from synthesis.errors import WeightsError
 from synthesis.reader.compiled import CompiledEngine, model
 from synthesis.reader.weights import ALIGNMENT, Weights, load, packed, parse, write
-from synthesis.rules.native.reader import NativeReaderError, library, numbers_of
+from synthesis.rules.native.library import NativeReaderError, library, numbers_of
 
 needs_library = pytest.mark.skipif(library() is None, reason="the compiled reader is not built")
 

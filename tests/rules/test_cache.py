@@ -64,7 +64,7 @@ def test_the_same_pack_elsewhere_and_with_other_checks_is_not_prepared_again(kep
 def test_rule_sets_with_the_same_packs_share_what_was_prepared(kept: Path, tmp_path: Path) -> None:
     one, other = load_rules(signals()), load_rules(signals(), disabled=["agency.negative.cheer-up"])
     assert other.patterns("en") is one.patterns("en")
-    assert other.program("en") is one.program("en")
+    assert other.image("en") is one.image("en")
     assert len(one.rules) == len(other.rules) + 1
     more = load_rules(signals(), [own_pack(tmp_path / "here")])
     assert set(more.patterns("en")) > set(one.patterns("en"))
@@ -86,15 +86,16 @@ def test_another_rule_is_prepared(kept: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_used_is_kept_and_the_oldest_goes(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (kept / "of-another-version.msgpack").touch()
     for path in kept.iterdir():
         os.utime(path, (1, 1))
     load_rules(signals()).patterns("en")
     used = {path.name for path in kept.iterdir() if path.stat().st_mtime > 1}
     assert used
-    monkeypatch.setattr(cache, "MOST_KEPT", len(used) + 2)
+    monkeypatch.setattr(cache, "MOST_KEPT", len(used) + 4)  # two packs, patterns and an index
     load_rules(signals(), [own_pack(tmp_path / "own")]).patterns("en")
     assert used <= {path.name for path in kept.iterdir()}
-    assert len(list(kept.glob("*.msgpack"))) == len(used) + 2
+    assert len(list(kept.glob("*.msgpack"))) == len(used) + 4
 
 
 def test_what_the_package_brings_is_not_prepared_again_wherever_it_lies(
@@ -103,9 +104,12 @@ def test_what_the_package_brings_is_not_prepared_again_wherever_it_lies(
     ship(kept, tmp_path / "shipped", monkeypatch)
     monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "other"))
     monkeypatch.setattr(ruleset, "PACKS", own_pack(tmp_path / "installed", RULE.replace("chin", "cheer")))
+    monkeypatch.setattr(ruleset, "prepare", lambda *_: pytest.fail("a pattern was prepared again"))
     rules = load_rules(signals())
     assert rules.patterns("en")
-    assert not (tmp_path / "other").exists()
+    unpacked = {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()}  # for the next start
+    assert unpacked
+    assert unpacked.items() <= {path.name: path.read_bytes() for path in kept.iterdir()}.items()
     assert {rule.file for rule in rules.rules} == {str(tmp_path / "installed" / "en" / "rules.yaml")}
 
 
@@ -154,10 +158,10 @@ def test_what_is_written_does_not_depend_on_the_hash_seed(tmp_path: Path) -> Non
 import sys
 from pathlib import Path
 from synthesis.checks import signals
-from synthesis.rules.cache import cached_pack
+from synthesis.rules.cache import cached_pack, pack_key
 from synthesis.rules.loader import load_pack
 folder = Path(sys.argv[1])
-cached_pack(folder, "", signals(), lambda: load_pack(folder, signals()))
+cached_pack(folder, pack_key(folder, ""), signals(), lambda: load_pack(folder, signals()))
 """
     for seed in "123":
         own = {"PYTHONHASHSEED": seed, "SYNTHESIS_CACHE": str(tmp_path / seed)}

@@ -8,7 +8,7 @@ from functools import cached_property
 from synthesis.cancellation import checkpoint
 from synthesis.reader.reference import Contribution, Engine, PythonEngine, check_part, segments_of
 from synthesis.reader.weights import REPLY, Weights
-from synthesis.rules.native.reader import Handle, Library, NativeReaderError, encoded, numbers_of
+from synthesis.rules.native.library import Handle, Library, NativeReaderError, encoded, numbers_of
 
 BATCH = 2048  # texts in a call: some hundredths of a second, so that a caller who gave up is noticed
 

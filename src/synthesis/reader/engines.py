@@ -7,7 +7,7 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.reader.compiled import CompiledEngine
 from synthesis.reader.reference import Engine, PythonEngine
 from synthesis.reader.weights import Weights
-from synthesis.rules.native.reader import NativeReaderError, library
+from synthesis.rules.native.library import NativeReaderError, library
 
 
 def engine(weights: Weights, prefer: str | None = None) -> Engine:

@@ -193,6 +193,9 @@ def _of_single(sequence: Sequence[Token], place: int, buckets: int) -> tuple[int
 
 def is_sane_folding(fold: Sequence[int]) -> bool:
     """Whether apostrophes stay what they are, and nothing but the soft hyphen is or becomes an ignored character."""
-    return fold[APOSTROPHE] == APOSTROPHE and all(
-        (kind_of(code) == IGNORED) == (place == SOFT_HYPHEN) for place, code in enumerate(fold)
-    )
+    kind, ignored = _KINDS[0]  # which no other class comes before
+    assert kind == IGNORED
+    codes = {code for first, last in ignored for code in range(first, last + 1)}
+    return fold[APOSTROPHE] == APOSTROPHE and [place for place, code in enumerate(fold) if code in codes] == [
+        SOFT_HYPHEN
+    ]

@@ -1,6 +1,5 @@
 """For authors of packs: rules tested on their examples, lint messages, missing concepts, and starter files."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from synthesis.errors import OptionError
 from synthesis.io import PACKS, replaced
+from synthesis.lazy import regex
 from synthesis.model.texts import Texts
 from synthesis.rules.analysis import MOST_STEPS, cost, has_fixed_beginning
 from synthesis.rules.detection import Detected
@@ -181,8 +181,8 @@ def _rules(signal: str, language: str, rules: RuleSet) -> str:
 FEWEST_EXAMPLES = 2
 LONGEST_PATTERN = 200  # a speaker reviews a pattern at a glance, or not at all
 EXCERPT = 60
-_PROTECTED = re.compile(r"\\.|\[.[^\]]*\]")  # an escape or a class: its brackets and bars stand for themselves
-_INNERMOST = re.compile(r"\(([^()]*)\)")
+_PROTECTED = regex(r"\\.|\[.[^\]]*\]")  # an escape or a class: its brackets and bars stand for themselves
+_INNERMOST = regex(r"\(([^()]*)\)")
 _HIDDEN = str.maketrans("(|)", "\ue000\ue001\ue002")
 _SHOWN = str.maketrans("\ue000\ue001\ue002", "(|)")
 

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from synthesis.documents import Field, load_yaml
+from synthesis.lazy import regex
 from synthesis.rules.schema import DetectionWords, Pack
 from synthesis.rules.text import UNDETERMINED
 
+NEIGHBOURS = Path(__file__).with_name("common_words.yaml")
 LOOKED_AT = 200  # characters: the beginning of a message tells its language
 FEWEST_WORDS = 3  # in fewer words only listed ones are evidence
 LEAST_SHARE = 0.14  # of the evidence that words of the language itself would give
@@ -29,14 +31,14 @@ MOST_REMEMBERED = 10_000
 HAN_ALONE = 12  # characters without kana that may still be Japanese, in a Japanese conversation
 LETTERS_OF_A_WORD = 2  # in scripts without spaces
 
-_words_of = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[¿¡]").findall
-_NOT_LATIN = re.compile(r"[\u0370-\u1cff\u3040-\ud7af\uff66-\uff9f]")
-_OTHER_SCRIPT = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u08ff\u0980-\u1cff\uac00-\ud7af]")
-_KANA = re.compile(r"[\u3040-\u30ff\uff66-\uff9f]")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_DEVANAGARI = re.compile(r"[\u0900-\u097f]")
-_WORD = re.compile(r"[^\d\s-]+")
-_PART = re.compile(r"-?[^\d\s-]{1,6}|[^\d\s-]{1,6}-")
+_WORDS = regex(r"[^\W\d_]+(?:'[^\W\d_]+)?|[¿¡]")
+_NOT_LATIN = regex(r"[\u0370-\u1cff\u3040-\ud7af\uff66-\uff9f]")
+_OTHER_SCRIPT = regex(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u08ff\u0980-\u1cff\uac00-\ud7af]")
+_KANA = regex(r"[\u3040-\u30ff\uff66-\uff9f]")
+_HAN = regex(r"[\u3400-\u9fff]")
+_DEVANAGARI = regex(r"[\u0900-\u097f]")
+_WORD = regex(r"[^\d\s-]+")
+_PART = regex(r"-?[^\d\s-]{1,6}|[^\d\s-]{1,6}-")
 
 Weights = tuple[tuple[str, float], ...]
 
@@ -59,9 +61,10 @@ class _Evidence(NamedTuple):
 class Detector:
     """Tells the languages of the packs in force apart, and from their neighbours."""
 
-    def __init__(self, ours: Mapping[str, DetectionWords]) -> None:
+    def __init__(self, ours: Mapping[str, DetectionWords], others: Mapping[str, DetectionWords] | None = None) -> None:
         self.ours = frozenset(ours)
-        known = [*ours.items(), *neighbours().items()]  # a pack for a neighbour adds its words to those known here
+        others = neighbours() if others is None else others
+        known = [*ours.items(), *others.items()]  # a pack for a neighbour adds its words to those known here
         self.words = _shared((code, detection.words) for code, detection in known)
         self.parts = _shared((code, map(_with_edges, detection.parts)) for code, detection in known)
         self._guessed: dict[str, Weights] = {}
@@ -103,9 +106,9 @@ class Detector:
         if not beginning.isascii() and _NOT_LATIN.search(beginning):
             script, letters = _by_script(beginning)
             # A pack for a script that is not known here is recognised by its words.
-            if script and (script != UNDETERMINED or self.words.keys().isdisjoint(_words_of(beginning.lower()))):
+            if script and (script != UNDETERMINED or self.words.keys().isdisjoint(_WORDS.findall(beginning.lower()))):
                 return _Evidence({script: letters / LETTERS_OF_A_WORD}, letters // LETTERS_OF_A_WORD, script)
-        words = _words_of(beginning.lower().replace("’", "'"))
+        words = _WORDS.findall(beginning.lower().replace("’", "'"))
         weights: dict[str, float] = defaultdict(float)
         listed, by_letters = self.words, self._by_letters if len(words) >= FEWEST_WORDS else _nothing
         for word in words:
@@ -165,7 +168,7 @@ def _checked(field: Field, form: re.Pattern[str]) -> tuple[str, ...]:
 @cache
 def neighbours() -> dict[str, DetectionWords]:
     """The words of languages that could be mistaken for one of ours, and have no pack of their own here."""
-    lists: dict[str, dict[str, str]] = load_yaml(Path(__file__).with_name("common_words.yaml"))
+    lists: dict[str, dict[str, str]] = load_yaml(NEIGHBOURS)
     return {
         code: DetectionWords(tuple(own["words"].split()), tuple(own["parts"].split())) for code, own in lists.items()
     }

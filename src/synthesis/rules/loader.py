@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from synthesis.documents import Field, read_yaml
 from synthesis.errors import Place, RuleError, did_you_mean
+from synthesis.lazy import regex
 from synthesis.model.texts import Advice, Texts
 from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
@@ -23,7 +24,7 @@ from synthesis.rules.text import FACTS, MANIFEST, read_language
 
 TEXTS = "texts.yaml"
 TABLES = "checks"  # the folder of tables in a folder of packs
-_ID = re.compile(r"[a-z_]+\.[a-z_]+\.[a-z0-9-]+")
+_ID = regex(r"[a-z_]+\.[a-z_]+\.[a-z0-9-]+")
 _GUARD_PATTERNS = ("before", "after", "sentence")
 _SENTENCE_PATTERNS = ("starts", "has", "also", "lacks")
 _RULE_FIELDS = (

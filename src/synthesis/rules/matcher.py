@@ -1,6 +1,5 @@
 """Matches all rules of one language against one message, in time that depends on the text alone."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -9,15 +8,16 @@ from typing import NamedTuple, Protocol
 import ahocorasick_rs
 
 from synthesis.cancellation import checkpoint
+from synthesis.lazy import regex
 from synthesis.rules.detection import Detected, Detector
 from synthesis.rules.pattern import MOST_SETS, STEM, Pattern, PreparedPattern, RequiredWords, either, together
 from synthesis.rules.reading import Hit, Message, Reading
 from synthesis.rules.schema import GuardRule, Rule, SentenceRule
 from synthesis.rules.text import UNDETERMINED, WORD_CHARACTERS, Language, Span, Text
 
-_words_and_marks = re.compile(f"([{WORD_CHARACTERS}]+)([^{WORD_CHARACTERS}]?)").findall
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_is_word = re.compile(f"[{WORD_CHARACTERS}]").match
+_WORDS_AND_MARKS = regex(f"([{WORD_CHARACTERS}]+)([^{WORD_CHARACTERS}]?)")
+_SURROGATE = regex("[\ud800-\udfff]")
+_OF_A_WORD = regex(f"[{WORD_CHARACTERS}]")
 
 
 class WordPrefilter:
@@ -44,7 +44,7 @@ class WordPrefilter:
     def _keep(self, meets: dict[str, int]) -> None:
         self._words, self._stems, self._marks = {}, {}, {}
         for word, met in meets.items():
-            if len(word) == 1 and not _is_word(word):
+            if len(word) == 1 and not _OF_A_WORD.match(word):
                 self._marks[word] = met
             elif word.endswith("*"):
                 self._stems[word[:-1]] = met
@@ -66,7 +66,7 @@ class WordPrefilter:
                 met |= self._marks[mark]
         known, stem = self._words.get, self._stems.get
         before = ""
-        for word, mark in _words_and_marks(words):
+        for word, mark in _WORDS_AND_MARKS.findall(words):
             if meets := known(word):
                 met |= meets
             if meets := known(before + word):

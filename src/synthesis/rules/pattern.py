@@ -7,6 +7,7 @@ from math import fsum
 
 import msgspec
 
+from synthesis.lazy import regex
 from synthesis.rules.analysis import MOST_STEPS, cost, factored, has_fixed_beginning, settled
 from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, PatternError, Repeat, WordLists, parse, width
 from synthesis.rules.text import WORD_CHARACTERS, Language
@@ -23,9 +24,9 @@ Sets = list[frozenset[str]]
 # A text that every match begins with -> whether it is the whole of the match, so that what follows can extend it.
 Beginnings = dict[str, bool]
 
-_WORDS = re.compile(f"(?<=[^{WORD_CHARACTERS}])[{WORD_CHARACTERS}]+(?=[^{WORD_CHARACTERS}])")
-_BEGUN = re.compile(f"(?<=[^{WORD_CHARACTERS}])[{WORD_CHARACTERS}]{{{STEM}}}")
-_MARK = re.compile(f"[^{WORD_CHARACTERS} {_EDGE}]")
+_WORDS = regex(f"(?<=[^{WORD_CHARACTERS}])[{WORD_CHARACTERS}]+(?=[^{WORD_CHARACTERS}])")
+_BEGUN = regex(f"(?<=[^{WORD_CHARACTERS}])[{WORD_CHARACTERS}]{{{STEM}}}")
+_MARK = regex(f"[^{WORD_CHARACTERS} {_EDGE}]")
 
 
 class RequiredWordsFinder:
@@ -251,9 +252,9 @@ def _closed(found: Beginnings) -> Beginnings:
 
 # True wherever we are not in the middle of a word, whatever the pattern begins or ends with.
 BOUNDARY = rf"(?:(?<![{WORD_CHARACTERS}])|(?![{WORD_CHARACTERS}]))"
-_REPEATED = re.compile(r"(?<!\\)\{([0-9]+)(?:,([0-9]+))?\}")
+_REPEATED = regex(r"(?<!\\)\{([0-9]+)(?:,([0-9]+))?\}")
 _MOST_CUTS = 30  # tries to shorten a pattern for its author
-_is_inside_word = re.compile(rf"(?<=[{WORD_CHARACTERS}])[{WORD_CHARACTERS}]").match
+_INSIDE_WORD = regex(rf"(?<=[{WORD_CHARACTERS}])[{WORD_CHARACTERS}]")
 
 
 class PreparedPattern(msgspec.Struct, frozen=True):
@@ -362,7 +363,7 @@ class Pattern:
         return False
 
     def _begins_badly(self, text: str, match: re.Match[str]) -> bool:
-        return self._bounded and _is_inside_word(text, match.start()) is not None
+        return self._bounded and _INSIDE_WORD.match(text, match.start()) is not None
 
 
 def expression(node: Node, language: Language) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
+from synthesis.lazy import regex
 from synthesis.rules.text import WORD_CHARACTERS, Span
 
 # A letter of no language. It stands where something was named in code or by its address, so that "Open `x`" still has
@@ -26,23 +27,21 @@ RULE = 3  # characters of a horizontal rule
 DEEPEST = 8  # list items on one line
 REPEATED = {True: 5, False: 10}  # words, or characters where no space shows them, that make a quotation the user's
 
-_may_hold_any = re.compile(r"[`|<>]|~~~|://|www\.|\]\(|^(?:    | {0,3}\t)", re.MULTILINE).search
-_quotation = re.compile(
+_MAY_HOLD_ANY = regex(r"[`|<>]|~~~|://|www\.|\]\(|^(?:    | {0,3}\t)", re.MULTILINE)
+_QUOTATION = regex(
     "|".join(rf"{left}[^{left}{right}\n]{{1,2000}}{right}" for left, right in ('""', "“”", "«»", "「」", "『』"))
 )
-_fence = re.compile(r"(`{3,})[^`]*$|(~{3,})").match
-_item = re.compile(rf"(?:[-+*]|\d{{1,{LONGEST_NUMBER}}}[.)])(?=[ \t]|$)").match
-_heading = re.compile(r"#{1,6}(?=[ \t]|$)").match
-_delimiter = re.compile(r"[ \t]*:?-+:?[ \t]*").fullmatch
-_backticks = re.compile(r"`+")
-_unspaced = re.compile("[\u3040-\u30ff\u4e00-\u9fff]").search
-_word = re.compile(f"[{WORD_CHARACTERS}]+")
-_address = re.compile(
-    r"(?:\b[a-z][a-z0-9+.-]{1,15}://|\bwww\.)[\w\-.~:/?#@!$&'()*+,;=%\[\]]+", re.ASCII | re.IGNORECASE
-)
-_target = re.compile(rf"(?<=\])\([^()\s{NAMED}]*(?:[ \t]+\"[^\"\n]*\")?\)")
-_tag = re.compile(r"</?([A-Za-z][\w-]*)(?:[ \t][^<>=\n]*=[^<>\n]*|[ \t]*/?)>|<[^\s<>@]+@[^\s<>@]+>")
-_breaks = re.compile("br|p|div|li|ul|ol|tr|t[dh]|table|hr|h[1-6]|blockquote|section", re.IGNORECASE).fullmatch
+_FENCE = regex(r"(`{3,})[^`]*$|(~{3,})")
+_ITEM = regex(rf"(?:[-+*]|\d{{1,{LONGEST_NUMBER}}}[.)])(?=[ \t]|$)")
+_HEADING = regex(r"#{1,6}(?=[ \t]|$)")
+_DELIMITER = regex(r"[ \t]*:?-+:?[ \t]*")
+_BACKTICKS = regex(r"`+")
+_UNSPACED = regex("[\u3040-\u30ff\u4e00-\u9fff]")
+_WORD = regex(f"[{WORD_CHARACTERS}]+")
+_ADDRESS = regex(r"(?:\b[a-z][a-z0-9+.-]{1,15}://|\bwww\.)[\w\-.~:/?#@!$&'()*+,;=%\[\]]+", re.ASCII | re.IGNORECASE)
+_TARGET = regex(rf"(?<=\])\([^()\s{NAMED}]*(?:[ \t]+\"[^\"\n]*\")?\)")
+_TAG = regex(r"</?([A-Za-z][\w-]*)(?:[ \t][^<>=\n]*=[^<>\n]*|[ \t]*/?)>|<[^\s<>@]+@[^\s<>@]+>")
+_BREAKS = regex("br|p|div|li|ul|ol|tr|t[dh]|table|hr|h[1-6]|blockquote|section", re.IGNORECASE)
 
 
 def prose(text: str, answers: str = "") -> str:
@@ -50,9 +49,9 @@ def prose(text: str, answers: str = "") -> str:
 
     `answers` is the message that it replies to: its words between quotation marks are the user's.
     """
-    if _may_hold_any(text):
+    if _MAY_HOLD_ANY.search(text):
         text = _without_inline(*_without_blocks(text))
-    return _without_repeated(text, answers) if answers and _quotation.search(text) else text
+    return _without_repeated(text, answers) if answers and _QUOTATION.search(text) else text
 
 
 class _Line(NamedTuple):
@@ -125,7 +124,7 @@ class _Blocks:
         if not self._running and not self._quoting and indent < self._inside:
             self._inside = 0
         for _ in range(DEEPEST):
-            item = _item(content)
+            item = _ITEM.match(content)
             if not item or _is_rule(content):
                 break
             rest = content[item.end() :]
@@ -139,11 +138,11 @@ class _Blocks:
     def _take_content(self, line: _Line, content: str, after: _Line) -> None:
         if content.startswith(">"):
             self._quote(line, content)
-        elif opened := _fence(content):
+        elif opened := _FENCE.match(content):
             self._fence = opened[1] or opened[2]
             self._running = self._quoting = False
             self._leave_out(line)
-        elif _heading(content) or _is_rule(content):
+        elif _HEADING.match(content) or _is_rule(content):
             self.rules += [(line.start, line.end)] if _is_rule(content) else []
             self._running = self._quoting = False
             self.begins += (line.start, line.end)
@@ -158,7 +157,7 @@ class _Blocks:
     def _quote(self, line: _Line, content: str) -> None:
         inner = content.lstrip("> \t")
         self._running = False
-        self._quoting = bool(inner) and not (_fence(inner) or _heading(inner) or _is_rule(inner))
+        self._quoting = bool(inner) and not (_FENCE.match(inner) or _HEADING.match(inner) or _is_rule(inner))
         self._leave_out(line, quoted=True)
 
     def _leave_out(self, line: _Line, *, quoted: bool = False) -> None:
@@ -176,7 +175,7 @@ def _is_table_head(row: str, below: str) -> bool:
     if "|" not in row or "|" not in below:
         return False
     dashes = _cells(below)
-    return all(map(_delimiter, dashes)) and len(_cells(row)) == len(dashes)
+    return all(map(_DELIMITER.fullmatch, dashes)) and len(_cells(row)) == len(dashes)
 
 
 def _cells(row: str) -> list[str]:
@@ -190,7 +189,7 @@ def _without_blocks(text: str) -> tuple[str, list[int]]:
     """
     blocks = _Blocks(text)
     blank = _blanked(text, sorted([*blocks.left_out, *blocks.quoted]), _spaces)
-    if blocks.quoted and not _word.search(blank):
+    if blocks.quoted and not _WORD.search(blank):
         blank = _blanked(text, blocks.left_out, _spaces)
     return blank, blocks.begins
 
@@ -227,10 +226,10 @@ def _without_inline(text: str, begins: list[int]) -> str:
     if "<!--" in text:
         text = _blanked(text, _in_each(text, stretches, "<!--", _comments), _nothing)
     if "<" in text:
-        text = _tag.sub(_tag_blank, text)
+        text = _TAG.sub(_tag_blank, text)
     if "](" in text:
-        text = _target.sub(lambda found: _spaces(found.group()), text)
-    return _address.sub(_address_blank, text) if "://" in text or "www." in text else text
+        text = _TARGET.sub(lambda found: _spaces(found.group()), text)
+    return _ADDRESS.sub(_address_blank, text) if "://" in text or "www." in text else text
 
 
 def _in_each(
@@ -243,7 +242,7 @@ def _in_each(
 
 def _code_spans(text: str, start: int, end: int) -> Iterator[Span]:
     """Each run of backticks with the next one of its length in the same stretch of text."""
-    runs = [run.span() for run in _backticks.finditer(text, start, end) if not _is_apostrophe(text, *run.span())]
+    runs = [run.span() for run in _BACKTICKS.finditer(text, start, end) if not _is_apostrophe(text, *run.span())]
     waiting: dict[int, list[Span]] = defaultdict(list)
     for run in reversed(runs):
         waiting[run[1] - run[0]].append(run)
@@ -274,7 +273,7 @@ def _tag_blank(found: re.Match[str]) -> str:
     if name is None:  # an address in angle brackets
         return _named(found.group())
     blank = _nothing(found.group())
-    return BREAK + blank[1:] if _breaks(name) else blank
+    return BREAK + blank[1:] if _BREAKS.fullmatch(name) else blank
 
 
 def _address_blank(found: re.Match[str]) -> str:
@@ -288,15 +287,17 @@ def _without_repeated(text: str, answers: str) -> str:
     said = {spaced: set(_runs(answers, spaced)) for spaced in REPEATED}
 
     def blank(found: re.Match[str]) -> str:
-        runs = list(_runs(found.group(), not _unspaced(found.group())))
-        return _named(found.group()) if runs and said[not _unspaced(found.group())].issuperset(runs) else found.group()
+        words = found.group()
+        spaced = not _UNSPACED.search(words)
+        runs = list(_runs(words, spaced))
+        return _named(words) if runs and said[spaced].issuperset(runs) else words
 
-    return _quotation.sub(blank, text)
+    return _QUOTATION.sub(blank, text)
 
 
 def _runs(text: str, spaced: bool) -> Iterator[tuple[str, ...]]:
     """Every few words, or characters, that follow each other; as sets they compare texts of any length."""
-    words = _word.findall(text.lower())
+    words = _WORD.findall(text.lower())
     units = words if spaced else list("".join(words))
     length = REPEATED[spaced]
     return (tuple(units[at : at + length]) for at in range(len(units) - length + 1))

@@ -5,7 +5,6 @@ returns this and nothing else, so checks, findings and reports know neither the 
 """
 
 import math
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -14,11 +13,12 @@ from itertools import pairwise
 from operator import mul
 from typing import NamedTuple, Protocol
 
+from synthesis.lazy import regex
 from synthesis.rules.detection import Detected
 from synthesis.rules.schema import Rule
 from synthesis.rules.text import WORD_CHARACTERS, Language, Span, Text, language_of
 
-WORD = re.compile(f"[{WORD_CHARACTERS}]+")
+WORD = regex(f"[{WORD_CHARACTERS}]+")
 
 
 class Message(NamedTuple):
@@ -118,8 +118,8 @@ def read_without_rules(text: str, language: str) -> Reading:
 
 
 Token = str | tuple[str, str]  # a word, or two neighbours
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_UNSPACED_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\u3040-\u30ff\u3400-\u9fff]+")
+_UNSPACED = regex(r"[\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED_RUN = regex(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def token_cosine(left: Sequence[str], right: Sequence[str]) -> float:

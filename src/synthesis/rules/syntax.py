@@ -1,12 +1,12 @@
 """The pattern language: the part of regular expressions that runs in linear time, its tree and its character sets."""
 
 import re
-import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
+from synthesis.lazy import regex
 from synthesis.rules.text import normalise_pattern
 
 CharacterSet = int
@@ -28,6 +28,8 @@ def characters_of(source: str) -> CharacterSet:
     if source == ".":
         return ~set_of("\n।")
     if source == r"\w":
+        import string  # which takes longer to import than a start may
+
         return ~set_of(string.whitespace + string.punctuation.replace("_", "") + "।。、！？，")
     if not source.startswith("["):
         return set_of(source)
@@ -131,7 +133,7 @@ def width(node: Node) -> tuple[int, int]:
 MOST_REPEATS = 200  # a longer gap joins words that have little to do with each other
 MOST_NESTED = 20  # groups and lists within each other; no reader follows as many
 _DIGITS = "0123456789"
-_RANGE = re.compile("(.)-(.)", re.DOTALL)
+_RANGE = regex("(.)-(.)", re.DOTALL)
 _CLASSES = {"w": (r"\w", ""), "d": (f"[{_DIGITS}]", _DIGITS), "s": (" ", "")}
 
 

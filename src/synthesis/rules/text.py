@@ -12,6 +12,7 @@ import msgspec
 from synthesis.cancellation import checkpoint
 from synthesis.documents import Field, read_yaml
 from synthesis.io import PACKS
+from synthesis.lazy import regex
 
 # `\w` alone splits Hindi words at vowel signs and words with combining accents; the danda is not a letter.
 WORD_CHARACTERS = r"\w\u0300-\u036f\u0900-\u0963\u0966-\u097f"
@@ -90,27 +91,24 @@ _TYPOGRAPHIC = {
     **dict.fromkeys("‐‑‒", "-"),
 }
 _FULL_WIDTH = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)})
-_is_full_width = re.compile("[\uff01-\uff5e]").search
+_ANY_FULL_WIDTH = regex("[\uff01-\uff5e]")
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 _COMBINING = "\u0300-\u036f\u3099\u309a"
 _CLOSERS = "\"'”’»」』)]*_"
 # Every alternative begins with a character or a class, so that `re` skips most of a text at once.
 _SPACE_OR_MARK = rf"(?P<space>\s(?<=[.!?…。！？।{re.escape(_CLOSERS)}]\s)\s*|\s\s+|[^\S ])|(?P<mark>\*\**|__*|~~)"
-_EDIT = re.compile(_SPACE_OR_MARK)
-_EDIT_RARE = re.compile(
-    rf"{_SPACE_OR_MARK}|(?P<invisible>[{_INVISIBLE}]+)|(?P<cluster>[^\s{_COMBINING}][{_COMBINING}]+)"
-)
-_is_rare = re.compile(f"[{_INVISIBLE}{_COMBINING}]").search
+_EDIT = regex(_SPACE_OR_MARK)
+_EDIT_RARE = regex(rf"{_SPACE_OR_MARK}|(?P<invisible>[{_INVISIBLE}]+)|(?P<cluster>[^\s{_COMBINING}][{_COMBINING}]+)")
+_RARE = regex(f"[{_INVISIBLE}{_COMBINING}]")
 _SENTENCE = {
-    spaced: re.compile(rf"[^\n{stops}]+[{stops}]*[\"')]*|[{stops}]+")
-    for spaced, stops in ((True, "।"), (False, "।。!?"))
+    spaced: regex(rf"[^\n{stops}]+[{stops}]*[\"')]*|[{stops}]+") for spaced, stops in ((True, "।"), (False, "।。!?"))
 }
-_NEW_ITEM = re.compile(r"[-*•–·]\s|#{1,6}\s|[*_]{0,3}\(?\d{1,2}[.)]\s")
-_LIST_ITEM = re.compile(
+_NEW_ITEM = regex(r"[-*•–·]\s|#{1,6}\s|[*_]{0,3}\(?\d{1,2}[.)]\s")
+_LIST_ITEM = regex(
     r"^(?:[-*•–·] |\(?\d{1,2}[.)] |・|\(?\d{1,2}[、)]|[一二三四五六七八九十]{1,2}、)\S[^\n]*", re.MULTILINE
 )
-_OPENING = re.compile(r"\s*(?:[-*•–·]+\s+|#{1,6}\s+|\(?\d{1,2}[.)]\s+)?[\"'(¿¡]*")
-_QUOTED = re.compile(r'"[^"\n]{1,400}"|\'(?<!\w\')(?=\w)[^\'\n]{1,200}(?:\'\w[^\'\n]{0,200}){0,3}\'(?!\w)')
+_OPENING = regex(r"\s*(?:[-*•–·]+\s+|#{1,6}\s+|\(?\d{1,2}[.)]\s+)?[\"'(¿¡]*")
+_QUOTED = regex(r'"[^"\n]{1,400}"|\'(?<!\w\')(?=\w)[^\'\n]{1,200}(?:\'\w[^\'\n]{0,200}){0,3}\'(?!\w)')
 
 
 class Text:
@@ -141,7 +139,7 @@ class Text:
         text = self.original
         parts: list[str] = []
         written = copied = 0
-        expression = _EDIT_RARE if not text.isascii() and _is_rare(text) else _EDIT
+        expression = _EDIT_RARE if not text.isascii() and _RARE.search(text) else _EDIT
         for edit in expression.finditer(text):
             start, end = edit.span()
             replacement = _replacement(text, edit, self.language)
@@ -278,7 +276,7 @@ def _plain(text: str) -> str:
         return text.replace("`", "'")
     for fancy, plain in _TYPOGRAPHIC.items():
         text = text.replace(fancy, plain)
-    return text.translate(_FULL_WIDTH) if _is_full_width(text) else text
+    return text.translate(_FULL_WIDTH) if _ANY_FULL_WIDTH.search(text) else text
 
 
 def _stripped(text: str, start: int, end: int) -> Span:

@@ -12,9 +12,22 @@ from typing import Final
 
 import msgspec
 
+from synthesis.lazy import regex
 from synthesis.rules import text as normal_form
 from synthesis.rules.analysis import factored, split
-from synthesis.rules.detection import BY_LETTERS, FEWEST_WORDS, LEAST_SHARE, LONGEST_PART, LOOKED_AT, Detector, Weights
+from synthesis.rules.detection import (
+    BY_LETTERS,
+    FEWEST_WORDS,
+    HAN_ALONE,
+    LEAD,
+    LEAD_SHARE,
+    LEAST_SHARE,
+    LETTERS_OF_A_WORD,
+    LONGEST_PART,
+    LOOKED_AT,
+    Detector,
+    Weights,
+)
 from synthesis.rules.matcher import FEW, REACH, SLACK, Matcher, PreparedGuard, PreparedRule, PreparedSentence, members
 from synthesis.rules.pattern import MOST_SETS, STEM
 from synthesis.rules.schema import FORMS
@@ -54,15 +67,17 @@ class Sections:
 # What Python knows about characters, as tables for the native reader: made from Python's own Unicode data.
 
 
-CHARACTERS_MAGIC, CHARACTERS_FORMAT = 0x53594E43, 1
+CHARACTERS_MAGIC, CHARACTERS_FORMAT = 0x53594E43, 3
 VERSION = f"{CHARACTERS_FORMAT}-{unicodedata.unidata_version}-{sys.version_info.major}.{sys.version_info.minor}"
 PAGE = 256
 _CAPITAL_SIGMA = "Σ"  # its lower case depends on what follows
 _STOPS = ".!?…。！？।"
+# What expressions on a text in NFKC ask for; to `re.IGNORECASE`, the last two are an i.
+_PLAIN = regex("[\x00-\x7f\\s\u2010-\u2012\u0130\u0131]")
 
 # The bits of `native/src/characters.rs`.
-SPACE, WORD, ALPHANUMERIC, LETTER, LOWER, DECIMAL, DIGIT, INVISIBLE, DECLINED, ENDING, EDITED = (
-    1 << bit for bit in range(11)
+SPACE, WORD, ALPHANUMERIC, LETTER, LOWER, DECIMAL, DIGIT, INVISIBLE, DECLINED, ENDING, EDITED, COMBINES, COMBINING = (
+    1 << bit for bit in range(13)
 )
 
 
@@ -73,12 +88,13 @@ def all_characters() -> str:
 
 
 def character_tables() -> bytes:
-    """Flags of every character, its lower case and its normal form, in pages of 256; equal pages once."""
+    """Flags of every character, its lower case, normal and plain form, in pages of 256; equal pages once."""
     capitals = [char for char in all_characters() if char.lower() != char]
     typographic = [*normal_form._TYPOGRAPHIC, *map(chr, normal_form._FULL_WIDTH)]
     lower = _differences(capitals, str.lower)
     normal = _differences([*capitals, *typographic], lambda char: normal_form._lower(normal_form._plain(char)))
-    tables = (_flags(capitals), lower, normal)
+    plain, plainer = _plain_forms()
+    tables = (_flags(capitals), lower, normal, plain)
     pages: dict[tuple[tuple[int, ...], ...], int] = {}
     numbers = [
         pages.setdefault(tuple(tuple(table[start : start + PAGE]) for table in tables), len(pages))
@@ -88,6 +104,9 @@ def character_tables() -> bytes:
     sections.add(numbers)
     for table in zip(*pages, strict=True):
         sections.add([entry for page in table for entry in page])
+    sections.add_texts(plainer)
+    sections.add([number for row in _composed() for number in row])
+    sections.add([number for row in _unsettled() for number in row])
     return sections.to_bytes()
 
 
@@ -109,10 +128,19 @@ def _found(capitals: Iterable[str]) -> Iterable[tuple[int, Iterable[int]]]:
     yield DECIMAL, _matching(r"\d")
     yield DIGIT, [code for code in alphanumeric if chr(code).isdigit()]
     yield INVISIBLE, _matching(f"[{normal_form._INVISIBLE}]")
-    yield DECLINED, _matching(f"[{normal_form._COMBINING}{_CAPITAL_SIGMA}]")
+    yield COMBINING, _matching(f"[{normal_form._COMBINING}]")
+    yield DECLINED, [ord(_CAPITAL_SIGMA)]
     yield DECLINED, [ord(char) for char in capitals if len(char.lower()) != 1]
     yield ENDING, map(ord, _STOPS + normal_form._CLOSERS)
     yield EDITED, _matching(rf"[\s*_~{normal_form._INVISIBLE}]")
+    yield COMBINES, (ord(char) for char in all_characters() if _begins_combining(char))
+
+
+def _begins_combining(char: str) -> bool:
+    """Whether it, or the first of what it is made of, is written over or below the letter before it."""
+    if unicodedata.decomposition(char):
+        char = unicodedata.normalize("NFKD", char)[0]
+    return unicodedata.combining(char) > 0
 
 
 def _matching(expression: str) -> Iterable[int]:
@@ -127,6 +155,44 @@ def _differences(characters: Iterable[str], becomes: Callable[[str], str]) -> li
         if len(other) == 1:
             found[ord(char)] = (ord(other) - ord(char)) & 0xFFFFFFFF
     return found
+
+
+_UNSTABLE = 255  # in place of a class: a character that changes by itself when it is composed
+
+
+def _composed() -> Iterable[tuple[int, int, int]]:
+    """A letter, a mark behind it that normal forms compose, and what the two become."""
+    is_mark = re.compile(f"[{normal_form._COMBINING}]").match
+    for char in all_characters():
+        parts = unicodedata.decomposition(char)
+        first, _, mark = parts.partition(" ")
+        if mark and "<" not in parts and is_mark(chr(int(mark, 16))) and _is_stable(char):
+            yield int(first, 16), int(mark, 16), ord(char)
+
+
+def _unsettled() -> Iterable[tuple[int, int]]:
+    """Characters whose order or form a mark behind them may change, and the highest class of their marks."""
+    for char in all_characters():
+        if unicodedata.normalize("NFD", char) == char and not unicodedata.combining(char):
+            continue
+        classes = map(unicodedata.combining, unicodedata.normalize("NFD", char))
+        yield ord(char), max(classes) if _is_stable(char) else _UNSTABLE
+
+
+def _is_stable(char: str) -> bool:
+    return unicodedata.normalize("NFC", char) == char
+
+
+def _plain_forms() -> tuple[list[int], list[str]]:
+    """For every character the number of what NFKC makes of it, from 1, and those texts; 0: itself, or nothing plain."""
+    numbers: dict[str, int] = {}
+    found = [0] * (sys.maxunicode + 1)
+    for char in all_characters():
+        if unicodedata.decomposition(char):
+            plain = unicodedata.normalize("NFKC", char)
+            if plain != char and _PLAIN.search(plain):
+                found[ord(char)] = numbers.setdefault(plain, len(numbers) + 1)
+    return found, list(numbers)
 
 
 # Patterns as instructions of the native reader; `native/src/code.rs` says what each does.
@@ -358,11 +424,22 @@ def others(ranges: Ranges) -> Ranges:
 # The words by which languages are detected, as a program for the compiled reader.
 
 
-DETECTION_MAGIC, DETECTION_FORMAT = 0x53594E44, 1
+DETECTION_MAGIC, DETECTION_FORMAT = 0x53594E44, 2
 DEFAULT = "en"
-HOW = ("script", "words", "too short", "no evidence")
+HOW = ("script", "words", "too short", "no evidence", "conversation", "declared")
 _double = struct.Struct("=d").pack
 _halves = struct.Struct("=2I").unpack
+
+
+class DetectionProgram(msgspec.Struct, frozen=True):
+    """What the native reader tells languages apart by, and what the numbers in its answers mean."""
+
+    numbers: bytes
+    codes: list[str]
+
+    @classmethod
+    def of(cls, detector: Detector) -> "DetectionProgram":
+        return cls(detection_program(detector), codes_of(detector))
 
 
 def codes_of(detector: Detector) -> list[str]:
@@ -377,7 +454,8 @@ def detection_program(detector: Detector) -> bytes:
     numbers = {code: number for number, code in enumerate(codes)}
     undetermined = numbers[UNDETERMINED]
     sections = Sections(DETECTION_MAGIC, DETECTION_FORMAT)
-    limits = (LOOKED_AT, FEWEST_WORDS, LONGEST_PART, *_bits(LEAST_SHARE), *_bits(BY_LETTERS))
+    shares = [number for share in (LEAST_SHARE, BY_LETTERS, LEAD, LEAD_SHARE) for number in _bits(share)]
+    limits = (LOOKED_AT, FEWEST_WORDS, LONGEST_PART, *shares, LETTERS_OF_A_WORD, HAN_ALONE)
     ours = [code in detector.ours for code in codes[:-1]]
     named = [numbers.get(code, undetermined) for code in (DEFAULT, "ja", "zh", "hi")]
     sections.add([*limits, len(ours), *ours, *named])
@@ -406,11 +484,19 @@ NO_CODE = 0  # in place of where a pattern begins, which is counted from 1
 
 
 class Program(msgspec.Struct, frozen=True):
-    """What the native reader runs, and what the numbers in its answers mean."""
+    """The rules of a language as the compiled library takes them, and what the numbers in its answers mean."""
 
     numbers: bytes
     rules: list[str]  # ids
     wordings: list[str]  # sources of patterns; empty for a sentence rule
+
+
+class Image(msgspec.Struct, frozen=True, weakref=True):
+    """The same as the library runs it: nothing has to be computed when it is loaded."""
+
+    numbers: bytes
+    rules: list[str]
+    wordings: list[str]
 
 
 def program(language: Language, matcher: Matcher, lists_of: Mapping[str, WordLists]) -> Program:
