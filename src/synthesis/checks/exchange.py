@@ -128,7 +128,7 @@ class Exchange:
         if self.learned is None or self.agrees(head):
             return list(hits)
         precise = self.learned.reader.decision(head).precise
-        return [hit for hit in hits if hit.rule.group in precise or hit.rule.id in precise or not _is_bundled(hit.rule)]
+        return [hit for hit in hits if hit.rule.group in precise or hit.rule.id in precise or not is_bundled(hit.rule)]
 
     def first_words(self, hits: Sequence[Hit]) -> list[str]:
         """The words of the first hit of each rule, each wording once, in order."""
@@ -185,7 +185,8 @@ class Exchange:
         return similarity_of(self.user, self.assistant)
 
 
-def _is_bundled(rule: Rule) -> bool:
+def is_bundled(rule: Rule) -> bool:
+    """Whether a rule is of a pack that came with the package, and so was measured."""
     return rule.file.startswith(str(PACKS))
 
 

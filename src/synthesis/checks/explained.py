@@ -7,11 +7,10 @@ import msgspec
 
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.formula import Formula, Frame
-from synthesis.checks.table import APPLICABLE, DECISION, SLOT, STRENGTH, Decided, Table, why_not
+from synthesis.checks.table import APPLICABLE, DECISION, ROW, SLOT, STRENGTH, Decided, Table, why_not
 from synthesis.settings import PROFILES, TRAFFIC
 
-_ROW = "row"
-_OF_DECISION = (_ROW, DECISION, STRENGTH)
+_OF_DECISION = (ROW, DECISION, STRENGTH)
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -82,7 +81,7 @@ def _decided_by(table: Table, frame: Frame) -> tuple[str, str]:
             return f"unless {row.when.source}", str(why_not(table, frame))
     frame.values[APPLICABLE] = True
     if table.decision:
-        row_of: Decided = frame[_ROW]
+        row_of: Decided = frame[ROW]
         return f"row {row_of.name}", row_of.says
     passes = table.passes
     holds = bool(passes.of(frame)) if passes else True

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from synthesis.checks.exchange import Exchange
 from synthesis.checks.helplines import named_in
 from synthesis.checks.operators import NAMES, NUMBER, TEXT, TRUTH, WORDS, operator
+from synthesis.lazy import regex
 from synthesis.rules.detection import LETTERS_OF_A_WORD
 from synthesis.rules.reading import Reading
 from synthesis.rules.text import UNDETERMINED, Language
@@ -99,21 +100,21 @@ def _family(word: str) -> str:
 # How a text is built.
 
 
-_CODE = re.compile(
+_CODE = regex(
     r"```|[{};]\s*\n|^\s*(?:def|class|import|from|SELECT|#include|function|const|let|var)\b.*[(:;{]"
     r"|</?[a-z]+[^>]*>|\b\w+\(\w*\)[;:]|\bstd::|\$\(|=>",
     re.MULTILINE,
 )
-_PASTED = re.compile(r"[:：]\s*\n\s*\S|\n\s*\n\s*\S|\n\s*(?:>|\||[-*•+] )")
-_QUOTE = re.compile(r"[\"“”«»「」『』]")
-_QUESTION = re.compile(r"[?？]")
-_SELF = "personal.self"
+_PASTED = regex(r"[:：]\s*\n\s*\S|\n\s*\n\s*\S|\n\s*(?:>|\||[-*•+] )")
+_QUOTE = regex(r"[\"“”«»「」『』]")
+_QUESTION = regex(r"[?？]")
+SELF = "personal.self"  # the signal of a person who speaks of themselves
 
 
 def has_pasted(exchange: Exchange) -> bool:
     """Material under an instruction. A person's own message has paragraphs, too, but speaks of them in the first."""
     found = _PASTED.search(exchange.user.original)
-    return found is not None and not any(hit.start < found.start() for hit in exchange.hits(_SELF))
+    return found is not None and not any(hit.start < found.start() for hit in exchange.hits(SELF))
 
 
 def _words_of_reply(exchange: Exchange) -> int:

@@ -1,4 +1,4 @@
-"""The formulas of a table: what they may say, and how they become functions.
+"""The formulas of a table: what they may say, and what they mean.
 
     support: outermost(agency.positive + agency.reflection)
     pass: score >= 1 or (support and not negative)
@@ -7,9 +7,13 @@ A formula is written like an expression of Python and means a small part of it: 
 `and`, `or`, `not`, `+`, `-`, `A if B else C`, and the operators of `operators.py`. `agency.positive` are the hits of a
 signal, `before.quiet` is the step `quiet` one turn earlier, and a bare name is a step, a constant or a fact. A step may
 use only steps above it, and nothing repeats, so that a table cannot loop and takes time in proportion to the text.
+
+A formula is read once and becomes a tree, `("call", "outermost", [("hits", "agency.positive")])`. Two interpreters run
+it: the functions that `function_of` makes of it, which are the reference, and the kernel (`native/src/formulas.rs`).
 """
 
 import ast
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -30,13 +34,21 @@ from synthesis.checks.operators import (
 from synthesis.errors import did_you_mean
 
 BEFORE, NONE, OMITTED = "before", "none", "omitted"
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.GtE: lambda one, other: one >= other,
-    ast.Gt: lambda one, other: one > other,
-    ast.Lt: lambda one, other: one < other,
-    ast.LtE: lambda one, other: one <= other,
-    ast.Eq: lambda one, other: one == other,
-    ast.NotEq: lambda one, other: one != other,
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.GtE: ">=",
+    ast.Gt: ">",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 _LISTS = {HITS, WORDS, NAMES}
 _TRUTHS = {"true": True, "false": False}
@@ -52,12 +64,17 @@ class FormulaError(ValueError):
         self.hint = hint
 
 
+Tree = tuple[Any, ...]  # what a formula says, its parts being trees again
+Function = Callable[["Frame"], Any]
+
+
 class Formula(NamedTuple):
-    """A formula as a function of a frame, its kind, and the names that it uses."""
+    """A formula as a tree and as a function of a frame, its kind, and the names that it uses."""
 
     source: str
     kind: str
-    of: "Callable[[Frame], Any]"
+    tree: Tree
+    of: Function
     uses: frozenset[str] = frozenset()
     signals: frozenset[str] = frozenset()
 
@@ -93,10 +110,10 @@ class Scope(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A part of a formula: its kind and its function."""
+    """A part of a formula: its kind and its tree."""
 
     kind: str
-    of: Callable[[Frame], Any]
+    tree: Tree
 
 
 def formula(source: str, scope: Scope) -> Formula:
@@ -112,11 +129,13 @@ def formula(source: str, scope: Scope) -> Formula:
         raise FormulaError("this is no formula", at, hint) from None
     reader = _Reader(scope)
     part = reader.read(tree)
-    return Formula(source, part.kind, part.of, frozenset(reader.uses), frozenset(reader.signals))
+    return Formula(
+        source, part.kind, part.tree, function_of(part.tree), frozenset(reader.uses), frozenset(reader.signals)
+    )
 
 
 class _Reader:
-    """Turns the tree of a formula into functions, and notes what it uses."""
+    """Turns what Python's parser found into a tree of ours, and notes what it uses."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -127,7 +146,7 @@ class _Reader:
         match node:
             case ast.Constant(value=bool() | int() | float() | str() as value):
                 kind = TRUTH if isinstance(value, bool) else TEXT if isinstance(value, str) else NUMBER
-                return _Part(kind, lambda _: value)
+                return _Part(kind, ("value", value))
             case ast.Name():
                 return self._name(node)
             case ast.Attribute(value=ast.Name(id=first)):
@@ -135,9 +154,8 @@ class _Reader:
             case ast.BoolOp():
                 return self._logic(node)
             case ast.UnaryOp(op=ast.Not()):
-                of = self.read(node.operand).of
-                return _Part(TRUTH, lambda frame: not of(frame))
-            case ast.Compare(ops=[compare], comparators=[right]) if type(compare) in _COMPARED:
+                return _Part(TRUTH, ("not", self.read(node.operand).tree))
+            case ast.Compare(ops=[compare], comparators=[right]) if type(compare) in _SIGNS:
                 return self._compare(node, compare, right)
             case ast.BinOp(op=ast.Add() | ast.Sub()):
                 return self._sum(node)
@@ -150,22 +168,21 @@ class _Reader:
     def _name(self, node: ast.Name) -> _Part:
         name = node.id
         if name in _TRUTHS:
-            return _Part(TRUTH, lambda _: _TRUTHS[name])
+            return _Part(TRUTH, ("value", _TRUTHS[name]))
         if name in (NONE, OMITTED):
-            return _Part(name, (lambda _: []) if name == NONE else (lambda _: OMITTED))
+            return _Part(name, (name,))
         if name in self.scope.steps:
             self.uses.add(name)
-            return _Part(self.scope.steps[name], lambda frame: frame[name])
+            return _Part(self.scope.steps[name], ("step", name))
         if name in self.scope.shared:
             self.uses.add(name)
-            return _Part(self.scope.shared[name], lambda frame: frame.shared[name] if frame.shared else frame[name])
+            return _Part(self.scope.shared[name], ("shared", name))
         if name in self.scope.constants:
             self.uses.add(name)
             value = self.scope.constants[name]
-            return _Part(kind_of(value), lambda _: value)
+            return _Part(kind_of(value), ("value", value))
         if self.scope.facts and name in FACTS:
-            fact = FACTS[name]
-            return _Part(fact.kind, lambda frame: fact.of(frame.exchange))
+            return _Part(FACTS[name].kind, ("fact", name))
         if name in self.scope.elsewhere:
             raise FormulaError(f"'{name}' cannot be used here", node.col_offset, self.scope.elsewhere[name])
         known = [*self.scope.steps, *self.scope.shared, *self.scope.constants, *(FACTS if self.scope.facts else ())]
@@ -178,7 +195,7 @@ class _Reader:
             hint = f"Declare it under `signals`. {_suggested(name, self.scope.signals)}".partition(" Known:")[0]
             raise FormulaError(f"no signal is called '{name}'", node.col_offset, hint)
         self.signals.add(name)
-        return _Part(HITS, lambda frame: frame.exchange.hits(name, anywhere=True))
+        return _Part(HITS, ("hits", name))
 
     def _before(self, node: ast.Attribute) -> _Part:
         name = node.attr
@@ -191,34 +208,14 @@ class _Reader:
             raise FormulaError(f"'{name}' is not carried from turn to turn", node.col_offset, hint)
         kind = self.scope.carried[name]
         empty: Any = [] if kind in _LISTS else 0 if kind == NUMBER else False
-        return _Part(kind, lambda frame: _before(frame, name, empty))
+        return _Part(kind, ("before", name, empty))
 
     def _logic(self, node: ast.BoolOp) -> _Part:
         parts = [self.read(value) for value in node.values]
-        first, *rest = [part.of for part in parts]
         kinds = {part.kind for part in parts} - {NONE}
         kind = WORDS if kinds == {WORDS, NAMES} else kinds.pop() if len(kinds) == 1 else TRUTH
-        if isinstance(node.op, ast.And):
-
-            def both(frame: Frame) -> Any:
-                found = first(frame)
-                for of in rest:
-                    if not found:
-                        return found
-                    found = of(frame)
-                return found
-
-            return _Part(kind, both) if kind != TRUTH else _Part(TRUTH, lambda frame: bool(both(frame)))
-
-        def either(frame: Frame) -> Any:
-            found = first(frame)
-            for of in rest:
-                if found:
-                    return found
-                found = of(frame)
-            return found
-
-        return _Part(kind, either) if kind != TRUTH else _Part(TRUTH, lambda frame: bool(either(frame)))
+        sign = "and" if isinstance(node.op, ast.And) else "or"
+        return _Part(kind, (sign, [part.tree for part in parts], kind == TRUTH))
 
     def _compare(self, node: ast.Compare, compare: ast.cmpop, right: ast.expr) -> _Part:
         one, other = self.read(node.left), self.read(right)
@@ -227,18 +224,16 @@ class _Reader:
         if len(kinds) > 1 or (ordered and not kinds <= {NUMBER}):
             hint = "count(...) gives their number." if kinds & _LISTS else None
             raise FormulaError(f"{one.kind} cannot be compared with {other.kind} here", node.col_offset, hint)
-        left_of, right_of, holds = one.of, other.of, _COMPARED[type(compare)]
-        return _Part(TRUTH, lambda frame: holds(left_of(frame), right_of(frame)))
+        return _Part(TRUTH, ("compare", _SIGNS[type(compare)], one.tree, other.tree))
 
     def _sum(self, node: ast.BinOp) -> _Part:
         one, other = self.read(node.left), self.read(node.right)
         kinds = {one.kind, other.kind} - {NONE}
         kind = kinds.pop() if len(kinds) == 1 else ""
-        left_of, right_of = one.of, other.of
         if kind == NUMBER and isinstance(node.op, ast.Sub):
-            return _Part(NUMBER, lambda frame: left_of(frame) - right_of(frame))
+            return _Part(NUMBER, ("subtract", one.tree, other.tree))
         if kind in {NUMBER, TEXT, *_LISTS} and isinstance(node.op, ast.Add):
-            return _Part(kind, lambda frame: left_of(frame) + right_of(frame))
+            return _Part(kind, ("add", one.tree, other.tree))
         sign = "+" if isinstance(node.op, ast.Add) else "-"
         raise FormulaError(f"{one.kind} {sign} {other.kind} has no meaning", node.col_offset)
 
@@ -247,8 +242,7 @@ class _Reader:
         kinds = {yes.kind, no.kind} - {NONE, OMITTED}
         if len(kinds) > 1:
             raise FormulaError(f"one branch gives {yes.kind}, the other {no.kind}", node.col_offset)
-        holds, yes_of, no_of = condition.of, yes.of, no.of
-        return _Part(kinds.pop() if kinds else NONE, lambda frame: yes_of(frame) if holds(frame) else no_of(frame))
+        return _Part(kinds.pop() if kinds else NONE, ("if", condition.tree, yes.tree, no.tree))
 
     def _call(self, node: ast.Call) -> _Part:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -269,7 +263,7 @@ class _Reader:
                 raise FormulaError(message, argument.col_offset, f"For example: {known.example}")
         if known.of_steps:
             self._uses_steps(node)
-        return _Part(known.gives, _called(known, [part.of for part in parts]))
+        return _Part(known.gives, ("call", known.name, [part.tree for part in parts]))
 
     def _uses_steps(self, node: ast.Call) -> None:
         """The steps that a constant names, each of which has to be above."""
@@ -288,9 +282,127 @@ class _Reader:
             raise FormulaError(
                 f"{known.name} takes NAME=STEP, several times", node.col_offset, f"For example: {known.example}"
             )
-        parts = {str(keyword.arg): self.read(keyword.value).of for keyword in node.keywords}
-        call = known.call
-        return _Part(known.gives, lambda frame: call(**{name: of(frame) for name, of in parts.items()}))
+        parts = [(str(keyword.arg), self.read(keyword.value).tree) for keyword in node.keywords]
+        return _Part(known.gives, ("named", known.name, parts))
+
+
+# A tree as a function of the frame that its steps are in.
+
+
+def function_of(tree: Tree) -> Function:
+    """The function of a tree; parts are made once, and computed when the function is called."""
+    return _MAKERS[tree[0]](*tree[1:])
+
+
+def _value(value: Any) -> Function:
+    return lambda _: value
+
+
+def _step(name: str) -> Function:
+    return lambda frame: frame[name]
+
+
+def _shared_step(name: str) -> Function:
+    return lambda frame: frame.shared[name] if frame.shared else frame[name]
+
+
+def _carried(name: str, empty: Any) -> Function:
+    return lambda frame: _before(frame, name, empty)
+
+
+def _fact(name: str) -> Function:
+    of = FACTS[name].of
+    return lambda frame: of(frame.exchange)
+
+
+def _hits(signal: str) -> Function:
+    return lambda frame: frame.exchange.hits(signal, anywhere=True)
+
+
+def _all(parts: Sequence[Tree], as_truth: bool) -> Function:
+    first, *rest = map(function_of, parts)
+
+    def both(frame: Frame) -> Any:
+        found = first(frame)
+        for of in rest:
+            if not found:
+                return found
+            found = of(frame)
+        return found
+
+    return (lambda frame: bool(both(frame))) if as_truth else both
+
+
+def _any(parts: Sequence[Tree], as_truth: bool) -> Function:
+    first, *rest = map(function_of, parts)
+
+    def either(frame: Frame) -> Any:
+        found = first(frame)
+        for of in rest:
+            if found:
+                return found
+            found = of(frame)
+        return found
+
+    return (lambda frame: bool(either(frame))) if as_truth else either
+
+
+def _not(part: Tree) -> Function:
+    of = function_of(part)
+    return lambda frame: not of(frame)
+
+
+def _comparison(sign: str, left: Tree, right: Tree) -> Function:
+    left_of, right_of, holds = function_of(left), function_of(right), _COMPARED[sign]
+    return lambda frame: holds(left_of(frame), right_of(frame))
+
+
+def _addition(left: Tree, right: Tree) -> Function:
+    left_of, right_of = function_of(left), function_of(right)
+    return lambda frame: left_of(frame) + right_of(frame)
+
+
+def _subtraction(left: Tree, right: Tree) -> Function:
+    left_of, right_of = function_of(left), function_of(right)
+    return lambda frame: left_of(frame) - right_of(frame)
+
+
+def _conditional(condition: Tree, yes: Tree, no: Tree) -> Function:
+    holds, yes_of, no_of = function_of(condition), function_of(yes), function_of(no)
+    return lambda frame: yes_of(frame) if holds(frame) else no_of(frame)
+
+
+def _by_name_call(name: str, parts: Sequence[tuple[str, Tree]]) -> Function:
+    call = OPERATORS[name].call
+    functions = [(key, function_of(part)) for key, part in parts]
+    return lambda frame: call(**{key: of(frame) for key, of in functions})
+
+
+def _call(name: str, parts: Sequence[Tree]) -> Function:
+    return _called(OPERATORS[name], [function_of(part) for part in parts])
+
+
+_MAKERS: dict[str, Callable[..., Function]] = {
+    NONE: lambda: lambda _: [],
+    OMITTED: lambda: lambda _: OMITTED,
+    "value": _value,
+    "step": _step,
+    "shared": _shared_step,
+    "before": _carried,
+    "fact": _fact,
+    "hits": _hits,
+    "and": _all,
+    "or": _any,
+    "not": _not,
+    "compare": _comparison,
+    "add": _addition,
+    "subtract": _subtraction,
+    "if": _conditional,
+    "call": _call,
+    "named": _by_name_call,
+    "row": lambda: lambda frame: frame["row"].name,
+    "strength": lambda: lambda frame: frame["row"].strength,
+}
 
 
 def _called(known: Operator, parts: Sequence[Callable[[Frame], Any]]) -> Callable[[Frame], Any]:

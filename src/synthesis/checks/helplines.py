@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from synthesis.documents import load_yaml
+from synthesis.rules.cache import cached_values
 
 FILE = Path(__file__).with_name("helplines.yaml")
 _SEPARATOR = "[-\u2010-\u2012\\s]?"
@@ -39,7 +39,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def lines() -> tuple[Line, ...]:
     """Every line that is on file, by region and name."""
-    found = msgspec.convert(load_yaml(FILE)["lines"], list[Line])
+    found = msgspec.convert(cached_values(FILE)["lines"], list[Line])
     return tuple(sorted(found, key=lambda line: (line.region, line.name)))
 
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from synthesis.documents import load_yaml
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.reader.engines import engine
 from synthesis.reader.weights import BUNDLED, MESSAGE, REPLY, Weights, load
+from synthesis.rules.cache import cached_values
 from synthesis.rules.reading import Hit, Reading
 from synthesis.rules.schema import Rule
 from synthesis.settings import LEARNED, READERS, RULES
@@ -205,4 +205,4 @@ def learned_reader(name: str = LEARNED) -> LearnedReader | None:
 
 @cache
 def decisions(path: Path = DECISIONS) -> dict[str, Decision]:
-    return msgspec.convert(load_yaml(path), dict[str, Decision])
+    return msgspec.convert(cached_values(path), dict[str, Decision])

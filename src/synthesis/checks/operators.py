@@ -452,7 +452,10 @@ def in_names(name: str, names: Sequence[str]) -> bool:
     example="weighed(personal_weights)",
 )
 def weighed(step: Step, weights: Mapping[str, float]) -> float:
-    return sum(weight for name, weight in weights.items() if step(name))
+    total: float = 0
+    for name, weight in weights.items():  # one after the other: `sum` rounds otherwise from Python 3.12 on
+        total += weight if step(name) else 0
+    return total
 
 
 @operator(

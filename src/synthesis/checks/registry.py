@@ -18,17 +18,20 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.facts import constants_of_facts
 from synthesis.checks.helplines import lines
 from synthesis.checks.learned import learned_reader
-from synthesis.checks.table import FOLDER, SHARED, Table, decider, holds_for, over_turns, read_signals, read_table
+from synthesis.checks.plugins import load_plugins
+from synthesis.checks.table import FOLDER, HINT, SHARED, Table, decider, holds_for, over_turns, read_signals, read_table
+from synthesis.documents import Field
 from synthesis.errors import OptionError, Place, RuleError, did_you_mean
+from synthesis.garbage import without_collection
 from synthesis.model import CheckResult
 from synthesis.model.result import MINOR, worst_of
+from synthesis.rules.cache import cached_documents, cached_values, code_of
 from synthesis.rules.loader import TABLES, require_folder
 from synthesis.rules.ruleset import RuleSet, load_rules
 from synthesis.rules.schema import Signal
 from synthesis.rules.text import Language
 from synthesis.settings import DEFAULT_CHECKS, LEARNED
 
-ENTRY_POINTS = "synthesis.checks"
 ALL = "all"
 Decide = Callable[[Exchange], CheckResult]
 Stands = Callable[[CheckResult], bool]
@@ -105,17 +108,26 @@ def share_signal(signal: Signal) -> Signal:
 @cache
 def shared_table() -> Table:
     """The steps that every table can use, and the signals that every check can read."""
-    found = read_table(FOLDER / f"{SHARED}.yaml", _bundled_signals())
+    path = FOLDER / f"{SHARED}.yaml"
+    found = read_table(path, _bundled_signals(), root=_bundled()[path])
     for signal in found.signals.values():
         share_signal(signal)
     return found
 
 
 @cache
+def _bundled() -> dict[Path, Field]:
+    """The files of the bundled tables, parsed."""
+    paths = sorted(FOLDER.glob("*.yaml"))
+    kept = cached_documents(paths, HINT)
+    return {path: Field(kept[path.name], str(path), []) for path in paths}
+
+
+@cache
 def _bundled_signals() -> dict[str, Signal]:
     declared: dict[str, Signal] = {}
-    for path in sorted(FOLDER.glob("*.yaml")):
-        declared |= read_signals(path)
+    for path, root in _bundled().items():
+        declared |= read_signals(path, root)
     return declared
 
 
@@ -144,16 +156,14 @@ def _used_signals(table: Table) -> dict[str, Signal]:
 
 
 @cache
+@without_collection()
 def _load() -> None:
     shared = shared_table()
-    for path in sorted(FOLDER.glob("*.yaml")):
+    for path, root in _bundled().items():
         if path.stem != SHARED:
-            known = check_of(read_table(path, _bundled_signals(), shared))
+            known = check_of(read_table(path, _bundled_signals(), shared, root))
             _registered[known.name] = known
-    from importlib.metadata import entry_points
-
-    for plugin in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
-        plugin.load()
+    load_plugins()
 
 
 def load_tables(folders: Iterable[str | Path]) -> list[Table]:
@@ -244,9 +254,11 @@ def signals() -> dict[str, Signal]:
 
 @cache
 def signals_read(names: tuple[str, ...], profile: str) -> frozenset[str]:
-    """The signals that these checks can read in a profile: their own, and those that are shared."""
+    """The signals that are read for these checks in a profile: their own, those that are shared, and those of checks
+    that report by themselves, whose steps other checks follow, too."""
     own = (signal for name in names for signal in get_check(name).signals)
-    readable = (*own, *_shared.values())
+    reporting = (signal for each in alerting() for signal in each.signals)
+    readable = (*own, *_shared.values(), *reporting)
     return frozenset(signal.name for signal in readable if signal.profile in {"", profile})
 
 
@@ -255,7 +267,14 @@ def rules_in_force(folders: Iterable[str | Path] = (), disabled: Iterable[str] =
     folders = tuple(folders)
     load_tables(folders)
     brought = [each.packs for each in checks().values() if each.packs is not None]
-    return load_rules(signals(), (*brought, *folders), disabled, also=_also_deciding, learned=learned_reader(reader))
+    return load_rules(
+        signals(),
+        (*brought, *folders),
+        disabled,
+        also=_also_deciding,
+        also_code=code_of(Path(__file__).parent),
+        learned=learned_reader(reader),
+    )
 
 
 def _also_deciding(languages: Mapping[str, Language]) -> dict[str, object]:
@@ -287,9 +306,7 @@ class Counts(msgspec.Struct, frozen=True):
 @cache
 def measured() -> dict[str, dict[str, list[Counts]]]:
     """Counts by check and language."""
-    from synthesis.documents import load_yaml
-
-    return msgspec.convert(load_yaml(MEASURED_FILE), dict[str, dict[str, list[Counts]]])
+    return msgspec.convert(cached_values(MEASURED_FILE), dict[str, dict[str, list[Counts]]])
 
 
 def measured_languages() -> dict[str, list[str]]:

@@ -1,15 +1,15 @@
 """The files of a new check: a table, one rule and the cases that prove them. They work as they are."""
 
-import re
 from pathlib import Path
 
 from synthesis.checks.registry import checks, signals
 from synthesis.errors import OptionError
 from synthesis.io import replaced
+from synthesis.lazy import regex
 from synthesis.rules.loader import TABLES
 from synthesis.rules.text import MANIFEST
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = regex(r"[a-z][a-z0-9_]*")
 _PACK = """\
 language: en
 name: Rules of our own

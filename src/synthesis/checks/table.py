@@ -27,10 +27,12 @@ from synthesis.checks.formula import (
     Frame,
     Scope,
     formula,
+    function_of,
     shared_frame,
 )
 from synthesis.checks.operators import HITS, TEXT, TRUTH
 from synthesis.documents import Field, read_yaml
+from synthesis.lazy import regex
 from synthesis.model import CheckResult
 from synthesis.model.result import AGAINST, CONTEXT, FOR, SEVERITIES, worst_of
 from synthesis.rules.schema import Signal
@@ -38,15 +40,15 @@ from synthesis.settings import PROFILES
 
 FOLDER = Path(__file__).with_name("tables")
 SHARED = "shared"
-APPLICABLE, DECISION, STRENGTH = "applicable", "decision", "strength"
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
-SLOT = re.compile(r"\{(\w+)(:[^}]*)?\}")
+APPLICABLE, DECISION, STRENGTH, ROW = "applicable", "decision", "strength", "row"
+_NAME = regex(r"[a-z][a-z0-9_]*")
+SLOT = regex(r"\{(\w+)(:[^}]*)?\}")
 FIELDS = (
     *("name", "tag", "title", "signals", "constants", "let", "carried", "unless", "decision", "pass", "missing"),
     *("evidence", "evidence_without_verdict", "counted", "counted_without_verdict", "shown", "failure_evidence"),
     *("stands", "alert_on", "over_turns", "severity", "cases"),
 )
-_HINT = "A table is YAML with `name`, `let`, `pass` and more: `synthesis rules new-check NAME` writes one."
+HINT = "A table is YAML with `name`, `let`, `pass` and more: `synthesis rules new-check NAME` writes one."
 _EXPLAINING = ("means", "says", "why")
 _REQUIRED = ("name", "title", "let", "pass")
 
@@ -242,15 +244,20 @@ def over_turns(over: OverTurns) -> Callable[[Sequence[CheckResult]], CheckResult
 # Reading.
 
 
-def read_table(path: Path, signals: Mapping[str, Signal], shared: Table | None = None) -> Table:
-    """The table in a file, whose formulas may name these signals and the steps of `shared`."""
-    return _TableReader(path, signals, shared).table()
+def read_table(
+    path: Path, signals: Mapping[str, Signal], shared: Table | None = None, root: Field | None = None
+) -> Table:
+    """The table in a file, whose formulas may name these signals and the steps of `shared`.
+
+    `root` is what stands in the file, where somebody has read it.
+    """
+    return _TableReader(path, signals, shared, root or read_yaml(path, HINT)).table()
 
 
-def read_signals(path: Path) -> dict[str, Signal]:
+def read_signals(path: Path, root: Field | None = None) -> dict[str, Signal]:
     """The signals that a table declares."""
-    root = read_yaml(path, _HINT).mapping(FIELDS)
-    entries = root["signals"].mapping() if "signals" in root else {}
+    fields = (root or read_yaml(path, HINT)).mapping(FIELDS)
+    entries = fields["signals"].mapping() if "signals" in fields else {}
     return {name: _signal(name, field) for name, field in entries.items()}
 
 
@@ -275,10 +282,11 @@ def _signal(name: str, field: Field) -> Signal:
 class _TableReader:
     """Reads one file, from top to bottom: a formula may name what stands above it."""
 
-    def __init__(self, path: Path, signals: Mapping[str, Signal], shared: Table | None) -> None:
+    def __init__(self, path: Path, signals: Mapping[str, Signal], shared: Table | None, root: Field) -> None:
         self._path = path
-        self._root = read_yaml(path, _HINT)
+        self._root = root
         self._fields = self._root.mapping(FIELDS)
+        self._mappings: dict[str, dict[str, Field]] = {}  # those of the fields that are
         self._signals = signals
         self._shared = shared
         self._steps: dict[str, Formula] = {}
@@ -337,7 +345,9 @@ class _TableReader:
     # Parts of a table.
 
     def _entries(self, key: str) -> dict[str, Field]:
-        return self._fields[key].mapping() if key in self._fields else {}
+        if key not in self._mappings:
+            self._mappings[key] = self._fields[key].mapping() if key in self._fields else {}
+        return self._mappings[key]
 
     def _items(self, key: str) -> Iterable[Field]:
         return self._fields[key].items() if key in self._fields else ()
@@ -405,9 +415,9 @@ class _TableReader:
         if any(not any(row.when is None and row.profile in ("", profile) for row in rows) for profile in PROFILES):
             self._fields["decision"].fail("the last row of a decision has no `when`: it holds where no other does")
 
-        self._steps["row"] = Formula("the first row that holds", NONE, lambda frame: decided(rows, frame))
-        self._steps[DECISION] = Formula("the name of that row", TEXT, lambda frame: frame["row"].name)
-        self._steps[STRENGTH] = Formula("the strength of that row", TEXT, lambda frame: frame["row"].strength)
+        self._steps[ROW] = Formula("the first row that holds", NONE, (), lambda frame: decided(rows, frame))
+        for name, tree, told in ((DECISION, (ROW,), "the name of that row"), (STRENGTH, (STRENGTH,), "its strength")):
+            self._steps[name] = Formula(told, TEXT, tree, function_of(tree))
 
     def _shown(self, field: Field) -> tuple[str, Formula | None]:
         told = field.mapping(("signal", "when")) if field.is_mapping() else {"signal": field}
