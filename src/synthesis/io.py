@@ -5,7 +5,6 @@ import io
 import os
 import re
 import secrets
-import socket
 import stat
 import sys
 import zlib
@@ -53,6 +52,16 @@ def open_binary(path: Path, mode: str, suffix: str | None = None) -> BinaryIO:
         frames = _ZstdFrames(path.open("rb"), zstandard)
         return cast(BinaryIO, _Reader(frames.read, frames.close))
     return cast(BinaryIO, path.open(mode))
+
+
+def packed(content: bytes, suffix: str) -> bytes:
+    """Bytes as a file with this ending has them; packed parts one behind the other are packed bytes again."""
+    if suffix.endswith(".gz"):
+        return gzip.compress(content, mtime=0)
+    if suffix.endswith(".zst"):
+        compressed: bytes = _zstandard().ZstdCompressor().compress(content)
+        return compressed
+    return content
 
 
 class _Reader(io.BufferedReader):
@@ -267,7 +276,9 @@ def require_writable(path: Path, *, overwrite: bool) -> None:
 
 def host() -> str:
     """This machine's name, as a part of file names."""
-    return re.sub(r"[^A-Za-z0-9_]+", "-", socket.gethostname())[:32].strip("-") or "localhost"
+    import platform
+
+    return re.sub(r"[^A-Za-z0-9_]+", "-", platform.node())[:32].strip("-") or "localhost"
 
 
 if sys.platform == "win32":

@@ -1,5 +1,6 @@
 """Stored reports: read one record at a time, in any valid form, or refused with place and hint."""
 
+import errno
 import gzip
 import json
 import sys
@@ -14,7 +15,7 @@ from report_samples import Record, realistic, records, report, result, write
 from synthesis.errors import InputError, MissingExtraError
 from synthesis.report.findings import Glossary
 from synthesis.report.formats import FORMATS, write_pieces
-from synthesis.report.stored import PartWriter, find_layout, open_report
+from synthesis.report.stored import Parts, find_layout, join_report, open_report, write_parts
 
 
 def same(path: Path, content: Record) -> None:
@@ -176,12 +177,30 @@ def test_a_report_that_becomes_shorter_or_goes_away_is_named_and_not_the_output(
     assert not (tmp_path / "one.json").exists()
 
 
-def test_a_part_that_was_not_written_to_its_end_does_not_take_its_place(tmp_path: Path) -> None:
-    def failing() -> None:
-        with PartWriter(tmp_path / "0.results") as part:
-            part.write({"id": "A-1"})
-            raise ValueError("in the middle")
+def test_a_part_that_was_not_written_to_its_end_does_not_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        with path.open("wb") as file:
+            file.write(content[:3])
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(ValueError, match="in the middle"):
-        failing()
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_parts(tmp_path, 0, {"results": b"A-1, A-2"})
+    assert not (tmp_path / "0.results").exists()
+
+
+@pytest.mark.parametrize("most", [0, 40, 1 << 20])
+def test_parts_in_memory_and_in_files_join_to_the_same_report(tmp_path: Path, most: int) -> None:
+    parts = Parts(tmp_path, most)
+    separator = b",\n    "
+    for number in range(3):
+        records = b"".join(separator + b'{"id": "A-%d%d"}' % (number, place) for place in range(number))
+        parts.put(number, {"results": records, f"failures-{3 - number}": records})
+    join_report({"summary": {}}, parts, 3, tmp_path / "report.json")
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    assert [one["id"] for one in report["results"]] == ["A-10", "A-20", "A-21"]
+    assert [one["id"] for one in report["failures"]] == ["A-20", "A-21", "A-10"]
+    held = sum(path.stat().st_size for path in tmp_path.glob("*.results"))
+    assert (held == 0) == (most == 1 << 20)

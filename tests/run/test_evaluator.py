@@ -138,14 +138,13 @@ def test_a_language_without_rules_is_not_assessed_rather_than_passed(evaluator: 
 
 
 def test_without_rules_nothing_passes_but_a_failure_by_other_means_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = Evaluator(registry.rules_in_force().with_signals({"agency.negative"}))
+    rules = registry.rules_in_force().with_signals({"agency.negative"})
     one = case("I can't sleep.", "Take 20 mg.", checks=("clinical_scope",), lang="en")
-    assert few.evaluate([one])[0].checks["clinical_scope"].outcome == "not_applicable"
+    assert Evaluator(rules).evaluate([one])[0].checks["clinical_scope"].outcome == "not_applicable"
     fails = registry.get_check("clinical_scope")
-    monkeypatch.setitem(
-        registry._registered, fails.name, replace(fails, decide=lambda _: CheckResult(fails.name, passed=False))
-    )
-    assert few.evaluate([one])[0].checks["clinical_scope"].outcome == "fail"
+    by_function = replace(fails, table=None, decide=lambda _: CheckResult(fails.name, passed=False))
+    monkeypatch.setitem(registry._registered, fails.name, by_function)
+    assert Evaluator(rules).evaluate([one])[0].checks["clinical_scope"].outcome == "fail"
 
 
 def test_signals_of_a_check_are_known_to_the_packs() -> None:

@@ -59,15 +59,16 @@ def has_parts(folder: Path) -> Callable[[], bool]:
 
 
 def long_cases(folder: Path) -> None:
-    write_jsonl(folder / "cases.jsonl", [row(id=f"T-{n}", user="I lost my job. " * 40) for n in range(12_000)])
+    """Some seconds of work: a run of theirs is still at it when a signal comes."""
+    write_jsonl(folder / "cases.jsonl", [row(id=f"T-{n}", user="I lost my job. " * 40) for n in range(60_000)])
 
 
 def case_run(folder: Path, workers: str) -> "subprocess.Popen[str]":
     return start(folder, "--cases", "cases.jsonl", "--workers", workers, "-q")
 
 
-def has_blocks(folder: Path) -> Callable[[], bool]:
-    return lambda: len([*folder.glob("out/.synthesis-*/*.results")]) >= 1
+def has_begun(folder: Path) -> Callable[[], bool]:
+    return lambda: len([*folder.glob("out/.synthesis-*/lock")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_an_interrupted_run_says_what_it_drops_and_keeps_the_report_of_before(
     (tmp_path / "out").mkdir()
     (tmp_path / "out/report.json").write_text("{}")
     process = case_run(tmp_path, workers)
-    wait_for(has_blocks(tmp_path), process)
+    wait_for(has_begun(tmp_path), process)
     begun = time.monotonic()
     os.killpg(process.pid, number)
     _, err = process.communicate(timeout=PATIENCE)
@@ -149,7 +150,7 @@ def wait_for_none(group: int, seconds: float = 2) -> None:
 def test_workers_end_with_a_killed_run_and_the_next_run_removes_what_it_left(tmp_path: Path, kind: str) -> None:
     (long_log if kind == "table" else long_cases)(tmp_path)
     process = table_run(tmp_path) if kind == "table" else case_run(tmp_path, "2")
-    wait_for(has_parts(tmp_path) if kind == "table" else has_blocks(tmp_path), process)
+    wait_for(has_parts(tmp_path) if kind == "table" else has_begun(tmp_path), process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     wait_for_none(process.pid)

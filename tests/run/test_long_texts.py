@@ -8,7 +8,8 @@ from both_readers import message, needs_library
 
 import synthesis
 from synthesis.checks.registry import rules_in_force
-from synthesis.rules.native.reader import NativeReader, library
+from synthesis.rules.native.library import library
+from synthesis.rules.native.reader import NativeReader
 
 HITS = "You should relax. I promise everything will be fine. "
 # Many hits in one sentence without an end: more steps than the compiled reader gives to a text of ordinary length.

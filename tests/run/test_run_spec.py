@@ -10,7 +10,7 @@ from helpers import row, write_jsonl
 from synthesis import set_embedding_adapter
 from synthesis.errors import OptionError
 from synthesis.read.inputs import Input
-from synthesis.run import files
+from synthesis.run.engines import RAY
 from synthesis.run.files import evaluate_files
 from synthesis.run.spec import NO_EFFECT, RunSpec
 
@@ -94,17 +94,16 @@ def test_paths_and_workers_do_not_show_in_the_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("default_similarity")
-def test_a_similarity_of_this_process_is_not_lost_in_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_similarity_of_this_process_is_not_lost_in_another(tmp_path: Path) -> None:
     class Same:
         def similarity(self, text1: str, text2: str) -> float:
             return 1.0
 
-    monkeypatch.setattr(files, "SMALL", 1)
     set_embedding_adapter(Same())
     cases = Input.of(write_jsonl(tmp_path / "cases.jsonl", [row()]))
     with pytest.raises(OptionError, match="this process only"):
-        evaluate_files(RunSpec(inputs=(cases,), workers=2))
-    assert evaluate_files(RunSpec(inputs=(cases,))).report.conditions["similarity"] == "Same"
+        evaluate_files(RunSpec(inputs=(cases,), engine=RAY))
+    assert evaluate_files(RunSpec(inputs=(cases,), workers=2)).report.conditions["similarity"] == "Same"
 
 
 def test_cases_and_a_log_in_one_run_are_refused_by_name_with_what_to_do(tmp_path: Path) -> None:

@@ -1,14 +1,10 @@
 """Files of any size: blocks, workers and parts change nothing about the result."""
 
-import contextlib
 import gzip
 import io
 import json
 import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +16,7 @@ from synthesis.errors import Problem
 from synthesis.read import lines
 from synthesis.read.inputs import Input
 from synthesis.read.lines import Block
-from synthesis.run import blocks, files
+from synthesis.run import blocks
 from synthesis.run.files import evaluate_files
 from synthesis.run.spec import RunSpec
 
@@ -79,7 +75,6 @@ def test_the_number_of_workers_and_the_size_of_blocks_change_no_byte(
 ) -> None:
     write_jsonl(cli.folder / "cases.jsonl", many(300))
     alone = evaluate(cli, "--workers", "1")
-    monkeypatch.setattr(files, "SMALL", 1)
     monkeypatch.setattr(blocks, "BLOCK", 5000)
     assert evaluate(cli, "--workers", "1") == alone
     assert evaluate(cli, "--workers", "2") == alone
@@ -158,32 +153,6 @@ def test_a_long_reply_is_evaluated(cli: CommandLine) -> None:
     reply = "You should rest. " * 60_000  # about a megabyte
     write_jsonl(cli.folder / "cases.jsonl", [row(assistant=reply)])
     assert cli("--cases", "cases.jsonl", "--no-text").code == 2
-
-
-def test_a_worker_that_dies_is_told_and_leaves_no_report(tmp_path: Path) -> None:
-    """Real worker processes, and a real signal that kills one of them while it works."""
-    write_jsonl(tmp_path / "cases.jsonl", many(6000))
-    command = [sys.executable, "-m", "synthesis", "--cases", "cases.jsonl", "--workers", "2", "--fail-on", "99999"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    victim = _first_worker(process)
-    os.kill(victim, signal.SIGKILL)
-    _, err = process.communicate()
-    assert process.returncode == 1
-    assert "a worker process died" in err
-    assert "Traceback" not in err
-    assert not (tmp_path / "out" / "report.json").exists()
-    assert os.listdir(tmp_path / "out") == []
-
-
-def _first_worker(process: "subprocess.Popen[str]") -> int:
-    """The first process that does cases; the tracker of shared resources is none."""
-    while process.poll() is None:
-        for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-            with contextlib.suppress(OSError):
-                if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
-                    return int(child)
-        time.sleep(0.01)
-    raise AssertionError("the command ended without workers")
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])

@@ -4,6 +4,11 @@ import socket
 import threading
 from typing import Any
 
+import pytest
+
+from synthesis.rules.matcher import PythonReader
+from synthesis.rules.ruleset import RuleSet
+
 
 def test_a_body_that_is_too_long_is_refused_by_its_announced_length_and_by_its_bytes(serving: Any) -> None:
     with serving(max_body=1000, max_upload=2000) as client:
@@ -56,7 +61,9 @@ def test_more_at_once_than_allowed_is_refused_and_later_taken(serving: Any) -> N
         assert client.post("/api/v1/check", json=body).status_code == 200
 
 
-def test_an_evaluation_that_takes_too_long_is_given_up(serving: Any) -> None:
+def test_an_evaluation_that_takes_too_long_is_given_up(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RuleSet, "native", property(lambda _: None))  # the kernel is through before anyone gives up
+    monkeypatch.setattr(RuleSet, "reader", property(PythonReader))
     with serving(timeout=0.02) as client:
         answer = client.post("/api/v1/check", json={"user": "a", "assistant": "You should just try to relax. " * 3000})
     assert (answer.status_code, answer.json()["error"]["code"]) == (408, "too_slow")

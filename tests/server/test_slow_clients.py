@@ -152,7 +152,8 @@ OVER = {"done", "failed", "cancelled"}
 
 def test_an_evaluation_that_was_given_up_does_not_go_on(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both threads of the pool are taken; after their 408 they are free for others, long before the texts are read."""
-    monkeypatch.setattr(RuleSet, "reader", property(PythonReader))  # the compiled one is through before anyone gives up
+    monkeypatch.setattr(RuleSet, "native", property(lambda _: None))  # the kernel is through before anyone gives up
+    monkeypatch.setattr(RuleSet, "reader", property(PythonReader))
     long, short = ({"user": "I lost my job.", "assistant": LONG[:size]} for size in (len(LONG), 5_000))
     with serving(timeout=1.5) as client:
         client.post("/api/v1/check", json=short)

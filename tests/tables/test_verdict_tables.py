@@ -16,7 +16,7 @@ from synthesis.io import open_binary
 from synthesis.read import parquet
 from synthesis.read.inputs import Input
 from synthesis.read.lines import Block
-from synthesis.run import blocks, files
+from synthesis.run import blocks
 from synthesis.run.spec import RunSpec
 
 
@@ -61,8 +61,7 @@ def test_a_row_group_is_a_part_and_a_long_one_several(cli: CommandLine, monkeypa
     assert read_verdicts(cli.folder / "stretches") == read_verdicts(cli.folder / "groups")
 
 
-def test_the_number_of_workers_changes_no_byte(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SMALL", 1)
+def test_the_number_of_workers_changes_no_byte(cli: CommandLine) -> None:
     pattern = write_lake(cli.folder)
     reports = []
     for workers in ("1", "2"):

@@ -2,15 +2,13 @@
 
 import json
 import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-import jsonschema_rs
 import msgspec
 
 from synthesis.errors import InputError, OptionError, Place, shorten
@@ -19,6 +17,9 @@ from synthesis.model import Case, CaseResult, Finding
 from synthesis.model.report import Failure, Report, failure_of
 from synthesis.model.result import FAIL, MOST_SURE, SEVERITIES
 from synthesis.report.findings import Glossary
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 LISTS = ("failures", "results")
 _OPENINGS = {f'  "{name}": ['.encode(): name for name in LISTS}
@@ -238,7 +239,7 @@ def _checked(record: Any, place: Place) -> CaseResult:
     return CaseResult.from_dict(record)
 
 
-def _require(validator: jsonschema_rs.Validator, value: Any, place: Place) -> None:
+def _require(validator: "jsonschema_rs.Validator", value: Any, place: Place) -> None:
     for error in validator.iter_errors(value):
         where = "/".join(str(part) for part in error.instance_path)
         what = error.message if len(error.message) <= 120 else f"{error.message[:60]} … {error.message[-50:]}"
@@ -252,13 +253,19 @@ def _schema() -> Record:
 
 
 @cache
-def _report_validator() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(_schema())
+def _report_validator() -> "jsonschema_rs.Validator":
+    return _validator_for(_schema())
 
 
 @cache
-def _result_validator() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for({"$ref": "#/definitions/result", "definitions": _schema()["definitions"]})
+def _result_validator() -> "jsonschema_rs.Validator":
+    return _validator_for({"$ref": "#/definitions/result", "definitions": _schema()["definitions"]})
+
+
+def _validator_for(schema: Record) -> "jsonschema_rs.Validator":
+    import jsonschema_rs  # a report that is written needs none
+
+    return jsonschema_rs.validator_for(schema)
 
 
 def _unreadable(error: OSError, path: Path) -> InputError:
@@ -307,36 +314,52 @@ def _list(name: str, items: Iterable[Any]) -> Iterator[bytes]:
     yield b"]" if separator == b"\n    " else b"\n  ]"
 
 
-# Results of a long run, written part by part and joined at the end, so that no part of them is held in memory.
+# Results of a long run, kept part by part and joined at the end.
 
 
 RESULT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-_SEPARATOR = b",\n    "
+SEPARATOR = b",\n    "  # before each record inside a report
+MOST_HELD = 64 << 20  # bytes of parts in memory; the rest goes to files, so that a long run takes no more
+_CHUNK = 1 << 20
+Contents = Mapping[str, bytes]  # of the parts of one block: `results`, `failures-0`, `ids`
 
 
-class PartWriter:
-    """Writes the records of one part, inside a report (no suffix) or as lines of a file with that suffix."""
+class Parts:
+    """The parts of a run by the number of their block: in memory up to a limit, and in files of a folder of the run."""
 
-    def __init__(self, path: Path, suffix: str = "") -> None:
-        self._before, self._after = (b"", b"\n") if suffix else (_SEPARATOR, b"")
-        self._path = path
-        self._beside = path.with_name(f"{path.name}.{secrets.token_hex(6)}")  # in its place when it is whole
-        self._file = open_binary(self._beside, "wb", suffix)
+    def __init__(self, folder: Path, most: int = MOST_HELD) -> None:
+        self._folder = folder
+        self._most = most
+        self._held: dict[tuple[int, str], bytes] = {}
+        self._size = 0
 
-    def write(self, record: Any) -> None:
-        self._file.write(self._before + _encode(record) + self._after)
+    def put(self, number: int, contents: Contents) -> None:
+        """Keep the parts of a block."""
+        for kind, content in contents.items():
+            if self._size + len(content) <= self._most:
+                self._held[number, kind] = content
+                self._size += len(content)
+            else:
+                write_parts(self._folder, number, {kind: content})
 
-    def __enter__(self) -> "PartWriter":
-        return self
+    def pieces(self, number: int, kind: str) -> Iterator[bytes]:
+        """A part in pieces; nothing where the block has none of this kind."""
+        held = self._held.get((number, kind))
+        if held is not None:
+            yield held
+            return
+        with suppress(FileNotFoundError), (self._folder / f"{number}.{kind}").open("rb") as file:
+            while piece := file.read(_CHUNK):
+                yield piece
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-        if kind is None:
-            self._beside.replace(self._path)
-        else:
-            self._beside.unlink()
+
+def write_parts(folder: Path, number: int, contents: Contents) -> None:
+    """Put the parts of a block into files, each in its place when it is whole: whoever joins them may be elsewhere."""
+    for kind, content in contents.items():
+        path = folder / f"{number}.{kind}"
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+        beside.write_bytes(content)
+        beside.replace(path)
 
 
 RANKS = range(len(SEVERITIES) * MOST_SURE)  # of failures, the one to read first is 0
@@ -356,34 +379,31 @@ def results_suffix(path: Path) -> str:
     raise OptionError(f"--results {path} has an unknown ending", hint=f"Use one of {', '.join(RESULT_SUFFIXES)}.")
 
 
-def join_report(header: dict[str, Any], folder: Path, parts: int, out: Path) -> None:
-    """Write the report: the header, then the lists from the part files, in their order."""
+def join_report(header: dict[str, Any], parts: Parts, blocks: int, out: Path) -> None:
+    """Write the report: the header, then the lists from the parts, in their order."""
     with replaced(out) as file:
         file.write(msgspec.json.format(_encode(header), indent=2).removesuffix(b"\n}"))
         if "results_file" not in header and "results_table" not in header:
-            failures = (folder / f"{number}.failures-{rank}" for rank in RANKS for number in range(parts))
-            _copy_list("failures", filter(Path.exists, failures), file)
-            _copy_list("results", (folder / f"{number}.results" for number in range(parts)), file)
+            failures = ((number, f"failures-{rank}") for rank in RANKS for number in range(blocks))
+            _write_list("failures", (piece for place in failures for piece in parts.pieces(*place)), file)
+            results = (piece for number in range(blocks) for piece in parts.pieces(number, "results"))
+            _write_list("results", results, file)
         file.write(b"\n}\n")
 
 
-def join_results(folder: Path, parts: int, out: Path) -> None:
+def join_results(parts: Parts, blocks: int, out: Path) -> None:
     """Write the results as a file of their own."""
     with replaced(out) as file:
-        for number in range(parts):
-            with (folder / f"{number}.results").open("rb") as part:
-                shutil.copyfileobj(part, file, 1 << 20)
+        file.writelines(piece for number in range(blocks) for piece in parts.pieces(number, "results"))
 
 
-def _copy_list(name: str, paths: Iterable[Path], file: BinaryIO) -> None:
+def _write_list(name: str, pieces: Iterable[bytes], file: BinaryIO) -> None:
     file.write(f',\n  "{name}": ['.encode())
-    empty = True
-    for path in paths:
-        with path.open("rb") as part:
-            if empty and part.read(1):  # the first record has nothing to be separated from
-                empty = False
-            shutil.copyfileobj(part, file, 1 << 20)
-    file.write(b"]" if empty else b"\n  ]")
+    filled = filter(None, pieces)
+    first = next(filled, b"")
+    file.write(first[1:])  # the first record has nothing to be separated from
+    file.writelines(filled)
+    file.write(b"\n  ]" if first else b"]")
 
 
 # The words of people and assistants in a report: brought in from the cases, or replaced by their lengths.

@@ -5,7 +5,6 @@ from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
@@ -17,9 +16,10 @@ import msgspec
 from synthesis.checks.registry import rules_in_force
 from synthesis.errors import SHOWN_PROBLEMS, OptionError, Problem
 from synthesis.garbage import without_collection
+from synthesis.io import CASE_SCHEMA, packed
 from synthesis.model import Case, CaseResult, Source
 from synthesis.model.result import ERROR, FAIL
-from synthesis.read.cases import duplicate, parse_block
+from synthesis.read.cases import duplicate, parse_block, parse_line
 from synthesis.read.conversations import Returns, cases_of, name_hash, repeated_places
 from synthesis.read.inputs import PARQUET, Input, log_cases, log_rows
 from synthesis.read.lines import STDIN, Block, Seen, blocks, unseen
@@ -27,9 +27,26 @@ from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange, batch_rows, read_range, row_ranges, whole_conversations
 from synthesis.read.rows import KEEP_AS_ERROR, STOP, Converter, LogOptions
 from synthesis.report.findings import ErrorGroups
-from synthesis.report.stored import PartWriter, rank_of, results_suffix
+from synthesis.report.stored import SEPARATOR, Parts, rank_of, results_suffix, write_parts
+from synthesis.rules.native.library import NativeReaderError
 from synthesis.rules.ruleset import RuleSet
-from synthesis.run.evaluator import Evaluator
+from synthesis.rules.text import Span
+from synthesis.run.engines import LOCAL
+from synthesis.run.evaluator import Evaluator, warn_of_fault
+from synthesis.run.kernel import (
+    AS_LINES,
+    FAILURES,
+    KEEPS_TEXT,
+    ONLY_FAILURES,
+    RANKS,
+    READY,
+    RECORDS,
+    RESULTS,
+    Answer,
+    Kernel,
+    KernelCall,
+)
+from synthesis.run.kernel import EXAMPLES as EXAMPLES_WANTED
 from synthesis.run.spec import RunSpec
 from synthesis.run.tally import BATCH, Tally, batches, failure_of, label_warnings
 from synthesis.settings import AUTHORED
@@ -38,8 +55,8 @@ from synthesis.settings import AUTHORED
 class DuplicateIds:
     """Takes the ids of block after block and finds those that appear twice."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
         self._hashes = array("q")
         self._lines = array("q")
         self._blocks: list[tuple[int, int]] = []  # where the ids of a block begin, and its number
@@ -56,11 +73,13 @@ class DuplicateIds:
     def problems(self) -> Iterator[Problem]:
         """A problem for each later case with the id of an earlier one."""
         for first, again in repeated_places(self._hashes):
-            yield duplicate(self._lines[again], self._lines[first], self._id(again))
+            name = self._id(again)
+            if name == self._id(first):  # two names may have a hash in common
+                yield duplicate(self._lines[again], self._lines[first], name)
 
     def _id(self, position: int) -> str:
         begin, number = self._blocks[bisect_right(self._blocks, (position, 1 << 62)) - 1]
-        ids = (self._folder / f"{number}.ids").read_text(encoding="utf-8").split("\n")
+        ids = b"".join(self._parts.pieces(number, IDS)).decode().split("\n")
         return ids[position - begin]
 
 
@@ -68,13 +87,17 @@ class DuplicateIds:
 
 
 Unit = Block | RowRange
-BLOCK = 1 << 20  # bytes that one worker takes at a time: a second or so of work, so that progress is seen
+BLOCK = 1 << 18  # bytes that one worker takes at a time: some hundredths of a second, and no thread is idle for long
 # The same for a part of a table, from a file that is large enough for many of them: small parts are slow to read.
 SMALL_PART, LARGE_PART = 2 << 20, 16 << 20
 ROWS, ROWS_OF_A_PART = 500, 50_000  # of a log in one block
 MOST_TEXT = 16 << 20  # characters of its texts: fewer rows where they are long
 _UNPACKED = 8  # bytes that a compressed byte of a log becomes, more or less
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+_encode, _encode_lines = _encoder.encode, _encoder.encode_lines
+_decode_case = msgspec.json.Decoder(Case).decode
+_decode_result = msgspec.json.Decoder(CaseResult).decode
+_results = msgspec.json.Decoder(CaseResult).decode_lines
 
 
 def file_units(
@@ -264,7 +287,7 @@ def _error_case(problem: Problem, options: LogOptions, name: str) -> Case:
 
 
 def _ready(cases: list[Case], name: str, size: int = 0) -> Block:
-    return Block(name, 1, size, content=_encode(cases), ready=True)
+    return Block(name, 1, size, content=_encode_lines(cases), ready=True)
 
 
 # Which cases of a file are run.
@@ -341,7 +364,17 @@ class CaseSelection:
 
 
 EXAMPLES = 5
-Kind = tuple[str, bool, bool, bool, tuple[int, int]]  # outcome, expected, without an alert, unanswered, urgency
+
+
+class Example(NamedTuple):
+    """A result to be shown, with its kind; one of the kernel is decoded if it comes to that."""
+
+    kind: int
+    content: CaseResult | bytes
+
+    @property
+    def result(self) -> CaseResult:
+        return _decode_result(self.content) if isinstance(self.content, bytes) else self.content
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -393,13 +426,14 @@ class BlockResult:
     errors: ErrorGroups = field(default_factory=ErrorGroups)
     warnings: list[str] = field(default_factory=list)
     warned: int = 0
-    declined: int = 0  # texts that the compiled reader left to Python
-    examples: list[CaseResult] = field(default_factory=list)
-    alike: Counter[Kind] = field(default_factory=Counter)  # results that an example could be of
+    deferred: int = 0  # cases that the kernel left to Python
+    examples: list[Example] = field(default_factory=list)
+    alike: Counter[int] = field(default_factory=Counter)  # results that an example could be of, by kind
     results: list[CaseResult] = field(default_factory=list)  # of a run without output files
     # Arrays rather than lists: of a million cases they take 16 MB, not 70.
     id_hashes: "array[int]" = field(default_factory=lambda: array("q"))
     id_lines: "array[int]" = field(default_factory=lambda: array("q"))
+    parts: dict[str, bytes] = field(default_factory=dict)  # what is joined to a report, unless it is in files already
 
     def add_problems(self, problems: Sequence[Problem]) -> None:
         self.kinds.update(problem.kind for problem in problems)
@@ -410,30 +444,36 @@ class BlockResult:
         """The results of the cases, in their order, each counted on its way."""
         for batch in batches(cases, BATCH):
             for case in batch:
-                self._warn(label_warnings(case))
-            declined = evaluator.rules.reader.declined
+                self.warn(label_warnings(case))
             results = evaluator.evaluate(batch)
-            self.declined += evaluator.rules.reader.declined - declined
             for result in results:
                 self.tally.add(result)
-                self._remember(result)
+                self.remember(result)
                 yield result
 
-    def _warn(self, warnings: Iterable[str]) -> None:
+    def warn(self, warnings: Iterable[str]) -> None:
         for warning in warnings:
             self.warned += 1
             if len(self.warnings) < SHOWN_PROBLEMS:
                 self.warnings.append(warning)
 
-    def _remember(self, result: CaseResult) -> None:
+    def remember(self, result: CaseResult) -> None:
         """The first failures of each kind, the first errors and the first alerts, to be shown on the console."""
+        for example in self.example_of(result):
+            self.keep_example(example)
+
+    def example_of(self, result: CaseResult) -> list["Example"]:
+        """The result, if it is one to be shown."""
         if result.outcome == ERROR:
             self.errors.add(result)
-        if result.outcome in {FAIL, ERROR} or result.alert is not None:
-            kind = _kind(result)
-            self.alike[kind] += 1
-            if self.alike[kind] <= EXAMPLES:
-                self.examples.append(result)
+        is_shown = result.outcome in {FAIL, ERROR} or result.alert is not None
+        return [Example(kind_of(result), result)] if is_shown else []
+
+    def keep_example(self, example: "Example") -> None:
+        """Keep an example if it is among the first of its kind."""
+        self.alike[example.kind] += 1
+        if self.alike[example.kind] <= EXAMPLES:
+            self.examples.append(example)
 
 
 def count_alike(counts: Counter[str], more: Mapping[str, int]) -> None:
@@ -449,20 +489,11 @@ class Worker(Protocol):
     def work(self, task: BlockTask) -> BlockResult: ...
 
 
-class _OnUse(dict[int, PartWriter]):
-    """Writers by rank, each opened when it is first asked for."""
-
-    def __init__(self, opened: Callable[[int], PartWriter]) -> None:
-        super().__init__()
-        self._opened = opened
-
-    def __missing__(self, rank: int) -> PartWriter:
-        self[rank] = self._opened(rank)
-        return self[rank]
+RESULTS_PART, IDS = "results", "ids"
 
 
 class ReportWorker:
-    """Writes results as records of a report or of a file of their own."""
+    """Evaluates blocks and keeps what a report is joined from: records, failures in short, ids."""
 
     def __init__(self, plan: RunPlan, rules: RuleSet | None = None) -> None:
         self._spec = plan.spec
@@ -471,50 +502,187 @@ class ReportWorker:
         self._selection = plan.selection()
         self._reader = Reader.of(plan.spec)
         self._suffix = results_suffix(plan.spec.results) if plan.spec.results else ""
+        self._by_lines = _takes_lines(plan)
 
     def work(self, task: BlockTask) -> BlockResult:
-        """Evaluate the cases of a unit and write their results; with problems, only report these."""
+        """Evaluate the cases of a unit and keep their results; with problems, only report these."""
         with without_collection():
-            return self._work(task)
+            block = BlockResult(task.number, task.unit.size)
+            unit = task.unit
+            kernel = self._evaluator.kernel
+            if not (kernel and self._by_lines and isinstance(unit, Block) and self._by_kernel(unit, block, kernel)):
+                self._evaluate_cases(unit, block)
+            if block.parts and self._spec.engine != LOCAL:  # whoever joins them is another process
+                write_parts(self._folder, block.number, block.parts)
+                block.parts = {}
+            return block
 
-    def _work(self, task: BlockTask) -> BlockResult:
-        block = BlockResult(task.number, task.unit.size)
+    def _by_kernel(self, unit: Block, block: BlockResult, kernel: Kernel) -> bool:
+        """Evaluate the lines of a block by the kernel; False where Python has to."""
+        content = unit.read()
+        try:
+            if not kernel.can_decide(self._spec.checks):
+                return False
+            answer = kernel.call(content, self._call(unit), unit.first_line)
+        except NativeReaderError as error:
+            warn_of_fault(error, f"the lines of {unit.file} from {unit.first_line} on")
+            return False
+        self._take(answer, content, unit, block)
+        return True
+
+    def _evaluate_cases(self, unit: Unit, block: BlockResult) -> None:
+        """Read and choose cases in Python."""
         cases: list[Case] = []
-        for reading in self._reader.read(task.unit):
+        for reading in self._reader.read(unit):
             cases += reading.cases
             block.add_problems(reading.problems)
         block.seen = len(cases)
-        if not (isinstance(task.unit, Block) and task.unit.ready):  # the rows of a log may have an id in common
+        if not _is_ready(unit):
             block.id_hashes = array("q", [name_hash(case.id) for case in cases])
             block.id_lines = array("q", [case.source.line if case.source else 0 for case in cases])
-            self._path(block, "ids").write_text("\n".join(case.id for case in cases), encoding="utf-8")
+            block.parts[IDS] = "\n".join(case.id for case in cases).encode()
         if not block.kinds:
-            self._evaluate(self._selection.wanted(cases), block)
-        return block
+            pieces = _Pieces(self._spec, self._suffix)
+            for result in block.evaluate(self._selection.wanted(cases), self._evaluator):
+                pieces.add(result)
+            pieces.put(block)
 
-    def _evaluate(self, cases: Iterable[Case], block: BlockResult) -> None:
-        found = block.evaluate(cases, self._evaluator)
-        if self._spec.out is None:
-            block.results = [result for result in found if self._spec.keep_results and self._spec.shows(result)]
+    def _take(self, answer: Answer, content: bytes, unit: Block, block: BlockResult) -> None:
+        """What the kernel made of a block, and in Python what it left."""
+        lines = content.split(b"\n") if answer.deferred or answer.odd else []
+        left = self._left(answer, lines, unit, block)
+        block.seen = len(answer.lines) + len(left)
+        block.deferred = len(left)
+        if not unit.ready:
+            self._add_ids(answer, left, unit.first_line, block)
+        if block.kinds:
             return
-        with ExitStack() as stack:
-            results = stack.enter_context(PartWriter(self._path(block, "results"), self._suffix))
-            # One file for each urgency, so that joining them puts the worst first without holding any in memory.
-            failures = _OnUse(lambda rank: stack.enter_context(PartWriter(self._path(block, f"failures-{rank}"))))
-            for result in found:
-                if self._spec.shows(result):
-                    results.write(result.to_record())
-                if result.outcome == FAIL:
-                    failures[rank_of(result.urgency)].write(failure_of(result))
+        odd = {line: self._wanted(self._case(lines[line], line, unit)) for line in answer.odd}
+        odd |= {line: self._wanted(case) for line, case in left.items()}
+        for line in sorted(odd):
+            block.warn(warning for case in odd[line] for warning in label_warnings(case))
+        for counts in answer.counts:
+            block.tally.add_counts(msgspec.json.decode(counts))
+        self._splice(answer, left, block)
 
-    def _path(self, block: BlockResult, kind: str) -> Path:
-        return self._folder / f"{block.number}.{kind}"
+    def _call(self, unit: Block) -> KernelCall:
+        spec = self._spec
+        is_kept = spec.out is not None or spec.keep_results
+        form = (RECORDS if spec.out else RESULTS) if is_kept else 0
+        flags = {
+            READY: unit.ready,
+            KEEPS_TEXT: spec.keep_text,
+            FAILURES: spec.out is not None,
+            ONLY_FAILURES: spec.failures_only,
+            EXAMPLES_WANTED: True,
+            AS_LINES: bool(self._suffix) or spec.out is None,
+        }
+        wanted = form | sum(flag for flag, is_set in flags.items() if is_set)
+        return KernelCall(wanted, unit.file, spec.language, spec.checks, spec.only)
+
+    def _left(self, answer: Answer, lines: list[bytes], unit: Block, block: BlockResult) -> dict[int, Case]:
+        """The cases that the kernel left to Python, by line; what is wrong with a line is a problem of the block."""
+        found: dict[int, Case] = {}
+        for line, *_ in answer.deferred:
+            case = self._case(lines[line], line, unit)
+            if isinstance(case, Case):
+                found[line] = case
+            else:
+                block.add_problems(case)
+        return found
+
+    def _case(self, line: bytes, number: int, unit: Block) -> Case | Sequence[Problem]:
+        if unit.ready:
+            return _decode_case(line)
+        return parse_line(line, unit.first_line + number, unit.file, self._reader.options.validator)
+
+    def _wanted(self, case: Case | Sequence[Problem]) -> list[Case]:
+        return self._selection.wanted([case]) if isinstance(case, Case) else []
+
+    def _add_ids(self, answer: Answer, left: Mapping[int, Case], first_line: int, block: BlockResult) -> None:
+        ids = answer.ids.decode().split("\n")[:-1]
+        rows = [(line, number, name) for line, number, name in zip(answer.lines, answer.hashes, ids, strict=True)]
+        if left:
+            rows = sorted([*rows, *((line, name_hash(case.id), case.id) for line, case in left.items())])
+        block.id_lines = array("q", [line + first_line for line, _, _ in rows])
+        block.id_hashes = array("q", [number for _, number, _ in rows])
+        block.parts[IDS] = "\n".join(name for _, _, name in rows).encode()
+
+    def _splice(self, answer: Answer, left: Mapping[int, Case], block: BlockResult) -> None:
+        """The results of the kernel with those of Python in their places."""
+        pieces = _Pieces(self._spec, self._suffix)
+        found = zip(answer.example_lines, answer.example_kinds, answer.examples.splitlines(), strict=True)
+        examples = {line: [Example(kind, content)] for line, kind, content in found}
+        copied, failed = 0, (0,) * RANKS
+        for line, place, failures in answer.deferred:
+            pieces.copy(answer, (copied, place), zip(failed, failures, strict=True))
+            copied, failed = place, failures
+            examples[line] = []
+            for result in self._evaluator.evaluate_in_python(self._wanted(left[line])):
+                block.tally.add(result)
+                pieces.add(result)
+                examples[line] += block.example_of(result)
+        ends = zip(failed, map(len, answer.failures), strict=True)
+        pieces.copy(answer, (copied, len(answer.records)), ends)
+        for line in sorted(examples):
+            for example in examples[line]:
+                block.keep_example(example)
+        pieces.put(block)
 
 
-def is_alike(one: CaseResult, other: CaseResult) -> bool:
-    """Whether two examples are of one kind: an error, an expected failure, an unexpected one; equally urgent."""
-    return _kind(one) == _kind(other)
+def _takes_lines(plan: RunPlan) -> bool:
+    """Whether lines can be handed over unread: what chooses among cases, or keeps bad ones, looks at them first."""
+    spec = plan.spec
+    chooses = spec.tags or spec.ids or plan.places is not None
+    return not chooses and spec.schema == CASE_SCHEMA and spec.on_bad_row != KEEP_AS_ERROR
 
 
-def _kind(result: CaseResult) -> Kind:
-    return result.outcome, result.is_negative_example, result.alert is None, result.is_unanswered, result.urgency
+def _is_ready(unit: Unit) -> bool:
+    return isinstance(unit, Block) and unit.ready  # the rows of a log may have an id in common
+
+
+class _Pieces:
+    """The results of a block as they are kept: in memory, or as records."""
+
+    def __init__(self, spec: RunSpec, suffix: str) -> None:
+        self._spec = spec
+        self._suffix = suffix
+        self._before, self._after = (b"", b"\n") if suffix or spec.out is None else (SEPARATOR, b"")
+        self._records: list[bytes] = []
+        self._results: list[CaseResult] = []
+        self._failures: dict[int, list[bytes]] = defaultdict(list)
+
+    def copy(self, answer: Answer, records: Span, failures: Iterable[Span]) -> None:
+        """Results of the kernel, from one place in its answer to another."""
+        if self._spec.out is None:
+            self._results += _results(answer.records[slice(*records)])
+            return
+        self._records.append(answer.records[slice(*records)])
+        for rank, (start, end) in enumerate(failures):
+            if start < end:
+                self._failures[rank].append(answer.failures[rank][start:end])
+
+    def add(self, result: CaseResult) -> None:
+        """A result of Python."""
+        is_shown = self._spec.shows(result)
+        if self._spec.out is None:
+            self._results += [result] if is_shown and self._spec.keep_results else []
+            return
+        if is_shown:
+            self._records.append(self._before + _encode(result.to_record()) + self._after)
+        if result.outcome == FAIL:
+            self._failures[rank_of(result.urgency)].append(SEPARATOR + _encode(failure_of(result)))
+
+    def put(self, block: BlockResult) -> None:
+        block.results = self._results
+        if self._spec.out is not None:
+            block.parts[RESULTS_PART] = packed(b"".join(self._records), self._suffix)
+            block.parts |= {f"failures-{rank}": b"".join(own) for rank, own in self._failures.items()}
+
+
+def kind_of(result: CaseResult) -> int:
+    """What examples have in common, as a number: outcome, expected or not, alert, unanswered, urgency."""
+    failed = {FAIL: 1, ERROR: 1 << 16}.get(result.outcome, 0)
+    bad, sure = result.urgency
+    flags = failed | result.is_negative_example << 1 | (result.alert is not None) << 2 | result.is_unanswered << 3
+    return flags | bad << 4 | -sure << 8

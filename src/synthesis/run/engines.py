@@ -1,22 +1,14 @@
-"""Engines run the tasks of a job and return their results in order. This one uses local processes."""
+"""Engines run the tasks of a job and return their results in order. This one uses threads of this process."""
 
-import multiprocessing
-import os
-import signal
-import threading
-import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager
+from contextvars import Context, copy_context
 from importlib import import_module
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnContext
+from queue import SimpleQueue
+from threading import Event, Thread
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar, cast
-
-import msgspec
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from synthesis.errors import OptionError, SynthesisError
 
@@ -98,110 +90,32 @@ def result_of(answered: ResultT | SynthesisError) -> ResultT:
     return answered
 
 
-# One worker process of the local engine, seen from both ends of its pipe.
+# The threads of this process.
 
 
-PATIENCE = 5.0  # seconds for an idle worker to end by itself
+PATIENCE = 5.0  # seconds for threads to end by themselves
 
 
-class WorkerCrash(msgspec.Struct, frozen=True):
-    """An exception that nobody foresaw, as text: not every exception can be pickled."""
+class _Done(NamedTuple):
+    """What became of a task."""
 
-    what: str
-    trace: str
-
-
-class Worker:
-    """A process with a pipe; it has one task at a time, so that neither end ever waits for the other to read."""
-
-    def __init__(self, context: SpawnContext, job: Job[Any, Any]) -> None:
-        self.pipe, other = context.Pipe()
-        self.task: int | None = None
-        # A daemon, so that an exit that skips `end` terminates it rather than waits for it.
-        self._process = context.Process(target=_serve, args=(other, job), daemon=True)
-        with _interrupts_held_back():
-            self._process.start()
-        other.close()
-
-    def give(self, task: Any) -> None:
-        self.task = task.number
-        with suppress(OSError):  # it died, which `take` finds out and says
-            self.pipe.send(task)
-
-    def take(self, died: Callable[[], Exception]) -> tuple[int, Any]:
-        """The number of the task and what the worker answered."""
-        number, self.task = self.task, None
-        assert number is not None
-        try:
-            return number, self.pipe.recv()
-        except (EOFError, OSError):
-            raise died() from None
-
-    def end(self, *, at_once: bool) -> None:
-        """An idle worker ends when its pipe is closed; one in the middle of a task is killed."""
-        self.pipe.close()
-        if not at_once:
-            self._process.join(PATIENCE)
-        self._process.kill()
-        self._process.join()
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """A process inherits which signals are blocked: Ctrl-C is for this process, which then ends its workers."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # it unblocks the signal when it starts
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _serve(pipe: Connection, job: Job[Any, Any]) -> None:
-    """What the process does: task after task, until the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    while True:
-        try:
-            task = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            answered = answer(job.key, lambda: job, task)
-        except Exception as error:
-            answered = WorkerCrash(f"{type(error).__name__}: {error}", traceback.format_exc())
-        try:
-            pipe.send(answered)
-        except OSError:  # nobody waits for it any more
-            return
-
-
-def _end_with_parent() -> None:
-    """The parent may be killed in the middle of a task, which nobody would want any more."""
-    parent = multiprocessing.parent_process()
-    assert parent
-    parent.join()
-    os._exit(1)
-
-
-# The processes of this machine.
-
-
-GROUP_SIGNAL = 0.2  # seconds
+    number: int
+    result: Any
+    error: BaseException | None = None
 
 
 class LocalEngine(Generic[TaskT, ResultT]):
-    """This process where one worker is enough, else a pool of others."""
+    """This process, with threads where more than one worker is asked for: the kernel works beside the interpreter."""
 
     def __init__(self, job: Job[TaskT, ResultT], workers: int, address: str | None = None) -> None:
         if address is not None:
             raise OptionError("the local engine has no address", hint="Name the engine that the address belongs to.")
         self._job = job
         self._most = workers
-        self._workers: list[Worker] = []
+        self._threads: list[Thread] = []
+        self._waiting: SimpleQueue[TaskT | None] = SimpleQueue()
+        self._finished: SimpleQueue[_Done] = SimpleQueue()
+        self._is_over = Event()
 
     def __enter__(self) -> "LocalEngine[TaskT, ResultT]":
         return self
@@ -209,63 +123,51 @@ class LocalEngine(Generic[TaskT, ResultT]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in self._workers:
-            worker.end(at_once=kind is not None)
+        """Tasks that nobody has begun are dropped; a thread in the middle of one ends after it."""
+        self._is_over.set()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join(PATIENCE)
 
     def work(self, tasks: Iterator[TaskT]) -> Iterator[ResultT]:
-        return map(self._job.start(), tasks) if self._most == 1 else self._share(tasks)
+        do = self._job.start()
+        return map(do, tasks) if self._most == 1 else self._share(do, tasks)
 
-    def _share(self, tasks: Iterator[TaskT]) -> Iterator[ResultT]:
+    def _share(self, do: Callable[[TaskT], ResultT], tasks: Iterator[TaskT]) -> Iterator[ResultT]:
         order: deque[int] = deque()  # numbers of the tasks whose results are still to be handed on
         done: dict[int, ResultT] = {}
         for task in tasks:
             order.append(task.number)
-            self._idle(done).give(task)
-            # Enough that no process waits, few enough that results ahead of a slow one do not fill the memory.
-            while order and (order[0] in done or len(order) > 2 * self._most):
+            self._waiting.put(task)
+            if len(self._threads) < self._most:
+                self._start(do)
+            # Enough that no thread waits, few enough that results ahead of a slow one do not fill the memory.
+            while order[0] in done or len(order) > 2 * self._most:
                 yield self._next(order, done)
+                if not order:
+                    break
         while order:
             yield self._next(order, done)
 
-    def _idle(self, done: dict[int, ResultT]) -> Worker:
-        """A worker without a task: one that is there, else a new one, else the first to be ready."""
-        while True:
-            for worker in self._workers:
-                if worker.task is None:
-                    return worker
-            if len(self._workers) < self._most:
-                # Spawned rather than forked: the same on every system, and safe beside threads.
-                self._workers.append(Worker(multiprocessing.get_context("spawn"), self._job))
-            else:
-                self._collect(done)
+    def _start(self, do: Callable[[TaskT], ResultT]) -> None:
+        # A daemon, so that an exit that skips `__exit__` does not wait for it.
+        thread = Thread(target=self._serve, args=(do, copy_context()), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self, do: Callable[[TaskT], ResultT], context: Context) -> None:
+        """What a thread does: task after task, with the caller's flag of cancellation."""
+        while (task := self._waiting.get()) is not None and not self._is_over.is_set():
+            try:
+                self._finished.put(_Done(task.number, context.run(do, task)))
+            except BaseException as error:  # for the thread that waits for it, which is not this one
+                self._finished.put(_Done(task.number, None, error))
 
     def _next(self, order: deque[int], done: dict[int, ResultT]) -> ResultT:
         while order[0] not in done:
-            self._collect(done)
+            finished = self._finished.get()
+            if finished.error is not None:
+                raise finished.error
+            done[finished.number] = finished.result
         return done.pop(order.popleft())
-
-    def _collect(self, done: dict[int, ResultT]) -> None:
-        """Wait until at least one worker has answered."""
-        busy = [worker for worker in self._workers if worker.task is not None]
-        ready = wait([worker.pipe for worker in busy])
-        for worker in busy:
-            if worker.pipe in ready:
-                number, answered = worker.take(died=_died)
-                done[number] = result_of(_without_crash(answered))
-
-
-def _without_crash(answered: Any) -> Any:
-    if isinstance(answered, WorkerCrash):
-        error = RuntimeError(f"a worker process failed: {answered.what}")
-        error.add_note(answered.trace)
-        raise error
-    return answered
-
-
-def _died() -> SynthesisError:
-    # A signal to a whole group of processes ends the workers too, and reaches this process meanwhile.
-    time.sleep(GROUP_SIGNAL)
-    return SynthesisError(
-        "a worker process died before its work was done; no report was written",
-        hint=f"It may have run out of memory. Try fewer workers (--workers 1). {RESUMES}",
-    )

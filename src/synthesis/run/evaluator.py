@@ -1,7 +1,10 @@
 """The evaluator: takes a batch of cases and returns a batch of results. There is no second way to evaluate."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, cycle, islice
+from threading import Lock
 
 import msgspec
 
@@ -9,38 +12,32 @@ from synthesis.checks.exchange import Exchange
 from synthesis.checks.explained import Explanation, explanation
 from synthesis.checks.registry import Check, alerting, get_check, rules_in_force, shared_table, signals, signals_read
 from synthesis.checks.severity import severity_of
+from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
 from synthesis.checks.table import Table
 from synthesis.garbage import without_collection
 from synthesis.model import Case, CaseResult, CheckResult, Finding, LabelComparison, case_outcome
 from synthesis.model.result import ERROR, FAIL, NO_REPLY, NO_RULES, NO_TEXT, NOT_APPLICABLE, PASS, merged_findings
 from synthesis.rules.detection import Detected
+from synthesis.rules.native.library import NativeReaderError
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
-from synthesis.rules.schema import WARNING
 from synthesis.rules.text import UNDETERMINED, primary
+from synthesis.run.kernel import (
+    AS_LINES,
+    KEEPS_TEXT,
+    NO_EXCHANGE,
+    READY,
+    RESULTS,
+    Kernel,
+    KernelCall,
+    lacking_rules,
+)
 from synthesis.settings import AUTHORED, TRAFFIC
 
 
 def calls_for(check: Check, exchanges: Sequence[Exchange]) -> bool:
     """Whether the sign that a check reports on is in one of the user's messages."""
     return any(exchange.hits(sign.name) for sign in check.alert_on for exchange in exchanges)
-
-
-def further_messages(
-    check: Check, asked: Sequence[Message], readings: Sequence[Reading]
-) -> list[tuple[Message, Reading]]:
-    """What is still to be read in a conversation that shows the sign: the signals of the check that nobody asked for.
-
-    Few conversations show it, so that reading twice is cheaper than looking for everything in all of them.
-    """
-    if not any(_shows(check, reading) for reading in readings):
-        return []
-    signals = frozenset(signal.name for signal in check.signals)
-    return [
-        (message._replace(signals=signals - message.signals), reading)
-        for message, reading in zip(asked, readings, strict=True)
-        if message.signals is not None and not signals <= message.signals
-    ]
 
 
 def with_checks(result: CaseResult, names: Sequence[str]) -> CaseResult:
@@ -56,17 +53,13 @@ def with_checks(result: CaseResult, names: Sequence[str]) -> CaseResult:
     )
 
 
-def _shows(check: Check, reading: Reading) -> bool:
-    """Whether a reading holds the sign; a plain loop, since every hit of every message passes here."""
-    signs = {sign.name for sign in check.alert_on}
-    for hit in reading.hits:
-        rule = hit.rule
-        if rule.signal in signs and rule.severity != WARNING:
-            return True
-    return False
+def warn_of_fault(error: NativeReaderError, what: str) -> None:
+    """A fault of the kernel stops nobody; whose words it was about is not said."""
+    warnings.warn(f"{error}; Python evaluates {what}", stacklevel=3)
 
 
-EXCHANGE = 2  # messages
+_encode_lines = msgspec.json.Encoder().encode_lines
+_decode_lines = msgspec.json.Decoder(CaseResult).decode_lines
 
 
 class Evaluator:
@@ -86,25 +79,67 @@ class Evaluator:
         self._language = language  # of every case that does not say its own; None: detected
         self._signals = signals()
         self._alerting = alerting()
+        self._one_at_a_time = Lock()
         self._lacking: dict[tuple[str, str, str], str | None] = {}  # by check and the languages of reply and user
 
     @without_collection()
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
+        found = self._by_kernel(cases) if self.kernel else [None] * len(cases)
+        left = iter(
+            self.evaluate_in_python([case for case, result in zip(cases, found, strict=True) if result is None])
+        )
+        return [next(left) if result is None else result for result in found]
+
+    def _by_kernel(self, cases: Sequence[Case]) -> list[CaseResult | None]:
+        """The results of the kernel; None for what it leaves to Python."""
+        assert self.kernel
+        form = READY | RESULTS | AS_LINES | (KEEPS_TEXT if self._keep_text else 0)
+        try:
+            content = _encode_lines(cases)
+        except UnicodeEncodeError:  # half a character, which no JSON can hold
+            return [None] * len(cases)
+        try:
+            answer = self.kernel.call(content, KernelCall(form, language=self._language))
+        except NativeReaderError as error:
+            warn_of_fault(error, f"{len(cases)} cases")
+            return [None] * len(cases)
+        results = iter(_decode_lines(answer.records))
+        left = {one.line for one in answer.deferred}
+        return [None if number in left else next(results) for number in range(len(cases))]
+
+    def evaluate_in_python(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """The same by the reference: where there is no kernel, and for what it leaves.
+
+        One thread at a time, since a check or an adapter of somebody's own may not expect several.
+        """
+        with self._one_at_a_time:
+            return self._decided(cases)
+
+    def _decided(self, cases: Sequence[Case]) -> list[CaseResult]:
         messages = list(self._messages(cases))
         read = iter(self.rules.read([message for own in messages for message in own]))
         readings = [list(islice(read, len(own))) for own in messages]
         self._read_learned(messages, readings)
-        self._read_further(messages, readings)
         conversations = [self._exchanges(case, iter(own)) for case, own in zip(cases, readings, strict=True)]
         return [self._case(case, exchanges) for case, exchanges in zip(cases, conversations, strict=True)]
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What evaluates in place of Python, unless an embedding adapter decides."""
+        kernel = self._kernel if adapter_name() == DEFAULT_NAME else None
+        return None if kernel is None or kernel.is_refused else kernel
+
+    @cached_property
+    def _kernel(self) -> Kernel | None:
+        native = self.rules.native
+        return Kernel(self.rules, self.profile, native) if native else None
 
     def explain(self, case: Case) -> dict[str, tuple[Explanation, ...]]:
         """By check, the failed ones first, how it comes to its verdict on each exchange; a function cannot say it."""
         messages = list(self._messages([case]))
         readings = [self.rules.read(own) for own in messages]
         self._read_learned(messages, readings)
-        self._read_further(messages, readings)
         exchanges = self._exchanges(case, iter(readings[0]))
         tables = {name: table for name in case.checks if (table := get_check(name).table)}
         found = {
@@ -150,18 +185,6 @@ class Evaluator:
             self.rules.learned.read(
                 [reading for own in readings for reading in own], [message.where for own in messages for message in own]
             )
-
-    def _read_further(self, messages: Sequence[Sequence[Message]], readings: Sequence[Sequence[Reading]]) -> None:
-        """Read what else an unasked check needs to report; in a conversation, other checks follow its sign, too."""
-        waiting = [
-            pair
-            for check in self._alerting
-            for asked, read in zip(messages, readings, strict=True)
-            if self.profile == TRAFFIC or len(read) > EXCHANGE
-            for pair in further_messages(check, asked, read)
-        ]
-        for (_, reading), more in zip(waiting, self.rules.read([message for message, _ in waiting]), strict=True):
-            reading.hits = [*reading.hits, *more.hits]
 
     def _called(self, exchanges: Sequence[Exchange]) -> list[str]:
         """The checks that decide in traffic because the user's words call for them, whatever was asked for."""
@@ -232,7 +255,7 @@ class Evaluator:
 
     def _check(self, check: Check, exchanges: Sequence[Exchange]) -> CheckResult:
         if not exchanges:
-            turns = [_not_applicable(check.name, "the conversation holds no reply of the assistant")]
+            turns = [_not_applicable(check.name, NO_EXCHANGE)]
         else:
             turns = [self._turn(check, exchange) for exchange in exchanges]
         turns = [msgspec.structs.replace(turn, profile=self.profile) for turn in turns]
@@ -257,7 +280,7 @@ class Evaluator:
         if key not in self._lacking:
             self._lacking[key] = _without_rules(check, exchange, self.rules.covered)
         lacking = self._lacking[key]
-        return _not_applicable(check.name, f"{NO_RULES} of the {lacking}") if lacking else result
+        return _not_applicable(check.name, lacking) if lacking else result
 
 
 def _without_conversation(case: Case, problem: str, profile: str) -> CaseResult:
@@ -286,12 +309,10 @@ def _unreadable(check: Check, exchange: Exchange) -> str | None:
 
 
 def _without_rules(check: Check, exchange: Exchange, covered: frozenset[tuple[str, str]]) -> str | None:
-    """The side whose language has a pack, but in it no rule of this check: to find nothing there says nothing."""
-    for name, where, side in (("reply", "assistant", exchange.assistant), ("user's message", "user", exchange.user)):
-        code, read = side.language.code, [signal.name for signal in check.signals if signal.where == where]
-        if code != UNDETERMINED and read and not any((code, signal) in covered for signal in read):
-            return f"{name} ({code}) in this check"
-    return None
+    """That the language of a side has no rule of this check."""
+    sides = (("assistant", exchange.assistant), ("user", exchange.user))
+    found = (lacking_rules(check, side.language.code, where, covered) for where, side in sides)
+    return next((reason for reason in found if reason), None)
 
 
 def _languages(exchanges: Sequence[Exchange]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import secrets
 import shutil
 import time
@@ -20,15 +19,17 @@ from synthesis.checks.registry import rules_in_force
 from synthesis.checks.similarity import DEFAULT_NAME, adapter_name
 from synthesis.errors import SHOWN_PROBLEMS, CaseError, OptionError, Problem, shorten
 from synthesis.io import CHOOSE_ANOTHER, claimed, held, host, is_stream, refused_writes, require_writable
+from synthesis.lazy import regex
 from synthesis.model import CaseResult
 from synthesis.model.report import Report
 from synthesis.read.cases import no_cases
-from synthesis.read.inputs import PARQUET, Input, completed_columns
+from synthesis.read.inputs import Input, completed_columns
 from synthesis.read.mapping import CONVERSATION
 from synthesis.read.parquet import RowRange
 from synthesis.report.findings import ErrorGroups
-from synthesis.report.stored import join_report, join_results
+from synthesis.report.stored import Parts, join_report, join_results
 from synthesis.report.table import TABLE_VERSION
+from synthesis.rules.native.library import library
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (
     EXAMPLES,
@@ -40,7 +41,6 @@ from synthesis.run.blocks import (
     chosen_places,
     count_alike,
     file_units,
-    is_alike,
 )
 from synthesis.run.engines import LOCAL, Engine, start_engine
 from synthesis.run.spec import RunSpec
@@ -50,8 +50,8 @@ from synthesis.settings import AUTHORED, TRAFFIC
 
 LOCK = "lock"
 # Without a host: as version 0.1 named them.
-_FOLDER = re.compile(r"\.synthesis-(?:(?P<host>.+)-[0-9a-f]{12}|[a-z0-9_]{8})")
-_PART = re.compile(r"\..+?(?:\.(?P<host>[A-Za-z0-9_-]+))?\.[0-9a-f]{12}\.part")
+_FOLDER = regex(r"\.synthesis-(?:(?P<host>.+)-[0-9a-f]{12}|[a-z0-9_]{8})")
+_PART = regex(r"\..+?(?:\.(?P<host>[A-Za-z0-9_-]+))?\.[0-9a-f]{12}\.part")
 
 
 class WorkFolder:
@@ -185,7 +185,6 @@ def duration(seconds: float) -> str:
 # Blocks go to workers, and their results become figures.
 
 
-SMALL = 1 << 20  # bytes: below that, one process is quicker than starting several
 Progress = Callable[[int, int, int], None]  # cases so far, bytes so far, bytes in all (0: unknown)
 
 
@@ -193,10 +192,12 @@ class StreamTotals(msgspec.Struct):
     """What the blocks of a run add up to; the results themselves are in files, unless there is no file for them."""
 
     tally: Tally
+    parts: Parts
     warnings: list[str] = []
     warned: int = 0
-    declined: int = 0
+    deferred: int = 0
     examples: list[CaseResult] = []
+    alike: Counter[int] = msgspec.field(default_factory=Counter)  # examples by kind
     errors: ErrorGroups = msgspec.field(default_factory=ErrorGroups)
     results: list[CaseResult] = []
     blocks: int = 0
@@ -213,13 +214,14 @@ class StreamTotals(msgspec.Struct):
         self.read += block.size
         self.tally.merge(block.tally)
         self.warned += block.warned
-        self.declined += block.declined
+        self.deferred += block.deferred
         self.errors.merge(block.errors)
         self.warnings += block.warnings[: SHOWN_PROBLEMS - len(self.warnings)]
         self.results += block.results
         for example in block.examples:
-            if sum(is_alike(example, earlier) for earlier in self.examples) < EXAMPLES:
-                self.examples.append(example)
+            self.alike[example.kind] += 1
+            if self.alike[example.kind] <= EXAMPLES:
+                self.examples.append(example.result)
 
 
 def run_blocks(
@@ -234,7 +236,7 @@ def run_blocks(
     `tally` is one that takes in what the workers' own tallies counted.
     """
     total = sum(file.size for file in plan.spec.inputs)
-    totals = StreamTotals(tally or Tally())
+    totals = StreamTotals(tally or Tally(), Parts(Path(plan.folder)))
     digest = hashlib.sha256()
     for file in plan.spec.inputs:
         run = _FileRun(file, engine, plan, totals)
@@ -245,9 +247,8 @@ def run_blocks(
 
 
 def useful_workers(spec: RunSpec) -> int:
-    """How many processes are worth starting; a Parquet file holds many times its size in text."""
-    total = sum(file.size * (16 if file.kind == PARQUET else 1) for file in spec.inputs)
-    return spec.workers if total == 0 or total >= SMALL else 1
+    """How many workers are of use: threads of this process wait for each other where Python does the work."""
+    return 1 if spec.engine == LOCAL and library() is None else spec.workers
 
 
 class _FileRun:
@@ -266,7 +267,7 @@ class _FileRun:
         self._kinds: Counter[str] = Counter()
         self._alike: Counter[str] = Counter()
         # Conversations that return are found where rows are joined.
-        self._ids = None if CONVERSATION in plan.spec.columns else DuplicateIds(Path(plan.folder))
+        self._ids = None if CONVERSATION in plan.spec.columns else DuplicateIds(totals.parts)
 
     def perform(self, found: Iterator[Unit | Problem], progress: Progress | None, total: int) -> None:
         for block in self._engine.work(self._tasks(found)):
@@ -323,6 +324,7 @@ class _FileRun:
         self._kinds += block.kinds
         count_alike(self._alike, block.repeated)
         self._problems += block.problems[: SHOWN_PROBLEMS - len(self._problems)]
+        self._totals.parts.put(block.number, block.parts)
         if self._ids:
             self._ids.add(block.number, block.id_hashes, block.id_lines)
 
@@ -355,10 +357,10 @@ class RunOutcome(msgspec.Struct, frozen=True):
     examples: tuple[CaseResult, ...]  # the first failures of each kind, and the first errors
     errors: ErrorGroups
     warned: int  # how many warnings there were; the report holds the first
-    # Who read the texts, and how many the compiled reader left to Python. Not in the report, whose bytes are the same
-    # whoever read them.
+    # Who read the texts, and how many cases the kernel left to Python. Not in the report, whose bytes are the same
+    # whoever decided.
     reader: str
-    declined: int
+    deferred: int
     leftovers: tuple[str, ...] = ()  # beside the output, of other hosts or of version 0.1, which nobody may remove
 
 
@@ -380,11 +382,11 @@ def evaluate_files(
         totals = _run(plan, loaded, progress, block_size)
         _require_matches(spec, totals)
         report = _report(spec, totals, loaded)
-        _write(report, spec, folder, totals.blocks)
+        _write(report, spec, totals)
     left += sweep_table(spec.table) if spec.table else []
     reader = loaded.reader.name
     examples = tuple(totals.examples)
-    return RunOutcome(report, loaded, examples, totals.errors, totals.warned, reader, totals.declined, tuple(left))
+    return RunOutcome(report, loaded, examples, totals.errors, totals.warned, reader, totals.deferred, tuple(left))
 
 
 def settled(spec: RunSpec) -> RunSpec:
@@ -493,7 +495,7 @@ def _report(spec: RunSpec, totals: StreamTotals, rules: RuleSet) -> Report:
     )
 
 
-def _write(report: Report, spec: RunSpec, folder: Path, blocks: int) -> None:
+def _write(report: Report, spec: RunSpec, totals: StreamTotals) -> None:
     if spec.out is None:
         return
     header = report.header()
@@ -501,8 +503,8 @@ def _write(report: Report, spec: RunSpec, folder: Path, blocks: int) -> None:
         if place:
             header[name] = Path(os.path.relpath(place, spec.out.parent)).as_posix()
     if spec.results:
-        join_results(folder, blocks, spec.results)
-    join_report(header, folder, blocks, spec.out)
+        join_results(totals.parts, totals.blocks, spec.results)
+    join_report(header, totals.parts, totals.blocks, spec.out)
 
 
 def _require_matches(spec: RunSpec, totals: StreamTotals) -> None:
@@ -515,10 +517,8 @@ def _require_matches(spec: RunSpec, totals: StreamTotals) -> None:
 
 def _require_portable_similarity(spec: RunSpec) -> None:
     """Other processes would decide with the default similarity, and the report would name the adapter of this one."""
-    if adapter_name() != DEFAULT_NAME and (spec.engine != LOCAL or useful_workers(spec) > 1):
-        raise OptionError(
-            "an embedding adapter works in this process only", hint="Evaluate with engine 'local' and one worker."
-        )
+    if adapter_name() != DEFAULT_NAME and spec.engine != LOCAL:
+        raise OptionError("an embedding adapter works in this process only", hint="Evaluate with engine 'local'.")
 
 
 def _refuse_to_overwrite(spec: RunSpec) -> None:

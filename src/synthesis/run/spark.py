@@ -11,12 +11,13 @@ from types import TracebackType
 from typing import Any, Generic
 
 from synthesis.errors import MissingExtraError, OptionError, SynthesisError
+from synthesis.lazy import regex
 from synthesis.run.engines import RESUMES, Job, ResultT, TaskT, answer, result_of
 
 MOST_TASKS = 10_000  # of one job
 MOST_BYTES = 64 << 20  # of content that has to travel with its tasks
 ATTEMPTS = 4
-_LOCAL = re.compile(r"local(?:\[(\*|\d+)\])?")
+_LOCAL = regex(r"local(?:\[(\*|\d+)\])?")
 _SCHEMA = "number bigint, content binary"
 
 

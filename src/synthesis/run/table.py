@@ -1,7 +1,6 @@
 """Tables of verdicts: parts written by workers, a manifest to resume from, and Arrow batches in and out."""
 
 import hashlib
-import re
 import sys
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from synthesis.checks.registry import checks as known_checks
 from synthesis.errors import CaseError, InputError, OptionError, OutputError, Place
 from synthesis.garbage import without_collection
 from synthesis.io import held, part_path, refused_writes, replaced
+from synthesis.lazy import regex
 from synthesis.model import CaseResult, CheckResult
 from synthesis.read.cases import CaseValidator
 from synthesis.read.mapping import TEXT, with_message_columns
@@ -31,11 +31,13 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.run.blocks import (
     BlockResult,
     BlockTask,
+    Example,
     Reader,
     Reading,
     ReportWorker,
     RunPlan,
     Worker,
+    kind_of,
 )
 from synthesis.run.engines import Engine
 from synthesis.run.evaluator import Evaluator
@@ -44,8 +46,8 @@ from synthesis.settings import LEARNED, TRAFFIC
 
 OURS = "_synthesis"
 DONE = "_SUCCESS"
-_PARTITION = re.compile(r"[^=/]+=[^/]*")
-_PART = re.compile(r"part-[0-9a-f]{16}-[0-9]{6,}\.parquet")
+_PARTITION = regex(r"[^=/]+=[^/]*")
+_PART = regex(r"part-[0-9a-f]{16}-[0-9]{6,}\.parquet")
 _ELSEWHERE = "Choose another folder with --out-table."
 _HINT = "Start over with --fresh, or choose another --out-table."
 
@@ -70,7 +72,8 @@ class PartRecord(msgspec.Struct, frozen=True):
         block = BlockResult(number, self.size)
         block.seen, block.warned = self.seen, self.warned
         block.tally.add_counts(self.tally)
-        block.warnings, block.examples = list(self.warnings), list(self.examples)
+        block.warnings = list(self.warnings)
+        block.examples = [Example(kind_of(result), result) for result in self.examples]
         return block
 
 
@@ -283,7 +286,7 @@ class TableWorker:
             tally=block.tally.counts(),
             warned=block.warned,
             warnings=block.warnings,
-            examples=[_without_evidence(example) for example in block.examples],
+            examples=[_without_evidence(example.result) for example in block.examples],
         )
         write_record(self._table, record)
 

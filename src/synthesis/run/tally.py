@@ -173,7 +173,7 @@ def run_conditions(rules: RuleSet, profile: str) -> dict[str, Any]:
         "rules": {
             "hash": rules.hash,
             "languages": rules.languages,
-            "count": len(rules.rules),
+            "count": rules.count,
             "measured": measured_languages(),  # elsewhere tested on our own examples only
         },
         "similarity": adapter_name(),
