@@ -4,8 +4,11 @@ Called by `pip install .`, by `pip install --editable .` and by `python -m build
 cargo Python reads the texts, which `synthesis --version` says, and packs that are not prepared are prepared when they
 are first used, which takes some seconds for each language. So a checkout is installed in seconds; packages for others
 (wheels, containers) are built with SYNTHESIS_PREPARE=1, which takes a minute and spares everyone those seconds.
+
+An editable installation gets the bytecode of its source tree as well: what pip does for packages that it copies.
 """
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -18,19 +21,22 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
+SOURCE = "src"
 CRATE = "native"
 PACKAGE = "synthesis/rules/native"
 PLACE = f"src/{PACKAGE}"
 LIBRARIES = {"win32": ("synthesis_native.dll",) * 2, "darwin": ("libsynthesis_native.dylib", "synthesis_native.dylib")}
 BUILT, INSTALLED = LIBRARIES.get(sys.platform, ("libsynthesis_native.so", "synthesis_native.so"))
+BUILD = f"{CRATE}/target/release/{BUILT}"
 SWITCH = "SYNTHESIS_NATIVE"  # 0: do not build it
+LIBRARY = "SYNTHESIS_LIBRARY"  # names the library that images are made with
 MOST_SECONDS = 600
 PACKS = "src/synthesis/rules/packs"
 PREPARED = "synthesis/rules/prepared"
 KEPT = "build/prepared"  # from build to build: the names are made of all that the content depends on
 CACHE = "SYNTHESIS_CACHE"
 PREPARE = "SYNTHESIS_PREPARE"  # 1: prepare packs
-FOR_COMPILED = (".program.", ".characters-")  # what the compiled reader alone needs
+FOR_COMPILED = (".image", ".characters-", ".detection.program")  # what the compiled library alone needs
 
 
 class BuildHook(BuildHookInterface):
@@ -39,12 +45,13 @@ class BuildHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
-        built = Path(self.root) / CRATE / "target" / "release" / BUILT
+        built = Path(self.root) / BUILD
         problem = self._build()
         if problem:
             self.app.display_warning(f"The compiled reader was not built ({problem}); Python does its work.")
         if version == "editable":
             _put(None if problem else built, Path(self.root) / PLACE / INSTALLED)
+            compileall.compile_dir(Path(self.root) / SOURCE, quiet=2)
         elif not problem:
             build_data["force_include"][str(built)] = f"{PACKAGE}/{INSTALLED}"
             build_data["pure_python"] = False
@@ -61,7 +68,7 @@ class BuildHook(BuildHookInterface):
             return
         begun = time.time() - 1  # what is used is touched, and clocks of files are coarse
         try:
-            problem = self._run_preparation()
+            problem = self._run_preparation(compiled=compiled)
             if not problem:
                 self._ship(folder, begun, compiled=compiled)
         except (OSError, subprocess.SubprocessError) as error:
@@ -78,13 +85,14 @@ class BuildHook(BuildHookInterface):
             elif compiled or not any(part in path.name for part in FOR_COMPILED):
                 (folder / f"{path.stem}.zz").write_bytes(zlib.compress(path.read_bytes()))
 
-    def _run_preparation(self) -> str | None:
+    def _run_preparation(self, *, compiled: bool) -> str | None:
         """What was in the way; None if all packs are prepared. Languages are shared out among the processors."""
         self.app.display_info("Preparing the rule packs, which takes about a minute the first time ...")
         languages = sorted(path.parent.name for path in (Path(self.root) / PACKS).glob("*/pack.yaml"))
         # What the package needs to run is where pip has put it for this build alone, which only this variable tells.
         paths = [str(Path(self.root) / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), CACHE: str(Path(self.root) / KEPT)}
+        environment |= {LIBRARY: str(Path(self.root) / BUILD)} if compiled else {SWITCH: "0"}
         shares = [share for first in range(os.cpu_count() or 1) if (share := languages[first :: os.cpu_count()])]
         command = [sys.executable, "-m", "synthesis.checks.prepare"]
         running = [

@@ -24,7 +24,8 @@ from throughput import CORPORA
 from synthesis.checks import rules_in_force
 from synthesis.model import Case
 from synthesis.rules.matcher import PythonReader
-from synthesis.rules.native.reader import NativeReader, library
+from synthesis.rules.native.library import library
+from synthesis.rules.native.reader import NativeReader
 from synthesis.rules.reading import Message, Reader
 from synthesis.rules.ruleset import RuleSet
 from synthesis.run.evaluator import Evaluator

@@ -1,9 +1,13 @@
 """Only the command line prints. Which room may import from which is in pyproject.toml, and `make lint` holds it."""
 
 import ast
+import re
 from pathlib import Path
 
+import pytest
+
 import synthesis
+from synthesis.lazy import regex
 
 PACKAGE = Path(synthesis.__file__).parent
 
@@ -18,6 +22,32 @@ def test_only_the_command_line_prints() -> None:
     assert not [str(path) for path, room in rooms.items() if room != "cli" and prints(path)]
 
 
+def compiled_at_import(node: ast.AST) -> list[int]:
+    """The lines of a module on which an expression is compiled whether anybody uses it or not."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return []
+    own = [node.lineno] if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile" else []
+    return own + [line for child in ast.iter_child_nodes(node) for line in compiled_at_import(child)]
+
+
+def test_no_expression_is_compiled_before_it_is_used() -> None:
+    """`lazy.regex` does it when it is needed; all of them at every start would take a tenth of its time."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+    assert not {str(path): lines for path, tree in trees.items() if (lines := compiled_at_import(tree))}
+
+
+def test_a_lazy_expression_is_compiled_once_and_does_what_a_compiled_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    compile_ = re.compile
+    monkeypatch.setattr(re, "compile", lambda *given: made.append(given[0]) or compile_(*given))
+    word = regex(r"(\w)\w*", re.ASCII)
+    assert made == []
+    assert (word.findall("one two"), word.sub("-", "été"), word.pattern) == (["o", "t"], "é-é", r"(\w)\w*")
+    assert word.match("!") is None
+    assert word.fullmatch("whole") is not None
+    assert len(made) == 1
+
+
 # Who opens files for writing without `io.replaced`, and why nothing of a user's can be lost there.
 OWN_WRITERS = {
     "cli/main.py": "standard output after its reader has closed it",
@@ -28,7 +58,6 @@ OWN_WRITERS = {
     "read/conversations.py": "sorted runs in a temporary folder",
     "report/stored.py": "parts of a run in its work folder, joined by `replaced`",
     "rules/cache.py": "the time of a cached pack",
-    "run/blocks.py": "parts of a run in its work folder",
     "run/spark.py": "the null device, for the output of a process that Spark starts",
     "run/table.py": "parts of a table under names of our own, moved into place when whole",
     "server/api/jobs.py": "a bundled set in the folder of a job",

@@ -3,10 +3,14 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from helpers import row, write_jsonl
+
+from synthesis.checks import plugins
 
 PLUGIN = Path(__file__).parent / "plugin"
 
@@ -55,3 +59,44 @@ def test_without_the_package_the_check_is_unknown(tmp_path: Path) -> None:
     done = synthesis(tmp_path, tmp_path, "--cases", "cases.jsonl")
     assert done.returncode == 1
     assert "no check is called 'reply_length'" in done.stderr
+
+
+ANNOUNCED = "[synthesis.checks]\nmine = my_checks\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "may_be"),
+    [
+        ({}, False),
+        ({"other-1.0.dist-info/entry_points.txt": "[console_scripts]\nother = other:main\n"}, False),
+        ({"other-1.0.dist-info/METADATA": "Name: other\n"}, False),
+        ({"old-1.0.egg-info": "Name: old\n"}, False),
+        ({"mine-1.0.dist-info/entry_points.txt": ANNOUNCED}, True),
+        ({"mine.egg-info/entry_points.txt": ANNOUNCED}, True),
+    ],
+)
+def test_only_where_a_package_names_the_group_is_its_announcement_read(
+    tmp_path: Path, files: dict[str, str], may_be: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "missing")])
+    assert plugins._may_be_announced() is may_be
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [""])
+    assert plugins._may_be_announced() is may_be
+    announced = [point.name for point in entry_points(group=plugins.GROUP)]  # which finds no more than that
+    assert announced == (["mine"] if may_be else [])
+
+
+def test_what_is_not_as_pip_leaves_it_is_looked_at_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "packages.zip").write_bytes(b"PK")
+    (tmp_path / "old.egg").mkdir()
+    for name in ("packages.zip", "old.egg"):
+        monkeypatch.setattr(sys, "path", [str(tmp_path / name)])
+        assert plugins._may_be_announced()
+    monkeypatch.setattr(sys, "path", [])
+    assert not plugins._may_be_announced()
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, SimpleNamespace(find_distributions=lambda *_: [])])
+    assert plugins._may_be_announced()

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -55,16 +57,21 @@ def without_cargo() -> str:
     return os.pathsep.join(folder for folder in folders if shutil.which("cargo", path=folder) is None)
 
 
-@pytest.mark.slow
-def test_a_checkout_is_installed_in_half_a_minute_without_cargo_and_says_who_reads(
-    tmp_path: Path, venv: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkout = tmp_path / "checkout"
+def copy_of_the_tree(checkout: Path) -> Path:
+    """What an installation needs, without anything that was built."""
     built = shutil.ignore_patterns("synthesis_native.*", "target", "prepared", "__pycache__")
     for name in ("src", "data", "schemas", "native"):
         shutil.copytree(ROOT / name, checkout / name, ignore=built)
     for name in ("hatch_build.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout)
+    return checkout
+
+
+@pytest.mark.slow
+def test_a_checkout_is_installed_in_half_a_minute_without_cargo_and_says_who_reads(
+    tmp_path: Path, venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = copy_of_the_tree(tmp_path / "checkout")
     monkeypatch.setenv("PATH", without_cargo())
     before = os.times()
     run(venv / "python", "-m", "pip", "install", "--quiet", checkout, cwd=tmp_path)
@@ -74,3 +81,43 @@ def test_a_checkout_is_installed_in_half_a_minute_without_cargo_and_says_who_rea
     said = run(venv / "synthesis", "--version", cwd=tmp_path).stdout
     assert "reader: Python, no compiled reader (it was not built: cargo was missing" in said
     assert "With cargo at hand" in said
+
+
+def uncompiled(folder: Path) -> list[str]:
+    """The modules without bytecode that this Python would read."""
+    found = sorted(folder.rglob("*.py"))
+    assert found
+    return [path.name for path in found if not Path(cache_from_source(str(path))).is_file()]
+
+
+@pytest.mark.slow
+def test_an_editable_installation_has_the_bytecode_of_its_source_tree(
+    tmp_path: Path, venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PATH", without_cargo())
+    checkout = copy_of_the_tree(tmp_path / "checkout")
+    run(venv / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--editable", checkout, cwd=tmp_path)
+    assert uncompiled(checkout / "src") == []
+
+
+def test_make_compiles_the_source_tree_and_a_changed_module_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("pyproject.toml", "hatch_build.py", "src/module.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("WORDS = 'before'\n")
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / ".venv" / ".installed").touch()  # what pip does is not asked here
+    compiled = Path(cache_from_source(str(tmp_path / "src" / "module.py")))
+    run("make", "install", "VENV=.venv", cwd=tmp_path)
+    assert b"before" in compiled.read_bytes()
+    (tmp_path / "src" / "module.py").write_text("WORDS = 'and after'\n")
+    os.utime(tmp_path / "src" / "module.py", (time.time() + 10, time.time() + 10))  # clocks of files are coarse
+    said = run(sys.executable, "-c", "import module; print(module.WORDS)", cwd=tmp_path / "src").stdout
+    assert said == "and after\n"  # before it is compiled again, too
+    run("make", "install", "VENV=.venv", cwd=tmp_path)
+    assert b"and after" in compiled.read_bytes()

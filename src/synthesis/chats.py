@@ -9,13 +9,14 @@ import msgspec
 
 from synthesis.checks.registry import checks
 from synthesis.errors import InputError, Problem
+from synthesis.lazy import regex
 from synthesis.model import Turn
 from synthesis.read.cases import ROLES, CaseValidator, side_of
 from synthesis.read.lines import Row
 from synthesis.read.rows import Converter, LogOptions
 
 _SPEAKERS = {**ROLES, "you": "user", "me": "user", "client": "user", "customer": "user", "claude": "assistant"}
-_SPEAKER = re.compile(
+_SPEAKER = regex(
     rf"^[ \t]*[*#\[_]*({'|'.join(sorted(_SPEAKERS, key=len, reverse=True))})(?: said)?[\]*_]*[ \t]*[:：][*_]*[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -23,7 +24,7 @@ _SPEAKER = re.compile(
 # Every repetition is bounded: a line of blanks alone is read in no time.
 _TIME = r"(?:\[?\d[\d/.,: -]{3,23}(?:[ap]\.?m\.?)?\]? {0,3}(?:[-–] {0,3})?)?"
 _NAME = r"[*_]{0,3}([^\W\d_][^:：\n\[\]*]{0,39}?)[*_]{0,3} {0,3}[:：][*_]{0,3}[ \t]{0,3}"
-_NAMED = re.compile(rf"^[ \t]{{0,8}}{_TIME}{_NAME}", re.MULTILINE | re.IGNORECASE)
+_NAMED = regex(rf"^[ \t]{{0,8}}{_TIME}{_NAME}", re.MULTILINE | re.IGNORECASE)
 _FEW, MOST_SPEAKERS = 3, 8
 FIRST, SECOND = "the first paragraph", "the second paragraph"  # speakers of a chat without names
 _HINT = "Begin each message with who speaks: 'User: ...' and 'Assistant: ...', or paste messages as JSON."

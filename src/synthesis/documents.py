@@ -1,31 +1,57 @@
 """YAML documents: packs, rubrics, prompts, prices. Every error names file, line, column and the line itself.
 
 `read_yaml` gives fields to be read strictly one by one, `read_document` a value of a type, `load_yaml` what is trusted.
+The parser is imported when there is something to parse: what a start reads is kept in parsed form (`rules/cache.py`).
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import msgspec
-import yaml
 
 from synthesis.errors import InputError, Place, RuleError, TestSetError, did_you_mean
+from synthesis.lazy import regex
+
+if TYPE_CHECKING:
+    import yaml
 
 T = TypeVar("T")
 Steps = list[str | int]  # keys and indexes that lead from the root to a value
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_STEP = regex(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 _MOST_DEPTH = 50  # of lists and mappings in each other
 _OF_A_PACK = "A pack file holds `rules`, `lists` or `guards`."
+
+
+SCALAR, SEQUENCE, MAPPING = "scalar", "sequence", "mapping"  # what the parser calls kinds of nodes
+
+
+class KeptNode(msgspec.Struct, frozen=True, array_like=True):
+    """A node of the parser's as it can be kept in a file, with the value that YAML reads in it."""
+
+    id: str
+    line: int
+    column: int
+    style: str | None = None
+    text: str = ""
+    scalar: Any = None
+    items: list["KeptNode"] = []
+    entries: list[tuple["KeptNode", "KeptNode"]] = []
+
+    @property
+    def start_mark(self) -> "KeptNode":
+        return self
+
+    @property
+    def value(self) -> Any:
+        return self.text if self.id == SCALAR else self.items if self.id == SEQUENCE else self.entries
 
 
 class Field:
     """One value of a YAML file: what it is, where it is, and how to read it strictly."""
 
-    def __init__(self, node: yaml.Node, file: str, lines: list[str]) -> None:
-        self._node = node
+    def __init__(self, node: "yaml.Node | KeptNode", file: str, lines: list[str]) -> None:
+        self._node: Any = node  # as the parser gives it, or kept
         self._file = file
         self._lines = lines
 
@@ -37,12 +63,25 @@ class Field:
         place = _place_at(self._node.start_mark, self._file, self._lines, 1 if column is None else column)
         raise RuleError(message, place=place, hint=hint)
 
-    def _wrap(self, node: yaml.Node) -> "Field":
+    def kept(self) -> KeptNode:
+        """It and all below it, to be kept; of a document that does not hold itself, and whose values can be read."""
+        mark = self._node.start_mark
+        place = (self._node.id, mark.line, mark.column, getattr(self._node, "style", None))
+        if self.is_list():
+            return KeptNode(*place, items=[item.kept() for item in self.items()])
+        if self.is_mapping():
+            pairs = [(self._wrap(key), self._wrap(value)) for key, value in self._node.value]
+            return KeptNode(*place, entries=[(key.kept(), value.kept()) for key, value in pairs])
+        scalar = self.scalar()
+        assert isinstance(scalar, str | int | float | None)  # a day would come back as a text
+        return KeptNode(*place, text=self._node.value, scalar=scalar)
+
+    def _wrap(self, node: Any) -> "Field":
         return Field(node, self._file, self._lines)
 
     def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, "Field"]:
         """The entries by key; a key that is not allowed, or appears twice, is an error."""
-        if not isinstance(self._node, yaml.MappingNode):
+        if self._node.id != MAPPING:
             self.fail("expected a mapping (key: value)")
         entries: dict[str, Field] = {}
         known = None if allowed is None else set(allowed)
@@ -56,12 +95,12 @@ class Field:
         return entries
 
     def items(self) -> Iterator["Field"]:
-        if not isinstance(self._node, yaml.SequenceNode):
+        if self._node.id != SEQUENCE:
             self.fail("expected a list (- item)")
         return (self._wrap(node) for node in self._node.value)
 
     def text(self) -> str:
-        if not isinstance(self._node, yaml.ScalarNode) or not self._node.value.strip():
+        if self._node.id != SCALAR or not self._node.value.strip():
             self.fail("expected text that is not empty")
         return str(self._node.value).strip() if self._node.style in {"|", ">"} else str(self._node.value)
 
@@ -83,12 +122,16 @@ class Field:
 
     def texts(self) -> tuple[str, ...]:
         """A list of texts; a single text is a list of one."""
-        if isinstance(self._node, yaml.ScalarNode):
+        if self._node.id == SCALAR:
             return (self.text(),)
         return tuple(item.text() for item in self.items())
 
     def scalar(self) -> Any:
         """A number, a text, true, false or null, as YAML reads it."""
+        if isinstance(self._node, KeptNode):
+            return self._node.scalar
+        import yaml
+
         try:
             return yaml.SafeLoader("").construct_object(self._node)
         except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:  # as its constructors stumble
@@ -101,15 +144,24 @@ class Field:
         return 1 if getattr(self._node, "style", None) in {'"', "'"} else 0
 
     def is_list(self) -> bool:
-        return isinstance(self._node, yaml.SequenceNode)
+        return bool(self._node.id == SEQUENCE)
 
     def is_mapping(self) -> bool:
-        return isinstance(self._node, yaml.MappingNode)
+        return bool(self._node.id == MAPPING)
 
 
 def load_yaml(path: Path) -> Any:
     """The values of a YAML file that travels with the package, read as fast as the installed parser can."""
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+    import yaml
+
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())
+
+
+def _loader() -> Any:
+    """The parser in C where there is one."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(path: Path, hint: str = _OF_A_PACK) -> Field:
@@ -138,12 +190,14 @@ def complaint(path: Path, steps: Steps, message: str, hint: str) -> TestSetError
     return TestSetError(f"{where}: {message}" if where else message, place=place, hint=hint)
 
 
-def _composed(path: Path, error_type: type[InputError], hint: str) -> tuple[yaml.Node, list[str]]:
+def _composed(path: Path, error_type: type[InputError], hint: str) -> tuple["yaml.Node", list[str]]:
     """The root of the document and the lines of the file."""
+    import yaml
+
     try:
         content = path.read_text(encoding="utf-8")
         _require_shallow(content)
-        node = yaml.compose(content, Loader=_LOADER)
+        node = yaml.compose(content, Loader=_loader())
     except OSError as error:
         raise error_type(f"cannot be read: {error.strerror}", place=Place(str(path)), hint=hint) from None
     except UnicodeDecodeError as error:
@@ -161,8 +215,10 @@ def _composed(path: Path, error_type: type[InputError], hint: str) -> tuple[yaml
 
 def _require_shallow(content: str) -> None:
     """The parser goes down level by level: a file of brackets would end the process, not only the reading."""
+    import yaml
+
     depth = 0
-    for event in yaml.parse(content, Loader=_LOADER):
+    for event in yaml.parse(content, Loader=_loader()):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _MOST_DEPTH:
             mark: Any = event.start_mark  # of either parser: typed as if only one could be raised
@@ -195,7 +251,7 @@ def _steps(where: str) -> Steps:
     return steps
 
 
-def _nearest(node: yaml.Node, steps: Steps) -> yaml.Node:
+def _nearest(node: "yaml.Node", steps: Steps) -> "yaml.Node":
     for step in steps:
         child = _child(node, step)
         if child is None:
@@ -204,9 +260,9 @@ def _nearest(node: yaml.Node, steps: Steps) -> yaml.Node:
     return node
 
 
-def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+def _child(node: Any, step: str | int) -> "yaml.Node | None":
+    if node.id == SEQUENCE and isinstance(step, int):
         return node.value[step] if step < len(node.value) else None
-    if isinstance(node, yaml.MappingNode):
+    if node.id == MAPPING:
         return next((value for key, value in node.value if key.value == step), None)
     return None

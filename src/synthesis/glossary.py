@@ -1,5 +1,6 @@
 """What the rules, signals and checks in force mean, for the renderers of reports."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synthesis.checks.registry import checks, signals
@@ -13,13 +14,37 @@ def glossary_of(rules: RuleSet) -> Glossary:
     """The words for everything that a report made with these rules can name."""
     known = checks()
     return Glossary(
-        rules={(rule.language, rule.id): _on_rule(rule) for rule in (*rules.rules, *rules.learned_rules)},
+        rules=_OnRules(rules),
         signals={name: signal.title for name, signal in signals().items()},
         checks={name: check.title for name, check in known.items()},
         failure_evidence={name: check.failure_evidence for name, check in known.items()},
         rules_hash=rules.hash,
         texts=rules.texts,
     )
+
+
+class _OnRules(Mapping[tuple[str, str], dict[str, Advice]]):
+    """Advice by the language and the id of a rule; the pack of a language is read when a rule of it is asked for."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self._rules = rules
+        self._known: dict[str, dict[str, Rule]] = {"": {rule.id: rule for rule in rules.learned_rules}}
+
+    def __getitem__(self, key: tuple[str, str]) -> dict[str, Advice]:
+        language, name = key
+        return _on_rule(self._of(language)[name])
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((language, name) for language in (*self._rules.languages, "") for name in self._of(language))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _of(self, language: str) -> dict[str, Rule]:
+        if language not in self._known:
+            packs = self._rules.packs
+            self._known[language] = {rule.id: rule for rule in packs[language].rules} if language in packs else {}
+        return self._known[language]
 
 
 def explain_rule(rule: Rule, told_in: str = ENGLISH) -> dict[str, Any]:

@@ -7,10 +7,12 @@ service that reads the log.
 import re
 import unicodedata
 
+from synthesis.lazy import regex
+
 _VISIBLE_ESCAPES = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 _UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 # GitHub reads `::name::` at the start of a line and `##[name]` anywhere in it; Azure reads `##vso[name]`.
-_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
+_COMMAND = regex(r"^([^\S\n]*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:

@@ -1,12 +1,11 @@
 """Defaults, and settings from the nearest `synthesis.toml` or `[tool.synthesis]` in `pyproject.toml`."""
 
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from synthesis.errors import Place, SettingsError, did_you_mean
+from synthesis.lazy import regex
 
 # The checks of conversations that name none. Each check says itself whether it applies to a reply.
 DEFAULT_CHECKS = "all"
@@ -42,8 +41,8 @@ KEYS: Mapping[str, Any] = {
     "save-text": bool,
     "history": str,
 }
-_HEADER = re.compile(r"\s*\[\s*([\w.\s-]+?)\s*\]")
-_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
+_HEADER = regex(r"\s*\[\s*([\w.\s-]+?)\s*\]")
+_KEY = regex(r"""\s*["']?([\w-]+)["']?\s*=""")
 _PATHS = ("cases", "schema", "out", "rules", "history")
 _NAMES = {
     list: "a list of texts",
@@ -82,6 +81,8 @@ def _read(path: Path, section: tuple[str, ...]) -> Settings | None:
     """The settings in one file; None if it is missing or has no settings for Synthesis."""
     if not path.is_file():
         return None
+    import tomllib  # only where there is a file
+
     try:
         text = path.read_text(encoding="utf-8")
         table: Any = tomllib.loads(text)

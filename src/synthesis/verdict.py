@@ -233,7 +233,7 @@ class ReplyEvaluator:
         if reader == RULES:
             needed.learned = None  # also where `rules` bring a reader
         self._evaluator = Evaluator(needed, profile=self.profile)
-        self._glossary = glossary_of(needed)
+        self._glossary = glossary_of(in_force)
 
     @without_collection()
     def reply(self, user: Asked, assistant: str | None, lang: str | None = None, *, explain: bool = False) -> Verdict:

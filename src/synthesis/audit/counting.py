@@ -16,6 +16,7 @@ from synthesis.checks.registry import checks, rules_in_force
 from synthesis.errors import InputError, OptionError, did_you_mean
 from synthesis.garbage import without_collection
 from synthesis.labels import StratifiedSample
+from synthesis.lazy import regex
 from synthesis.model import Case, CaseResult, CheckResult, Finding
 from synthesis.model.result import ERROR, FAIL, NO_RULES, NOT_APPLICABLE, PASS
 from synthesis.report.findings import CUES
@@ -81,13 +82,13 @@ def too_many_values(column: str) -> OptionError:
 
 AROUND = 60  # characters on each side
 _REDACTED = (
-    (re.compile(r"https?://\S+|www\.\S+"), "[link]"),
-    (re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+"), "[address]"),
-    (re.compile(r"(?<!\w)@\w+"), "[handle]"),
-    (re.compile(r"\+?\d(?:[\d ().-]*\d){2,}"), "[number]"),
+    (regex(r"https?://\S+|www\.\S+"), "[link]"),
+    (regex(r"[\w.+-]+@[\w-]+\.[\w.]+"), "[address]"),
+    (regex(r"(?<!\w)@\w+"), "[handle]"),
+    (regex(r"\+?\d(?:[\d ().-]*\d){2,}"), "[number]"),
 )
 # A capital letter inside a sentence; the first word of one is left alone, and so is "I".
-_NAME = re.compile(r"(?<=[a-zà-ÿ,;:] )(?!I\b)[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ][\w'’-]+)*")
+_NAME = regex(r"(?<=[a-zà-ÿ,;:] )(?!I\b)[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ][\w'’-]+)*")
 
 
 def excerpt(text: str, start: int, end: int) -> str:

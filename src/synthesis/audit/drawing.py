@@ -21,6 +21,7 @@ from synthesis.audit.parts import (
 )
 from synthesis.audit.sections import sections
 from synthesis.audit.summary import cover, hashes
+from synthesis.lazy import regex
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -30,7 +31,7 @@ TITLE = "Audit of conversations"
 # The document as Markdown. What comes from the log is escaped, so that nothing in it can link or format.
 
 
-_SIGNS = re.compile(r"([\\`*_{}\[\]<>|#@!~])")
+_SIGNS = regex(r"([\\`*_{}\[\]<>|#@!~])")
 
 
 def render_markdown(document: Mapping[str, Any]) -> Iterator[str]:
@@ -77,7 +78,7 @@ def _plain(text: str) -> str:
 # The document as one page: no network, no script, readable on a phone and on paper.
 
 
-_INTERVAL = re.compile(r"\([\d.]+ % to [\d.]+ %\)")
+_INTERVAL = regex(r"\([\d.]+ % to [\d.]+ %\)")
 FEW = 3  # columns
 SHORT, LITTLE = 8, 600  # rows and characters of a table that is kept on one page
 

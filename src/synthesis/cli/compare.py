@@ -1,6 +1,5 @@
 """`synthesis compare`: what changed from one report to another, or between two judged runs."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from synthesis.cli.console import change_lines
 from synthesis.cli.options import Command, json_option, print_json
 from synthesis.cli.terminal import print_lines, warn
 from synthesis.errors import OptionError, shorten
+from synthesis.lazy import regex
 from synthesis.printable import safe
 from synthesis.report.findings import count
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from synthesis.report.judged.run import JudgedComparison
     from synthesis.report.stored import StoredReport
 
-_HASH = re.compile("[0-9a-f]{64}")
-_SPACES = re.compile(r"\s+")
+_HASH = regex("[0-9a-f]{64}")
+_SPACES = regex(r"\s+")
 _HASH_SHOWN = 16
 _OUTPUT = Path("-")
 _SHOWN_CHARACTERS = 160  # of a message

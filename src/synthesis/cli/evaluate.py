@@ -69,9 +69,9 @@ def perform(
     if not quiet:
         _show(outcome, spec, report, printed)
         _name_leftovers(outcome.leftovers)
-        if outcome.declined:
-            texts = "1 text" if outcome.declined == 1 else f"{outcome.declined:,} texts"
-            click.echo(f"note: the compiled reader left {texts} to Python.", err=True)
+        if outcome.deferred:
+            cases = "1 case" if outcome.deferred == 1 else f"{outcome.deferred:,} of {summary['cases']:,} cases"
+            click.echo(f"note: {cases} had to be evaluated in Python, which takes longer.", err=True)
     if printed == ARTIFACT:
         click.echo(msgspec.json.encode(artifact(summary, report)).decode())
     elif printed == JSON:

@@ -1,7 +1,6 @@
 """`synthesis history`, and `--save`, which adds a run to it."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -15,6 +14,7 @@ from synthesis.cli import ExitCode
 from synthesis.cli.options import Group, json_option, limit_option, out_option, print_json
 from synthesis.cli.terminal import columns, print_lines, warn
 from synthesis.errors import DamagedRunError, OptionError, SynthesisError, listed, shorten
+from synthesis.lazy import regex
 from synthesis.printable import safe
 from synthesis.report.findings import count
 from synthesis.report.judged.run import axis_title
@@ -300,7 +300,7 @@ class Saving(msgspec.Struct, frozen=True):
 # The commands of `synthesis history`.
 
 _RELEASE_WIDTH, _BAR_WIDTH = 12, 30
-_AGE = re.compile(r"([0-9]{1,5})([hdw])")
+_AGE = regex(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 

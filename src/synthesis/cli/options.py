@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from synthesis.errors import OptionError, SynthesisError, did_you_mean
+from synthesis.lazy import regex
 
 # Group of help -> the options that `--help` shows, and those that only `--help-all` does. An option means the same in
 # every command, so its group is a matter of its name alone.
@@ -44,7 +45,7 @@ GROUPS: dict[str, tuple[str, str]] = {
 FORMER = {"--check": "--only-check", "--ids": "--id", "--seed": "--judge-seed", "--since": "--from"}
 FEW = 8  # options that need no groups
 EVERY = "synthesis.help.every"  # in the context: help shows every option
-_RANGE = re.compile(r"  \[(?:x>=|1<=x<=)[0-9.]+\]$|; x>=1(?=\])")  # which nobody has to be told
+_RANGE = regex(r"  \[(?:x>=|1<=x<=)[0-9.]+\]$|; x>=1(?=\])")  # which nobody has to be told
 _COLUMN = 28  # columns of an option's name in help
 
 

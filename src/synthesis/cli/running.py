@@ -1,9 +1,7 @@
 """While a run is under way: a line of progress on stderr, and what Ctrl-C and SIGTERM do."""
 
-import asyncio
 import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -22,6 +20,8 @@ from synthesis.run.files import Pace, duration
 from synthesis.run.spec import RunSpec
 
 if TYPE_CHECKING:
+    import asyncio
+
     from synthesis.model import CaseResult
     from synthesis.report.stored import StoredReport
 
@@ -246,6 +246,8 @@ def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
 
     Raises `CancelledError` when it has ended.
     """
+    import asyncio  # which only the judge needs: it takes a while
+
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         task = loop.create_task(work)
@@ -267,8 +269,10 @@ async def _outcome(task: "asyncio.Task[T]") -> T:
 
 
 @contextmanager
-def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+def _woken_by_signals(loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
     """Python notes a signal and calls its handler later: a loop that waits by then has to be woken, or waits on."""
+    import socket
+
     reader, writer = socket.socketpair()
     reader.setblocking(False)
     writer.setblocking(False)

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 import click
 from rich.cells import cell_len
 
+from synthesis.lazy import regex
 from synthesis.printable import safe
 
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
-_PIECE = re.compile(r"\x1b\[[0-9;]*m|.", re.DOTALL)
-_WORD = re.compile(r" *[^ ]+(?: %(?![^ ]))?")  # "60 %" stays together
+_STYLE = regex(r"\x1b\[[0-9;]*m")
+_PIECE = regex(r"\x1b\[[0-9;]*m|.", re.DOTALL)
+_WORD = regex(r" *[^ ]+(?: %(?![^ ]))?")  # "60 %" stays together
 _NEVER_FIRST = frozenset("、。，．：；！？）」』】〉》”’…ー々)]}.,:;!?")
 _LEAST = 20  # columns; a narrower terminal is unreadable anyway
 

@@ -32,6 +32,7 @@ from synthesis.judge.clients import NOT_NEEDED, JudgeSettings, is_loopback, mask
 from synthesis.judge.model import TestCase, TokenUsage, Verdict
 from synthesis.judge.prompt import context_texts
 from synthesis.judge.replies import read_reply
+from synthesis.lazy import regex
 
 if TYPE_CHECKING:
     from pydantic_ai.exceptions import ModelHTTPError
@@ -313,7 +314,7 @@ def _openai_client(settings: JudgeSettings, key: str, base_url: str | None) -> A
 
 _RETRIED_STATUS = {408, 409, 425, 429}
 _REJECTING_STATUS = {400, 415, 422, 501}
-_REJECTION = re.compile(
+_REJECTION = regex(
     r"response.?format|json.?schema|structured|\btools?\b|tool.?choice|guided|grammar|requested parameters",
     re.IGNORECASE,
 )

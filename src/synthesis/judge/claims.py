@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from synthesis.judge.replies import UnusableReplyError, fold, outermost_values
+from synthesis.lazy import regex
 from synthesis.stats import rate
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = "supported", "contradicted", "not found"
@@ -17,9 +18,9 @@ _VERDICTS = {
     **dict.fromkeys(("notfound", "unsupported", "notsupported", "notmentioned", "neutral", "unverifiable"), NOT_FOUND),
 }
 MOST_CLAIMS = 200
-_NUMBER = re.compile(r"\d{1,6}")
+_NUMBER = regex(r"\d{1,6}")
 _SAME = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "})
-_WRAPPED = re.compile(r"[\"'“”‘’«»\s]*(.*?)[\"'“”‘’«»\s]*", re.DOTALL)
+_WRAPPED = regex(r"[\"'“”‘’«»\s]*(.*?)[\"'“”‘’«»\s]*", re.DOTALL)
 
 
 class CheckedClaim(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

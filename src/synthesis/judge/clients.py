@@ -22,6 +22,7 @@ from synthesis.judge.offline import OfflineJudge
 from synthesis.judge.offline.judge import AXES
 from synthesis.judge.offline.scoring import weights
 from synthesis.judge.replies import UnusableReplyError, read_verdict
+from synthesis.lazy import regex
 
 
 class JudgeSettings(msgspec.Struct, frozen=True):
@@ -219,7 +220,7 @@ _OWN_OPTIONS = {
     "temperature": "--temperature sets it",
     "reasoning_effort": "--reasoning-effort sets it",
 }
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def check_url(url: str) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from synthesis.documents import complaint, read_document
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
+from synthesis.lazy import regex
 
 FOLDER = Path(__file__).parent / "prompts"
 FENCE_LENGTH = 12
@@ -32,7 +33,7 @@ _CLAIM_SCHEMA = {
     "required": list(_CLAIM_FIELDS),
     "additionalProperties": False,
 }
-_SLOT = re.compile(r"\{(\w+)\}")
+_SLOT = regex(r"\{(\w+)\}")
 # What a prompt must say. Without the fence, a text could pose as another part of the material.
 _SLOTS = {
     "system": ("instructions", "axes", "shape"),

@@ -9,12 +9,13 @@ import msgspec
 
 from synthesis.errors import JudgeError
 from synthesis.judge.model import Axis, AxisVerdict, Rubric, TestCase, Verdict
+from synthesis.lazy import regex
 from synthesis.report.judged.run import EMPTY
 
 Record = dict[str, Any]
 SCORES = (1, 2, 3, 4, 5)
 EMPTY_REASON = "The answer is empty."
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = regex("[\ud800-\udfff]")
 
 
 def is_asked_about(case: TestCase) -> bool:
@@ -111,7 +112,7 @@ _LINE_START = r"^[^\S\n]{0,3}"
 # Ways to pose as something else, each behind words without which it cannot be there: most answers have none
 # of them and cost next to nothing. Bounded repetition only: linear time on any text.
 _ATTEMPTS = tuple(
-    (words, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
+    (words, regex(pattern, re.IGNORECASE | re.MULTILINE))
     for words, pattern in (
         # orders to drop the rules, and letters to the judge
         (
@@ -157,7 +158,7 @@ _ATTEMPTS = tuple(
         ),
     )
 )
-_HIDDEN = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_HIDDEN = regex(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 
 
 def is_empty(answer: str) -> bool:

@@ -16,24 +16,25 @@ import msgspec
 from synthesis.errors import JudgeError, shorten
 from synthesis.judge.model import AxisVerdict, Rubric
 from synthesis.judge.records import SCORES
+from synthesis.lazy import regex
 
 # JSON as models write it: in single quotes, with trailing commas, bare keys, raw line breaks, quotes inside a text.
 # Every valid array or object is read as `json` reads it. What is not certain (a key that appears twice) is refused.
 
 
 MOST_NESTED = 12  # a verdict has three levels; the bound keeps the work linear on any text
-_SPACE = re.compile(r"\s*")
-_BARE_KEY = re.compile(r"[A-Za-z_]\w*(?=\s*:)")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?![\w.])")
-_WORD = re.compile(r"[A-Za-z]+")
+_SPACE = regex(r"\s*")
+_BARE_KEY = regex(r"[A-Za-z_]\w*(?=\s*:)")
+_NUMBER = regex(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?![\w.])")
+_WORD = regex(r"[A-Za-z]+")
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 # A quote inside a text that nobody escaped ("it's") is not followed by what follows a text. Every character has one
 # part that can take it, so a text without an end fails in linear time. (A possessive repeat would say so more shortly,
 # but Python before 3.11.5 loses matches with it.)
 _TEXT = r"{q}([^{q}\\]*(?:(?:\\.|{q}(?!\s*[,:}}\]]))[^{q}\\]*)*){q}(?=\s*[,:}}\]])"
-_STRINGS = {quote: re.compile(_TEXT.format(q=quote), re.DOTALL) for quote in "\"'"}
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_STRINGS = {quote: regex(_TEXT.format(q=quote), re.DOTALL) for quote in "\"'"}
+_ESCAPE = regex(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_PAIR = regex("[\ud800-\udbff][\udc00-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
@@ -174,10 +175,10 @@ def _joined(pair: re.Match[str]) -> str:
 
 LONGEST = 1_000_000  # characters of a reply that are looked at
 _DEPTH = 4  # `{"result": {"verdict": {"axes": [...]}}}`
-_WHOLE_SCORE = re.compile(r"\s*([1-5])(?:\.0+)?\s*")
-_OUT_OF_FIVE = re.compile(r"\s*([1-5])(?:\.0+)?\s*(?:/|out of)\s*5(?:\.0+)?\s*", re.IGNORECASE)
-_MARKS = re.compile(r"[{\[]|<(/?)think(?:ing)?>", re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_WHOLE_SCORE = regex(r"\s*([1-5])(?:\.0+)?\s*")
+_OUT_OF_FIVE = regex(r"\s*([1-5])(?:\.0+)?\s*(?:/|out of)\s*5(?:\.0+)?\s*", re.IGNORECASE)
+_MARKS = regex(r"[{\[]|<(/?)think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_ENDS = regex(r"</think(?:ing)?>", re.IGNORECASE)
 SCORE_NAMES = ("score", "rating", "value")
 REASON_NAMES = ("reasoning", "reason", "explanation", "rationale", "justification")
 LABEL_NAMES = ("axis", "name", "criterion", "dimension", "metric", "aspect")

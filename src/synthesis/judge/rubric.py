@@ -11,10 +11,11 @@ from synthesis.documents import Steps, complaint, read_document
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.judge.model import Axis, Course, Rubric, TestCase
 from synthesis.judge.records import SCORES
+from synthesis.lazy import regex
 
 FOLDER = Path(__file__).parent / "rubrics"
 
-_NAME = re.compile(r"[a-z][A-Za-z0-9]*")
+_NAME = regex(r"[a-z][A-Za-z0-9]*")
 _HINT = f"The bundled rubrics show the shape: {FOLDER.name}/rag.yaml beside the module judge/rubric.py."
 
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -145,6 +144,8 @@ class Report(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page in a frame, so that its styles do not reach the notebook."""
+        from html import escape
+
         page = escape(self.to_html())
         return f'<iframe srcdoc="{page}" sandbox style="width: 100%; height: 32em; border: 0"></iframe>'
 

@@ -1,7 +1,6 @@
 """What came of a case: findings, the verdict of each check, also over turns, and an outcome. Frozen, no I/O."""
 
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -472,6 +471,8 @@ _TONES = {PASS: "#2e7d32", FAIL: "#b3261e", NOT_APPLICABLE: "#757575", ERROR: "#
 
 def card(outcome: str, headline: str, lines: Iterable[str]) -> str:
     """A verdict as HTML of its own; every text is escaped."""
+    from html import escape
+
     listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
     style = f"border-left: 4px solid {_TONES[outcome]}; padding: .3em .8em; white-space: pre-wrap"
     details = f'<ul style="margin: .3em 0; padding-left: 1.2em">{listed}</ul>' if listed else ""

@@ -7,13 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
 import msgspec
 
 from synthesis.errors import NO_CHECKS, SCHEMA, CaseError, InputError, Place, Problem, SchemaError, did_you_mean
 from synthesis.io import CASE_SCHEMA
 from synthesis.model import Case
-from synthesis.read.lines import BYTE_ORDER_MARK, Block, blocks, decode_line, kind_of
+from synthesis.read.lines import Block, blocks, decode_line, kind_of
 
 ROLES = {
     **dict.fromkeys(("user", "human"), "user"),
@@ -132,6 +131,8 @@ class CaseValidator:
         self.checks = tuple(check_names)
         self._names = frozenset(self.checks)
         place = Place(str(path or CASE_SCHEMA))
+        import jsonschema_rs  # a log, or a reply by itself, needs none
+
         try:
             self._validator = jsonschema_rs.validator_for(read_schema(path or CASE_SCHEMA), retriever=_refuse)
         except (
@@ -194,7 +195,7 @@ def _refused(error: ValueError) -> str:
 
 
 _OURS = {"source", "problem", "times", "facts"}  # fields of a case that no file can set
-_decode_ready = msgspec.json.Decoder(list[Case]).decode
+_decode_ready = msgspec.json.Decoder(Case).decode_lines
 
 
 def load_cases(path: Path, validator: CaseValidator) -> list[Case]:
@@ -231,11 +232,9 @@ def parse_block(block: Block, validator: CaseValidator) -> tuple[list[Case], lis
     content = block.read()
     if block.ready:
         return _decode_ready(content), problems
-    if block.first_line == 1:
-        content = content.removeprefix(BYTE_ORDER_MARK)
     for number, line in enumerate(content.split(b"\n"), start=block.first_line):
         if line and not line.isspace():
-            found = _parse_line(line, number, block.file, validator)
+            found = parse_line(line, number, block.file, validator)
             if isinstance(found, Case):
                 cases.append(found)
             else:
@@ -255,7 +254,8 @@ def duplicate(line: int, first_line: int, case_id: str) -> Problem:
     return Problem(line, "duplicate id", f"the id appears twice: here and on line {first_line}", case_id)
 
 
-def _parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -> Case | Sequence[Problem]:
+def parse_line(line: bytes, number: int, file: str, validator: CaseValidator) -> Case | Sequence[Problem]:
+    """The case in a line of a file, or everything that is wrong with it."""
     value = decode_line(line, number)
     if isinstance(value, Problem):
         return [value]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, TextIO
 
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
+from synthesis.lazy import regex
 from synthesis.read.cases import is_unicode
 from synthesis.read.lines import (
     CHUNK,
@@ -27,7 +28,7 @@ from synthesis.read.lines import (
 )
 from synthesis.read.shapes import recognised, shape_of
 
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = regex(r"[ \t\r\n]*")
 # Inspect and data frames write NaN for a number that is missing.
 _decoder = json.JSONDecoder(parse_constant=lambda _: None)
 _LONGEST_TOKEN = 16  # characters: an error this near the end may come from a number or word that was cut in two
@@ -158,7 +159,7 @@ class JsonStream:
 # The rows of a document.
 
 
-_SAMPLE = re.compile(r"samples/.*\.json", re.DOTALL)
+_SAMPLE = regex(r"samples/.*\.json", re.DOTALL)
 _ZSTD = 93  # the number of this compression in a zip archive
 _COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD}
 _NAME_LENGTHS = 26  # where a member's own header says how long its name and its extra field are

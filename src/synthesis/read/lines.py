@@ -12,6 +12,7 @@ import msgspec
 
 from synthesis.errors import InputError, Place, Problem
 from synthesis.io import SUFFIXES, open_binary
+from synthesis.lazy import regex
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -44,9 +45,14 @@ class Block(msgspec.Struct, frozen=True):
     path: str = ""
     start: int = 0
     content: bytes | None = None
-    ready: bool = False  # `content` is a list of cases, already made of the rows of a log
+    ready: bool = False  # `content` are cases, one a line, already made of the rows of a log
 
     def read(self) -> bytes:
+        """Its lines, without a mark of the encoding before the first one."""
+        content = self._read()
+        return content.removeprefix(BYTE_ORDER_MARK) if self.first_line == 1 else content
+
+    def _read(self) -> bytes:
         if self.content is not None:
             return self.content
         with open(self.path, "rb") as file:
@@ -184,7 +190,7 @@ def text_stream(file: BinaryIO, seen: Seen, *, errors: str) -> TextIO:
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # An object of seven bytes takes a kilobyte once it is decoded and validated: a long line of them would fill the memory.
 MOST_NESTED = 200_000
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = regex(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 def decode_line(
@@ -220,9 +226,8 @@ def line_rows(path: Path, most_line: int, seen: Seen = unseen) -> Iterator[Row |
             yield block
             continue
         for number, line in enumerate(block.read().split(b"\n"), start=block.first_line):
-            content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
-            if content.strip():
-                yield as_row(decode_line(content, number, f"ROW-{number}"), number)
+            if line.strip():
+                yield as_row(decode_line(line, number, f"ROW-{number}"), number)
 
 
 def as_row(value: Any, number: int, line: int = 0) -> Row | Problem:

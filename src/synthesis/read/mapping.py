@@ -4,7 +4,6 @@ One language for every command that reads rows. A column whose name is exactly w
 that hold dots or brackets keep working.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import OptionError, did_you_mean
+from synthesis.lazy import regex
 from synthesis.read.cases import is_unicode
 from synthesis.read.lines import require_few_values
 
 MISSING: Any = object()
-_NO_LETTER = re.compile(r"[\W_]+")
+_NO_LETTER = regex(r"[\W_]+")
 _MOST_DIGITS = 9  # of a position in a list
 
 

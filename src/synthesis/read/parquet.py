@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import InputError, MissingExtraError, OptionError, Place, Problem, did_you_mean
+from synthesis.lazy import regex
 from synthesis.read.conversations import MOST_ROWS, Begins, too_many_rows
 from synthesis.read.lines import CHUNK, Row, Seen
 from synthesis.read.mapping import CONVERSATION
@@ -277,7 +278,7 @@ def _longest_value(chunk: Any, path: Path | str) -> int:
     return min(whole, _zigzag(header[1])) if header else whole
 
 
-_HEADER = re.compile(rb"\x15[\x80-\xff]*[\x00-\x7f]\x15([\x80-\xff]*[\x00-\x7f])", re.DOTALL)
+_HEADER = regex(rb"\x15[\x80-\xff]*[\x00-\x7f]\x15([\x80-\xff]*[\x00-\x7f])", re.DOTALL)
 
 
 def _zigzag(digits: bytes) -> int:

@@ -1,7 +1,6 @@
 """A row of a log, in whatever shape, becomes a case, or a problem that says why it cannot."""
 
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import OptionError, Problem, did_you_mean, shorten
+from synthesis.lazy import regex
 from synthesis.model import Case
 from synthesis.read.cases import ROLES, CaseValidator, is_unicode, side_of, text_of, to_case
 from synthesis.read.lines import MOST_LINE, Row
@@ -185,7 +185,7 @@ def _value(value: Any) -> str:
 # A row of a log, in whatever shape, becomes a case, or a problem that says why it cannot.
 
 
-CASE_ID = re.compile(r"[A-Z]+-[0-9]+")
+CASE_ID = regex(r"[A-Z]+-[0-9]+")
 _MADE = "ROW-"
 _LISTS = ("checks", "tags")
 _COPIED = ("lang", "notes")

@@ -6,15 +6,14 @@ differently, so that a change may come from them and not from the replies. Only 
 """
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from synthesis.errors import InputError
+from synthesis.lazy import regex
 from synthesis.model import CaseResult
 from synthesis.model.report import reader_name
 from synthesis.model.result import CRITICAL, ERROR, MINOR, PASS, SEVERITIES
@@ -381,7 +380,7 @@ def _pass_rate(kinds: Counter[tuple[str, str]]) -> PassRate | None:
 # wrote. Never by their places in two files: one inserted row would make all that follow look changed.
 
 
-_MADE_ID = re.compile(r"ROW-[0-9]+(?= |$)")  # a number behind it is of a name that repeats
+_MADE_ID = regex(r"ROW-[0-9]+(?= |$)")  # a number behind it is of a name that repeats
 BY_ID, BY_WORDS, BY_PLACE = (
     "paired by id",
     "paired by what the person wrote, since the rows have no ids",
@@ -514,7 +513,7 @@ KEPT, GONE, ADDED = "kept", "gone", "added"
 MOST_WORDS = 2_000  # of a reply: beyond, finding what moved takes too long
 # A word, or one character where a script writes words without spaces; what is between them belongs to what precedes.
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
-_WORD = re.compile(rf"(?:[\u3040-\u30ff\u3400-\u9fff]|{_LETTER}+(?:['’]{_LETTER}+)*|[^\w\s])\s*")
+_WORD = regex(rf"(?:[\u3040-\u30ff\u3400-\u9fff]|{_LETTER}+(?:['’]{_LETTER}+)*|[^\w\s])\s*")
 
 
 class Piece(NamedTuple):
@@ -529,6 +528,8 @@ def word_changes(before: str, after: str) -> list[Piece]:
     old, new = _WORD.findall(before.strip()), _WORD.findall(after.strip())
     if max(len(old), len(new)) > MOST_WORDS:
         return [Piece(GONE, before), Piece(ADDED, after)]
+    from difflib import SequenceMatcher
+
     pieces = []
     for kind, *places in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         gone, added = "".join(old[places[0] : places[1]]), "".join(new[places[2] : places[3]])

@@ -25,6 +25,7 @@ import msgspec
 
 from synthesis.errors import NO_CHECKS, RETURNS, CaseError, SynthesisError
 from synthesis.io import replaced
+from synthesis.lazy import regex
 from synthesis.read.inputs import Input
 from synthesis.run.files import Pace, evaluate_files
 from synthesis.run.spec import RunSpec
@@ -44,7 +45,7 @@ FAILED: Final = "failed"
 CANCELLED: Final = "cancelled"
 OVER = {DONE, FAILED, CANCELLED}
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
-_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+_ID = regex(r"[A-Za-z0-9_-]{22}")
 _STATE = "state.json"
 _CANCEL = "cancel"
 
@@ -406,9 +407,9 @@ class UploadTask(msgspec.Struct, frozen=True):
 SHOWN = 10
 SORT = "Tick “Sort rows by conversation”, then evaluate the file again."
 CHOOSE = "Choose what a row is and which columns hold it, then evaluate the file again."
-_NAMED_BY_OPTION = re.compile(r"--map \w+=(?:NAME|\S+) (?:names|may name) it(?:; )?")
-_SENTENCE = re.compile(r"(?<=[.?!])\s+")
-_OPTION = re.compile(r"--[a-z]|`synthesis ")
+_NAMED_BY_OPTION = regex(r"--map \w+=(?:NAME|\S+) (?:names|may name) it(?:; )?")
+_SENTENCE = regex(r"(?<=[.?!])\s+")
+_OPTION = regex(r"--[a-z]|`synthesis ")
 
 
 def in_page_words(error: SynthesisError, file: str) -> ErrorDetail:

@@ -5,7 +5,6 @@ import hmac
 import ipaddress
 import json
 import os
-import re
 import secrets
 import tomllib
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesis.errors import OptionError, OutputError, Place
 from synthesis.labels import Person, checked_person
+from synthesis.lazy import regex
 from synthesis.server.http import ApiError, json_response
 from synthesis.settings import LEARNED
 
@@ -290,7 +290,7 @@ def _completed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 TABLE = "people"
 HINT = "`synthesis serve --people FILE --add-person NAME` adds someone and prints their token."
 MOST_PEOPLE = 1000  # every request is compared with all of them
-_PROOF = re.compile(r"[0-9a-f]{64}")
+_PROOF = regex(r"[0-9a-f]{64}")
 
 
 def load_people(file: Path) -> tuple[tuple[str, str], ...]:

@@ -18,9 +18,10 @@ from synthesis.judge.offline.text import (
     stem,
     tokenise,
 )
+from synthesis.lazy import regex
 
-_SEVERAL = re.compile(r"^(?:both|all|together|these|those|overall|combined)\b", re.I)
-_LOOSE = re.compile(
+_SEVERAL = regex(r"^(?:both|all|together|these|those|overall|combined)\b", re.I)
+_LOOSE = regex(
     r"\b(?:only )?(?:loosely|partially|partly|tangentially|indirectly)\b"
     r"|\bnot (?:a )?(?:direct|perfect|exact|ideal)"
     r"|\bnot (?:fully|exactly) \w+|\b(?:limited|weak|partial) (?:fit|match|connection|relevance)",

@@ -14,6 +14,7 @@ from synthesis.errors import shorten
 from synthesis.judge.offline.courses import FRAME_STEMS, CourseEvidence
 from synthesis.judge.offline.support import Claim, ContextIndex, Support
 from synthesis.judge.offline.text import REASON_WORDS, Token, normalise, tokenise
+from synthesis.lazy import regex
 
 LEAST_SUPPORT = 0.03  # added before the logarithm: no claim is infinitely unsupported
 WEAK_CLAIM, WEAK_LISTED = 0.05, 0.27
@@ -194,7 +195,7 @@ def _weak_claim(listed: bool) -> float:
 
 
 _SPACED = ("en", "de", "fr", "es")
-_REASON = re.compile(
+_REASON = regex(
     "|".join(
         rf"\b{re.escape(phrase)}\b" if language in _SPACED else re.escape(phrase)
         for language, phrases in REASON_WORDS.items()
@@ -202,8 +203,8 @@ _REASON = re.compile(
     ),
     re.IGNORECASE,
 )
-_READER = re.compile(r"\b(?:you|your|yours|yourself)\b|คุณ|あなた|您|你", re.IGNORECASE)
-_NOTHING_FOUND = re.compile(
+_READER = regex(r"\b(?:you|your|yours|yourself)\b|คุณ|あなた|您|你", re.IGNORECASE)
+_NOTHING_FOUND = regex(
     r"\b(?:no|not any|none of the)\b[^.!?\n]{0,40}\b(?:found|match\w*|relevant|suitable|available)\b"
     r"|\b(?:could|can|did|was|were)(?: ?not|n't)\b[^.!?\n]{0,20}\b(?:find|locate|found)\b"
     r"|\b(?:unable|failed) to (?:find|locate)\b|\bnothing (?:relevant|suitable|found|match\w*)"
@@ -211,7 +212,7 @@ _NOTHING_FOUND = re.compile(
     r"|ไม่พบ|見つかりません|没有找到|沒有找到",
     re.IGNORECASE,
 )
-_PLEASANTRY = re.compile(
+_PLEASANTRY = regex(
     r"^(?:i hope|hope this|let me know|feel free|good luck|thank|hello|hi\b|sure\b|of course\b|certainly\b"
     r"|great question|happy to|please (?:ask|let))",
     re.IGNORECASE,
@@ -278,7 +279,7 @@ def _parts(text: str, at: int) -> tuple[list[Token], list[Token]]:
 
 SHORT_ANSWER = 12  # words; what is shorter leaves the question's own words unsaid ("At nine, except on Sundays")
 DESCRIBED = 3  # words of meaning beyond the name, before an entry is more than a bare name
-_WANTS_ADVICE = re.compile(
+_WANTS_ADVICE = regex(
     r"\brecommend|\bsuggest|\bshould i\b|\bwhich course|\bcourses?\b"
     r"|\bi (?:want|need|would like|am looking|plan)\b|\bi'm (?:looking|interested)|\bbecome\b"
     r"|\binterested in\b|\blooking for\b|\bhelp me\b|\badvice\b|\badvise\b",

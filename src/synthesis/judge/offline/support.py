@@ -20,21 +20,22 @@ from synthesis.judge.offline.text import (
     perhaps_decimals,
     tokenise,
 )
+from synthesis.lazy import regex
 
 LONGEST_CLAIM = 60  # words; what is longer is judged in pieces, which bounds the work per claim
 
-_MARKER = re.compile(r"^\s*(?:[-*+•·–—>]+\s+|\(?\d{1,3}[.)]\s+|\|+\s*)")
-_HEADING = re.compile(r"^\s*#{1,6}\s+")
-_EMPHASIS = re.compile(r"\*{1,3}|_{2,3}|`{1,3}|~~")
-_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}\)")
-_RULE = re.compile(r"^[\s|:=_*\-]+$")
-_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s)|[。！？।؟]+[”」』）]*")
-_ABBREVIATION = re.compile(
+_MARKER = regex(r"^\s*(?:[-*+•·–—>]+\s+|\(?\d{1,3}[.)]\s+|\|+\s*)")
+_HEADING = regex(r"^\s*#{1,6}\s+")
+_EMPHASIS = regex(r"\*{1,3}|_{2,3}|`{1,3}|~~")
+_LINK = regex(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}\)")
+_RULE = regex(r"^[\s|:=_*\-]+$")
+_END = regex(r"[.!?]+[\"'”’)\]]*(?=\s)|[。！？।؟]+[”」』）]*")
+_ABBREVIATION = regex(
     r"(?:^|[\s(])(?:[a-z]|mr|mrs|ms|dr|prof|gov|sen|rep|gen|col|sgt|lt|capt|rev|st|no|vs|jr|sr|inc|ltd|fig|approx"
     r"|e\.g|i\.e)\.$",
     re.I,
 )
-_MAY_GO_ON = re.compile(r"(?:\w\.){2}$|\.{2,}$")  # "D.C. on the way", "well... perhaps"
+_MAY_GO_ON = regex(r"(?:\w\.){2}$|\.{2,}$")  # "D.C. on the way", "well... perhaps"
 
 
 class Claim(NamedTuple):

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from synthesis.lazy import regex
+
 # Words of scripts that only a dictionary can divide: Thai, Lao, Burmese, Khmer. ICU does it, through the package icu4py
 # (the extra `segmentation`). Pairs of characters do not: in these scripts most pairs of one text are in any other.
 
@@ -136,7 +138,7 @@ _MARKS = (
     "\u0900-\u0963\u0971-\u0dff\u0f00-\u0fff\u200c\u200d"
 )
 _LETTER = rf"(?:(?![{_SPACELESS}])(?:[^\W\d_]|[{_MARKS}]))"
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"(?P<code>[A-Za-z]+-?\d[A-Za-z\d]*(?:-[A-Za-z\d]+)*)"
     rf"|(?P<number>\d+(?:[.,]\d+)*)"
     rf"|(?P<paired>[{_PAIRED}]+)"
@@ -144,9 +146,9 @@ _TOKEN = re.compile(
     rf"|(?P<word>{_LETTER}+(?:'{_LETTER}+)*)"
 )
 # `1, 000` and `7. 6 billion`: numbers as some text extractors leave them.
-_BROKEN_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3},) (?=\d{3}(?!\d))")
-_BROKEN_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,3}\.) (?=\d{1,2} ?(?:million|billion|trillion|per ?cent|%))", re.I)
-_PERHAPS_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,3})\. (\d{1,2})(?!\d)")
+_BROKEN_THOUSANDS = regex(r"(?<![\d.,])(\d{1,3},) (?=\d{3}(?!\d))")
+_BROKEN_DECIMAL = regex(r"(?<![\d.,])(\d{1,3}\.) (?=\d{1,2} ?(?:million|billion|trillion|per ?cent|%))", re.I)
+_PERHAPS_DECIMAL = regex(r"(?<![\d.,])(\d{1,3})\. (\d{1,2})(?!\d)")
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u200b": "", "\ufeff": "", "\u00ad": ""})
 _SUFFIXES = ("ing", "edly", "ed", "ly", "ment", "s", "er", "e")
 SAME_WORD_PREFIX = 5
@@ -280,7 +282,7 @@ def language_of(text: str) -> str:
 Place = tuple[int, int]
 
 # What the split into sentences drops although it has letters: addresses of links, and markers of list items.
-_DROPPED = re.compile(r"\]\([^()\s]{0,500}\)|^\s*(?:[-*+•·–—>]+\s+|\(?\d{1,3}[.)]\s+|\|+\s*)+", re.MULTILINE)
+_DROPPED = regex(r"\]\([^()\s]{0,500}\)|^\s*(?:[-*+•·–—>]+\s+|\(?\d{1,3}[.)]\s+|\|+\s*)+", re.MULTILINE)
 _OPENING = frozenset("\"'“‘«($€£¥")
 _CLOSING = frozenset(".!?…%\"'”’»)。！？।؟」』）")
 

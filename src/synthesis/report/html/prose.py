@@ -13,10 +13,12 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from synthesis.lazy import regex
+
 MOST = 20_000  # characters; markdown-it takes more than linear time on some longer replies
-_MARKDOWN = re.compile(r"[*_`~#>\[\]\\|]|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
-_WORDS = re.compile(r"[^\W_]")
-_TARGET = re.compile(r"[^\w\n]*?\]\((?P<target>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)?(?: +\"[^\"\n]*\")?)\)")
+_MARKDOWN = regex(r"[*_`~#>\[\]\\|]|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
+_WORDS = regex(r"[^\W_]")
+_TARGET = regex(r"[^\w\n]*?\]\((?P<target>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)?(?: +\"[^\"\n]*\")?)\)")
 _NO_RULES = ("autolink", "entity", "html_block", "html_inline", "reference", "text_join")
 
 
@@ -30,7 +32,7 @@ class Part(NamedTuple):
 Step = Part | str  # a part of the text, or markup of our own
 
 
-_SIGNS = re.compile(r"\*\*|__|`+|^#{1,6} +|(?<!\w)\*(?=\w)|(?<=[\w.,!?:;])\*(?!\w)", re.MULTILINE)
+_SIGNS = regex(r"\*\*|__|`+|^#{1,6} +|(?<!\w)\*(?=\w)|(?<=[\w.,!?:;])\*(?!\w)", re.MULTILINE)
 
 
 def plain(text: str) -> str:

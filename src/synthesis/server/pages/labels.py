@@ -1,6 +1,5 @@
 """Label: choose a run, answer one question about one case blind, see how far people agree, and download the labels."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +35,7 @@ from synthesis.labels import (
     score_text,
     value_of,
 )
+from synthesis.lazy import regex
 from synthesis.model import CaseResult
 from synthesis.report.findings import CUES, Glossary, remarks_on_check
 from synthesis.report.judged.html import claims, context, sample_texts
@@ -51,7 +51,7 @@ from synthesis.server.state import ServerState, server_state
 if TYPE_CHECKING:
     from synthesis.history.store import History, RunLabels
 
-_ID = re.compile(r"[A-Z]+-[0-9]+")  # the ids that a case file accepts
+_ID = regex(r"[A-Z]+-[0-9]+")  # the ids that a case file accepts
 _ROLES = {"user", "assistant", "system", "tool"}
 _OUTCOMES = {"pass": "passed", "fail": "failed", "not_applicable": "does not apply, so it passed"}
 
