@@ -16,11 +16,11 @@ help: ## list the targets
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs)
+$(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs native/src/*/*.rs)
 	$(PIP) install --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs)
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs native/src/*/*.rs)
 	$(PIP) install --editable '.[dev]'
 	@touch $(VENV)/.installed $@
 

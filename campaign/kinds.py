@@ -10,6 +10,7 @@ from campaign import (
     native_reader,
     outputs,
     random_rules,
+    random_tables,
     requests,
     serve_kills,
 )
@@ -28,6 +29,7 @@ KINDS: dict[str, Kind] = {
         growth.KIND,
         random_rules.KIND,
         native_reader.KIND,
+        random_tables.KIND,
         outputs.KIND,
         requests.KIND,
     )

@@ -1,12 +1,13 @@
-"""The compiled reader against the Python one: random rules on their own words, and programs with damaged numbers.
+"""The compiled reader against the Python one: random rules on their own words, and programs and images with damage.
 
-Then bytes that mean nothing, in place of programs and of texts.
+Then bytes that mean nothing, in place of programs, images and texts.
 """
 
 import random
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from ctypes import c_uint32
 from pathlib import Path
 
 from campaign.forked import in_child
@@ -60,9 +61,10 @@ def _compare(compiled: Library, tables: bytes, chance: random.Random) -> None:
     numbers = program(language, matcher, dict.fromkeys(prepared, lists)).numbers
     texts = [_text(sources, chance) for _ in range(4)]
     characters = compiled.make("characters", *flat(tables))
+    image = _image(compiled, characters, numbers)
     expected = matcher.scan([Text(text, language) for text in texts])
     for text, hits in zip(texts, expected, strict=True):
-        answer = _read(compiled, characters, numbers, text)
+        answer = _read(compiled, characters, image, text)
         found = list(zip(*(iter(answer[HEAD : HEAD + answer[1] * 4]),) * 4, strict=True))
         wanted = [(("guarded", "list", "plain").index(hit.rule.id.split(".")[-1]), hit.start, hit.end) for hit in hits]
         order = (2, 0, 1)  # the numbers of the rules in the program are those of the list above
@@ -70,36 +72,37 @@ def _compare(compiled: Library, tables: bytes, chance: random.Random) -> None:
         if answer[0] == DONE and native != wanted:
             raise Broken(f"{sources!r} on {text!r}: {native} and not {wanted}")
     _damage(compiled, characters, numbers, texts[0], chance)
-    _feed(compiled, characters, numbers, chance)
+    _feed(compiled, characters, chance)
 
 
 def _damage(compiled: Library, characters: object, numbers: bytes, text: str, chance: random.Random) -> None:
-    """A damaged program is refused or gives some answer; anything else would end this process."""
-    for _ in range(20):
-        damaged = array(NUMBER, numbers)
-        for _ in range(chance.choice([1, 1, 3])):
-            damaged[chance.randrange(len(damaged))] = chance.choice(
-                [0, 1, 5, 13, 0xFFFF, 0xFFFFFFFF, chance.getrandbits(32)]
-            )
-        try:
-            _read(compiled, characters, damaged.tobytes(), text)
-        except NativeReaderError:
-            continue
+    """A damaged program or image is refused or gives some answer; anything else would end this process."""
+    image = _image(compiled, characters, numbers)
+    for whole in (numbers, image):
+        for _ in range(20):
+            damaged = array(NUMBER, whole)
+            for _ in range(chance.choice([1, 1, 3])):
+                damaged[chance.randrange(len(damaged))] = chance.choice(
+                    [0, 1, 5, 13, 0xFFFF, 0xFFFFFFFF, chance.getrandbits(32)]
+                )
+            with suppress(NativeReaderError):
+                content = sealed(damaged) if whole is image else _image(compiled, characters, damaged.tobytes())
+                _read(compiled, characters, content, text)
 
 
-def _feed(compiled: Library, characters: object, numbers: bytes, chance: random.Random) -> None:
-    """Any bytes as a program, and any numbers as texts and their ends: refused, or some answer."""
-    matcher = compiled.make("matcher", characters, *flat(numbers))
-    selection = compiled.make("select", matcher, *numbers_of([0, 1, 2]), keep=(matcher,))
+def _feed(compiled: Library, characters: object, chance: random.Random) -> None:
+    """Any bytes as a program or an image, and any numbers as texts and their ends: refused, or some answer."""
     for _ in range(10):
         content = chance.randbytes(4 * chance.choice([0, 1, 7, 300]))
         text, ends = numbers_of(_numbers(chance, 40)), numbers_of(sorted(_numbers(chance, 5)))
-        for kind, *given in (("characters",), ("matcher", characters), ("detector",), ("select", matcher)):
+        for kind, *given in (("characters",), ("matcher", characters), ("detector",)):
             with suppress(NativeReaderError):
-                compiled.make(kind, *given, *flat(content), keep=(matcher,))
-        for name, *given in (("read", characters, matcher, selection), ("compare", characters)):
+                compiled.make(kind, *given, *flat(content))
+        with suppress(NativeReaderError):
+            compiled.answer("image", characters, *flat(content), *ends)
+        for name in ("prose", "shape"):
             with suppress(NativeReaderError):
-                compiled.call(name, *given, *text, *ends)
+                compiled.call(name, characters, *text, *ends)
 
 
 def _numbers(chance: random.Random, most: int) -> list[int]:
@@ -108,10 +111,42 @@ def _numbers(chance: random.Random, most: int) -> list[int]:
     return [chance.randrange(end) for end in ranges]
 
 
-def _read(compiled: Library, characters: object, numbers: bytes, text: str) -> list[int]:
-    matcher = compiled.make("matcher", characters, *flat(numbers))
-    selection = compiled.make("select", matcher, *numbers_of([0, 1, 2]), keep=(matcher,))
-    return compiled.call("read", characters, matcher, selection, *encoded([text]))
+def _image(compiled: Library, characters: object, numbers: bytes) -> bytes:
+    """The image of a program whose three rules are looked for on every side."""
+    return compiled.answer("image", characters, *flat(numbers), *numbers_of([3, 0, 1, 2] * 3))
+
+
+def _read(compiled: Library, characters: object, image: bytes, text: str) -> list[int]:
+    matcher = compiled.make("matcher", characters, *flat(image))
+    return compiled.call("read", characters, matcher, c_uint32(1), *encoded([text]))
+
+
+IMAGE_HEAD = 4  # numbers in front of an image: magic, format, checksum in two halves
+_WORD = 1 << 64
+
+
+def sealed(image: "array[int]") -> bytes:
+    """An image with the checksum of what it holds now: damage that only the checks of its numbers can tell."""
+    numbers = image[:]
+    numbers[2:IMAGE_HEAD] = array(NUMBER, divmod(_checksum(numbers[IMAGE_HEAD:]), 1 << 32)[::-1])
+    return numbers.tobytes()
+
+
+def _checksum(numbers: Sequence[int]) -> int:
+    """As `native/src/image.rs` has it."""
+    sums, whole = [1, 2, 3, 4], len(numbers) - len(numbers) % 4
+    for place, number in enumerate(numbers[:whole]):
+        sums[place % 4] = (_turned(sums[place % 4], 23) ^ number) * 0x9E3779B97F4A7C15 % _WORD
+    rest = len(numbers)
+    for number in numbers[whole:]:
+        rest = (_turned(rest, 23) ^ number) * 0x9E3779B97F4A7C15 % _WORD
+    for each in sums:
+        rest = (_turned(rest, 17) ^ each) * 0xD6E8FEB86659FD93 % _WORD
+    return rest
+
+
+def _turned(number: int, bits: int) -> int:
+    return (number << bits | number >> 64 - bits) % _WORD
 
 
 def _rule(name: str, *patterns: str, label: str = "", list_items: int = 0, guards: tuple[str, ...] = ()) -> Rule:
@@ -148,7 +183,7 @@ def _text(sources: list[str], chance: random.Random) -> str:
 
 KIND = Kind(
     "native-reader",
-    "random rules, damaged programs and random bytes in the compiled reader",
+    "random rules, damaged programs and images and random bytes in the compiled library",
     prepare,
     quick=Budget(1500, 120),
     full=Budget(50_000, 3600),

@@ -136,29 +136,3 @@ def matcher(image: bytes) -> Handle:
 def read(matcher: Handle, *texts: str) -> list[int]:
     """The answer to some replies, as the library gives it."""
     return compiled().call("read", tables(), matcher, c_uint32(1), *encoded(texts))
-
-
-IMAGE_HEAD = 4  # numbers in front of an image: magic, format, checksum in two halves
-
-
-def sealed(image: "array[int]") -> bytes:
-    """An image with the checksum of what it holds now: damage that only the checks of its numbers can tell."""
-    numbers = image[:]
-    numbers[2:IMAGE_HEAD] = array(NUMBER, divmod(_checksum(numbers[IMAGE_HEAD:]), 1 << 32)[::-1])
-    return numbers.tobytes()
-
-
-def _checksum(numbers: Sequence[int]) -> int:
-    sums, whole = [1, 2, 3, 4], len(numbers) - len(numbers) % 4
-    for place, number in enumerate(numbers[:whole]):
-        sums[place % 4] = (_turned(sums[place % 4], 23) ^ number) * 0x9E3779B97F4A7C15 % _HALF
-    rest = len(numbers)
-    for number in numbers[whole:]:
-        rest = (_turned(rest, 23) ^ number) * 0x9E3779B97F4A7C15 % _HALF
-    for each in sums:
-        rest = (_turned(rest, 17) ^ each) * 0xD6E8FEB86659FD93 % _HALF
-    return rest
-
-
-def _turned(number: int, bits: int) -> int:
-    return (number << bits | number >> 64 - bits) % _HALF

@@ -698,7 +698,8 @@ impl Setup<'_> {
             rules.push(Rule {
                 id: id.as_bytes().into(), name: self.names.number(id), group: group.as_bytes().into(),
                 group_name: self.names.number(group), signal: signal.unwrap_or(0), weight: Weight::Plain,
-                is_bundled: true, head, tail,
+                is_bundled: false, // what a score says alone asks no other score
+                head, tail,
             });
             decisions.push(made);
         }

@@ -203,14 +203,19 @@ def _named(checks: Checks, rules: Paths) -> tuple[str, ...]:
 
 def _verdict(case: Case, profile: str, reader: str, rules: Paths, explain: bool = False) -> Verdict:
     folders = tuple(map(str, _paths(rules)))
-    # OptionError for unknown ones
-    spec = RunSpec(inputs=(), profile=profile, reader=reader, language=case.lang, rules=folders)
-    asked = msgspec.structs.replace(case, checks=asked_checks(case.checks), lang=spec.language)
+    language = _language(profile, reader, case.lang)
+    asked = msgspec.structs.replace(case, checks=asked_checks(case.checks), lang=language)
     # Rules of a user's own are loaded each time: they may be edited between two calls, in a notebook for instance.
     if folders:
         loaded = rules_in_force(folders, reader=reader)
         return ReplyEvaluator(asked.checks, profile=profile, rules=loaded).case(asked, explain=explain)
     return _replies(known_profile(profile), reader, tuple(known_checks())).case(asked, explain=explain)
+
+
+@cache
+def _language(profile: str, reader: str, language: str | None) -> str | None:
+    """The language in its short form; OptionError for options that a run would refuse, too."""
+    return RunSpec(inputs=(), profile=profile, reader=reader, language=language).language
 
 
 @cache

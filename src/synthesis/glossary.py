@@ -29,10 +29,14 @@ class _OnRules(Mapping[tuple[str, str], dict[str, Advice]]):
     def __init__(self, rules: RuleSet) -> None:
         self._rules = rules
         self._known: dict[str, dict[str, Rule]] = {"": {rule.id: rule for rule in rules.learned_rules}}
+        self._advice: dict[tuple[str, str], dict[str, Advice]] = {}  # of the rules that were asked for
 
     def __getitem__(self, key: tuple[str, str]) -> dict[str, Advice]:
-        language, name = key
-        return _on_rule(self._of(language)[name])
+        found = self._advice.get(key)
+        if found is None:
+            language, name = key
+            found = self._advice[key] = _on_rule(self._of(language)[name])
+        return found
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return ((language, name) for language in (*self._rules.languages, "") for name in self._of(language))

@@ -4,6 +4,7 @@ Library, guard, server, MCP, pytest and adapters all return or serialise this ty
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from synthesis.garbage import without_collection
 from synthesis.glossary import glossary_of
 from synthesis.model import Case, CaseResult, CheckResult, Finding, Turn, case_outcome
 from synthesis.model.result import FAIL, NO_REPLY, NO_RULES, NO_TEXT, PASS, card, merged_findings
-from synthesis.model.texts import ENGLISH
+from synthesis.model.texts import ENGLISH, Advice
 from synthesis.printable import safe
 from synthesis.read.cases import ROLES, side_of, text_of
 from synthesis.report.findings import CUES, AlertNotice, Glossary, Remark, feedback, in_language, notice_of, remarks_on
@@ -63,12 +64,13 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
         if result.alert is not None:
             findings = _explained(result.alert.findings, result, glossary)
             fields["alert"] = msgspec.structs.replace(result.alert, findings=findings)
+        remarks = remarks_on(result, glossary, result.language)
         return cls(
             **fields,
-            remarks=remarks_on(result, glossary, result.language),
+            remarks=remarks,
             notice=notice_of(result, glossary, result.language),
             in_crisis=may_be_a_crisis(result) if in_crisis is None else in_crisis,
-            feedback=_feedback(result, glossary),
+            feedback=_feedback(result, remarks, glossary),
         )
 
     def __bool__(self) -> bool:
@@ -123,16 +125,16 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
         ranked = sorted(self.checks, key=lambda name: self.checks[name].urgency)
         return "\n".join(self._reason(self.checks[name]) for name in ranked)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """The fields of a result in a report, and the profile, the explanations, the remarks and the notice."""
-        fields = super().to_dict()
+        fields = super().to_record()
         lead = {name: fields[name] for name in ("id", "pass", "outcome")}
-        fields = {**lead, "profile": self.profile, **fields, "remarks": msgspec.to_builtins(self.remarks)}
+        fields = {**lead, "profile": self.profile, **fields, "remarks": self.remarks}
         if self.explained:
-            fields["explained"] = msgspec.to_builtins(self.explained)
+            fields["explained"] = self.explained
         if self.notice is None:
             return fields
-        notice = {"notice": str(self.notice), "remarks": msgspec.to_builtins(self.notice.remarks)}
+        notice = {"notice": str(self.notice), "remarks": self.notice.remarks}
         return {"alert": {**fields.pop("alert"), **notice}, **fields}
 
     def assert_passes(self) -> None:
@@ -172,24 +174,25 @@ class Verdict(CaseResult, frozen=True, kw_only=True):
 
 
 def _explained(findings: Iterable[Finding], result: CaseResult, glossary: Glossary) -> tuple[ExplainedFinding, ...]:
-    return tuple(_explain(finding, glossary, result.language_of(finding.where)) for finding in findings)
+    spoken = {where: result.language_of(where) for where in ("user", "assistant")}
+    return tuple(_explain(finding, glossary.on_rule(spoken[finding.where], finding.rule)) for finding in findings)
 
 
-def _explain(finding: Finding, glossary: Glossary, language: str) -> ExplainedFinding:
-    advice = glossary.on_rule(language, finding.rule)
-    fields = {name: getattr(finding, name) for name in Finding.__struct_fields__}
-    return ExplainedFinding(**fields, why=advice.why, instead=advice.instead)
+def _explain(finding: Finding, advice: Advice) -> ExplainedFinding:
+    return ExplainedFinding(*_fields(finding), why=advice.why, instead=advice.instead)
 
 
-def _feedback(result: CaseResult, glossary: Glossary) -> str:
+_fields = attrgetter(*Finding.__struct_fields__)
+
+
+def _feedback(result: CaseResult, remarks: Sequence[Remark], glossary: Glossary) -> str:
     """What to tell the writer of the reply, the worst first, in the user's language: the next reply should be in it."""
     if result.outcome != FAIL:
         return ""
     asked = (result.language_of("user"), result.language)
     language = next((code for code in asked if glossary.texts(code).lead), ENGLISH)
-    against = [
-        in_language(remark, result.language, glossary, language) for remark in remarks_on(result, glossary, language)
-    ]
+    told = remarks if language == result.language else remarks_on(result, glossary, language)
+    against = [in_language(remark, result.language, glossary, language) for remark in told]
     return feedback(against, glossary.texts(language).lead)
 
 

@@ -7,8 +7,9 @@ from array import array
 
 import pytest
 from both_readers import BothReaders, OwnRules, message, needs_library, rule
-from native_functions import compiled, image, matcher, read, sealed, tables
+from native_functions import compiled, image, matcher, read, tables
 
+from campaign.native_reader import sealed
 from synthesis.rules.cache import cached_tables
 from synthesis.rules.native import library as native
 from synthesis.rules.native.library import Handle, Library, NativeReaderError, flat, library, numbers_of

@@ -17,10 +17,11 @@ use crate::matcher::{Matcher, Side};
 use crate::program::Program;
 use crate::required::hash_of_bytes;
 use crate::text::Text;
+use crate::verdicts::RANKS;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-const INTERFACE: u32 = 5;
+const INTERFACE: u32 = 6;
 const DONE: u32 = 0;
 const DECLINED: u32 = 1; // a character that Python must normalise
 const EXHAUSTED: u32 = 2; // more steps than a text may take
@@ -347,13 +348,15 @@ const RECORDS: u32 = 32;
 const AS_LINES: u32 = 64;
 const RESULTS: u32 = 128;
 
-/// What came of a block, as Python reads it: `synthesis_part` tells where each part is.
+/// What came of a block, as Python reads it: `synthesis_parts` tells where each part is.
 pub struct Answered {
     answer: Answer,
     summary: Vec<u64>,
     hashes: Vec<u64>,
     lines: Vec<u64>,
 }
+
+const PARTS: usize = 10 + RANKS;
 
 /// Evaluates a block of lines. `data` are numbers: flags, the first line in two halves, the language of texts that do
 /// not say theirs and 1, or 0; then checks to ask for in place of those that cases name, and of which alone, as lists.
@@ -407,32 +410,41 @@ fn packed(answer: Answer) -> Answered {
     Answered { answer, summary, hashes, lines }
 }
 
-/// A part of an answer: summary, hashes of ids, their lines, records, ids, counts, examples, their lines and kinds, places
-/// of deferred lines in the failures, and these by rank.
-///
-/// # Safety
-/// `answered` is a handle; `start` and `length` point at places to write to. The part lives as long as the handle.
-#[no_mangle]
-pub unsafe extern "C" fn synthesis_part(answered: *const Answered, part: u32, start: *mut *const u8, length: *mut usize) {
-    let Answered { answer, summary, hashes, lines } = &*answered;
-    let of_numbers = |numbers: &[u64]| (numbers.as_ptr().cast(), numbers.len() * 8);
-    (*start, *length) = match part {
-        0 => of_numbers(summary),
-        1 => of_numbers(hashes),
-        2 => of_numbers(lines),
-        3 => of_bytes(&answer.records),
-        4 => of_bytes(&answer.ids),
-        5 => of_bytes(&answer.counts),
-        6 => of_bytes(&answer.examples),
-        7 => of_numbers(&answer.example_lines),
-        8 => of_numbers(&answer.example_kinds),
-        9 => of_numbers(&answer.gaps),
-        rank => of_bytes(answer.failures.get(rank as usize - 10).map_or(&[], |failures| failures)),
-    };
+/// A part of an answer: where it is in memory, and how many bytes it has.
+#[repr(C)]
+pub struct Part {
+    start: *const u8,
+    length: usize,
 }
 
-fn of_bytes(part: &[u8]) -> (*const u8, usize) {
-    (part.as_ptr(), part.len())
+impl Part {
+    fn of<T>(items: &[T]) -> Self {
+        Self { start: items.as_ptr().cast(), length: std::mem::size_of_val(items) }
+    }
+}
+
+/// The parts of an answer: summary, hashes of ids, their lines, records, ids, counts, examples, their lines and kinds,
+/// places of deferred lines in the failures, and these by rank.
+///
+/// # Safety
+/// `answered` is a handle; `parts` has room for all of them. They live as long as the handle.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_parts(answered: *const Answered, parts: *mut [Part; PARTS]) {
+    let Answered { answer, summary, hashes, lines } = &*answered;
+    let found = [
+        Part::of(summary),
+        Part::of(hashes),
+        Part::of(lines),
+        Part::of(&answer.records),
+        Part::of(&answer.ids),
+        Part::of(&answer.counts),
+        Part::of(&answer.examples),
+        Part::of(&answer.example_lines),
+        Part::of(&answer.example_kinds),
+        Part::of(&answer.gaps),
+    ];
+    let mut all = found.into_iter().chain(answer.failures.iter().map(|own| Part::of(own)));
+    *parts = std::array::from_fn(|_| all.next().expect("there are as many"));
 }
 
 /// A 64-bit number as two of 32 bits, which stand in memory as it would.

@@ -80,7 +80,7 @@ def check(
     """Register the decorated function as the check `name`."""
 
     def register(decide: Decide) -> Decide:
-        _registered[name] = Check(
+        made = Check(
             name,
             tag,
             title,
@@ -95,6 +95,7 @@ def check(
             severity,
             stands,
         )
+        _add(made)
         return decide
 
     return register
@@ -161,8 +162,7 @@ def _load() -> None:
     shared = shared_table()
     for path, root in _bundled().items():
         if path.stem != SHARED:
-            known = check_of(read_table(path, _bundled_signals(), shared, root))
-            _registered[known.name] = known
+            _add(check_of(read_table(path, _bundled_signals(), shared, root)))
     load_plugins()
 
 
@@ -179,8 +179,13 @@ def load_tables(folders: Iterable[str | Path]) -> list[Table]:
     for path in paths:
         declared |= _own_signals(path, declared)
     found = [_own_table(path, declared) for path in paths]
-    _registered.update((table.name, check_of(table)) for table in found)
+    _add(*map(check_of, found))
     return found
+
+
+def _add(*made: Check) -> None:
+    _registered.update((each.name, each) for each in made)
+    signals_read.cache_clear()  # a table may be loaded again with other signals
 
 
 def _own_signals(path: Path, known: Mapping[str, Signal]) -> dict[str, Signal]:

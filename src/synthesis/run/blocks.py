@@ -412,6 +412,9 @@ class BlockTask(msgspec.Struct, frozen=True):
         return len(self.unit.content or b"") if isinstance(self.unit, Block) else 0
 
 
+Evaluate = Callable[[Sequence[Case]], Iterable[CaseResult]]  # a batch
+
+
 @dataclass(slots=True)
 class BlockResult:
     """What came of one task; `seen` counts the cases before any filter."""
@@ -440,13 +443,12 @@ class BlockResult:
         count_alike(self.repeated, Counter(problem.message for problem in problems))
         self.problems += problems[: SHOWN_PROBLEMS - len(self.problems)]
 
-    def evaluate(self, cases: Iterable[Case], evaluator: Evaluator) -> Iterator[CaseResult]:
+    def evaluate(self, cases: Iterable[Case], evaluate: Evaluate) -> Iterator[CaseResult]:
         """The results of the cases, in their order, each counted on its way."""
         for batch in batches(cases, BATCH):
             for case in batch:
                 self.warn(label_warnings(case))
-            results = evaluator.evaluate(batch)
-            for result in results:
+            for result in evaluate(batch):
                 self.tally.add(result)
                 self.remember(result)
                 yield result
@@ -509,28 +511,28 @@ class ReportWorker:
         with without_collection():
             block = BlockResult(task.number, task.unit.size)
             unit = task.unit
-            kernel = self._evaluator.kernel
-            if not (kernel and self._by_lines and isinstance(unit, Block) and self._by_kernel(unit, block, kernel)):
-                self._evaluate_cases(unit, block)
+            kernel = self._evaluator.kernel if self._by_lines else None
+            if kernel and isinstance(unit, Block):
+                self._by_kernel(unit, block, kernel)
+            else:
+                self._evaluate_cases(unit, block, self._evaluator.evaluate)
             if block.parts and self._spec.engine != LOCAL:  # whoever joins them is another process
                 write_parts(self._folder, block.number, block.parts)
                 block.parts = {}
             return block
 
-    def _by_kernel(self, unit: Block, block: BlockResult, kernel: Kernel) -> bool:
-        """Evaluate the lines of a block by the kernel; False where Python has to."""
-        content = unit.read()
+    def _by_kernel(self, unit: Block, block: BlockResult, kernel: Kernel) -> None:
+        """Evaluate the lines of a block by the kernel; after a fault in it, or by functions as checks, in Python."""
         try:
-            if not kernel.can_decide(self._spec.checks):
-                return False
-            answer = kernel.call(content, self._call(unit), unit.first_line)
+            if kernel.can_decide(self._spec.checks):
+                content = unit.read()
+                self._take(kernel.call(content, self._call(unit), unit.first_line), content, unit, block)
+                return
         except NativeReaderError as error:
             warn_of_fault(error, f"the lines of {unit.file} from {unit.first_line} on")
-            return False
-        self._take(answer, content, unit, block)
-        return True
+        self._evaluate_cases(unit, block, self._evaluator.evaluate_in_python)
 
-    def _evaluate_cases(self, unit: Unit, block: BlockResult) -> None:
+    def _evaluate_cases(self, unit: Unit, block: BlockResult, evaluate: Evaluate) -> None:
         """Read and choose cases in Python."""
         cases: list[Case] = []
         for reading in self._reader.read(unit):
@@ -543,7 +545,7 @@ class ReportWorker:
             block.parts[IDS] = "\n".join(case.id for case in cases).encode()
         if not block.kinds:
             pieces = _Pieces(self._spec, self._suffix)
-            for result in block.evaluate(self._selection.wanted(cases), self._evaluator):
+            for result in block.evaluate(self._selection.wanted(cases), evaluate):
                 pieces.add(result)
             pieces.put(block)
 

@@ -86,10 +86,10 @@ class Evaluator:
     def evaluate(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of a batch, in its order. A check that raises gives an error result, not an exception."""
         found = self._by_kernel(cases) if self.kernel else [None] * len(cases)
-        left = iter(
-            self.evaluate_in_python([case for case, result in zip(cases, found, strict=True) if result is None])
-        )
-        return [next(left) if result is None else result for result in found]
+        if left := [case for case, result in zip(cases, found, strict=True) if result is None]:
+            evaluated = iter(self.evaluate_in_python(left))
+            return [next(evaluated) if result is None else result for result in found]
+        return [result for result in found if result is not None]
 
     def _by_kernel(self, cases: Sequence[Case]) -> list[CaseResult | None]:
         """The results of the kernel; None for what it leaves to Python."""

@@ -88,6 +88,7 @@ class Kernel:
         self._library = native.library
         self._loading = Lock()
         self._loaded: set[int] = set()
+        self._told_before: tuple[object, tuple[Any, ...]] = (None, ())
         self.is_refused = False  # by the library, which then evaluates nothing
 
     def can_decide(self, names: Iterable[str]) -> bool:
@@ -115,8 +116,7 @@ class Kernel:
         """An answer, the bytes and lines that it reached, and a language that is missing and 1."""
         file = _encode(wanted.file)
         told = self._told(wanted, first_line)
-        with self._library.make("block", self._handle, content, len(content), file, len(file), *told) as handle:
-            parts = [self._library.part(handle, number) for number in range(_PARTS)]
+        parts = self._library.block(self._handle, content, len(content), file, len(file), *told, parts=_PARTS)
         summary, hashes, lines, records, ids, counts, examples, of_lines, of_kinds, gaps, *failures = parts
         reached, passed, missing, deferred, *rest = memoryview(summary).cast("Q").tolist()
         numbers, places = iter(rest[: 2 * deferred]), zip(*[iter(memoryview(gaps).cast("Q"))] * RANKS, strict=True)
@@ -136,6 +136,12 @@ class Kernel:
         return answer, reached, passed, missing
 
     def _told(self, wanted: KernelCall, first_line: int) -> tuple[Any, ...]:
+        """The same calls come again and again, one for each case of a library that evaluates them one by one."""
+        if self._told_before[0] != (wanted, first_line):
+            self._told_before = ((wanted, first_line), self._numbers_for(wanted, first_line))
+        return self._told_before[1]
+
+    def _numbers_for(self, wanted: KernelCall, first_line: int) -> tuple[Any, ...]:
         language = 0 if wanted.language is None else self._codes.index(wanted.language) + 1
         lists = [[self._numbers[name] for name in names] for names in (wanted.instead, wanted.only)]
         line = (first_line & 0xFFFFFFFF, first_line >> 32)

@@ -265,7 +265,8 @@ class TableWorker:
                 block.seen += len(reading.cases)
                 block.add_problems(reading.problems)
                 wanted = self._selection.wanted(reading.cases)
-                shown = [result for result in block.evaluate(wanted, self._evaluator) if self._spec.shows(result)]
+                results = block.evaluate(wanted, self._evaluator.evaluate)
+                shown = [result for result in results if self._spec.shows(result)]
                 file.write(to_batch(shown, reading, self._spec.keep, [result.id for result in shown], placed=True))
             if not block.kinds:
                 file.put_in_place()

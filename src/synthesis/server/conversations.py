@@ -148,8 +148,8 @@ class ConversationVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def fields_of(result: CaseResult, server: ServerState) -> dict[str, Any]:
-    """The fields of the answer."""
-    return Verdict.of(result, server.glossary).to_dict()
+    """The fields of the answer, for an encoder."""
+    return Verdict.of(result, server.glossary).to_record()
 
 
 def encoded(result: CaseResult, server: ServerState) -> bytes:

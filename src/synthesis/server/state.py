@@ -1,8 +1,8 @@
 """What all routes of one process share: rules, evaluator, glossary, job queue, history, limits and counts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -118,7 +118,7 @@ class ServerState:
         The evaluator prepares its patterns once per set of checks, and clients could ask for any set. So it runs all,
         and the checks that were not asked for are dropped.
         """
-        asked, known = case.checks, asked_checks()
+        asked, known = case.checks, known_checks()
         result = self.evaluator.evaluate([msgspec.structs.replace(case, checks=known)])[0]
         return result if asked == known else with_checks(result, asked)
 
@@ -166,6 +166,7 @@ def server_state(request: Request) -> ServerState:
     return found
 
 
-def known_checks(names: Sequence[str]) -> tuple[str, ...]:
-    """The checks of these names, each once; all if none is named."""
+@lru_cache(maxsize=256)
+def known_checks(names: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The checks of these names, each once; all if none is named. A server knows the same ones as long as it runs."""
     return asked_checks(names)

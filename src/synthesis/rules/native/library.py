@@ -15,7 +15,7 @@ from synthesis.rules.native.program import NUMBER
 
 SWITCH = "SYNTHESIS_NATIVE"
 PLACE = "SYNTHESIS_LIBRARY"  # names the file, where it is not beside this one: while a package is built
-INTERFACE = 5
+INTERFACE = 6
 FILE = Path(os.environ.get(PLACE) or __file__)
 if PLACE not in os.environ:
     FILE = FILE.with_name(
@@ -69,11 +69,19 @@ class Library:
             raise NativeReaderError(f"the native reader failed: {content.decode('utf-32')}")
         return content
 
-    def part(self, handle: "Handle", number: int) -> bytes:
-        """A part of an object that has several."""
-        start, length = ctypes.c_void_p(), ctypes.c_size_t()
-        self._functions.synthesis_part(handle, ctypes.c_uint32(number), ctypes.byref(start), ctypes.byref(length))
-        return ctypes.string_at(start, length.value) if length.value else b""
+    def block(self, *arguments: Any, parts: int) -> list[bytes]:
+        """The answer to a block of lines, which has so many parts."""
+        made, places = ctypes.c_void_p(), (ctypes.c_size_t * (2 * parts))()
+        self.answer("block", *arguments, ctypes.byref(made))
+        try:
+            self._functions.synthesis_parts(made, places)
+            found = places[:]
+            return [
+                ctypes.string_at(start, length) if length else b""
+                for start, length in zip(found[::2], found[1::2], strict=True)
+            ]
+        finally:
+            self._functions.synthesis_free_block(made)
 
 
 def _sized(argument: Any) -> Any:
