@@ -1,5 +1,6 @@
 """The kernel decides as Python does, byte for byte, and leaves to Python what it does not know."""
 
+import contextlib
 import json
 import random
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from campaign.random_tables import compare
 from corpus.rows import READ, rows_in
 from synthesis.checks import registry
 from synthesis.checks.registry import Check, asked_checks, checks
+from synthesis.errors import SynthesisError
 from synthesis.io import CASE_SCHEMA, CASES
 from synthesis.model import Case, CheckResult
 from synthesis.model.case import Turn
@@ -243,6 +245,20 @@ def test_results_in_memory_are_the_same(tmp_path: Path) -> None:
         spec = RunSpec(inputs=(Input.of(str(tmp_path / "cases.jsonl")),), schema=CASE_SCHEMA, fail_on=9999)
         found.append(_encode(evaluate_files(spec, rules=rules).report.to_dict()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("change", "calls"), [("", 1), (" ", 0)])
+def test_a_copy_of_the_schema_keeps_the_kernel_and_another_schema_is_asked_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, calls: int
+) -> None:
+    write_cases(tmp_path)
+    (tmp_path / "own.schema.json").write_text(CASE_SCHEMA.read_text(encoding="utf-8") + change, encoding="utf-8")
+    taken: list[bytes] = []
+    monkeypatch.setattr(blocks.ReportWorker, "_take", lambda _, answer, *__: taken.append(answer.records))
+    spec = RunSpec(inputs=(Input.of(str(tmp_path / "cases.jsonl")),), schema=tmp_path / "own.schema.json", fail_on=9999)
+    with contextlib.suppress(SynthesisError):  # nothing was counted
+        evaluate_files(spec)
+    assert len(taken) == calls
 
 
 # Where the kernel cannot work.
