@@ -1,4 +1,4 @@
-"""Both readers in one run: how much faster whole commands, batches and single cases are with the compiled one.
+"""Kernel and Python in one run: how much faster whole commands, batches and single cases are with the compiled library.
 
     python benchmarks/readers.py [--cases 5000] [--corpus short distinct]
 
@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -104,6 +103,7 @@ def times_of(rows: Sequence[dict[str, Any]], rules: RuleSet, reader: Reader) -> 
         for text, side, told in zip(pair, sides, languages, strict=True)
     ]
     rules.__dict__["reader"] = reader
+    rules.__dict__["native"] = reader if isinstance(reader, NativeReader) else None  # with the kernel or without
     evaluator = Evaluator(rules)
     evaluator.evaluate(cases)  # Python compiles expressions when they are first needed
     seconds = {
@@ -120,21 +120,6 @@ def in_batches(work: Callable[[Sequence[T]], object], items: Sequence[T], size: 
         work(items[start : start + size])
 
 
-def threads(name: str, count: int) -> None:
-    """Whether threads are worth having: the same batches by one and by two of them, in seconds by the clock."""
-    evaluator = Evaluator()
-    cases = [Case(row["id"], tuple(row["checks"]), row["user"], row["assistant"]) for row in CORPORA[name](count)]
-    batches = [cases[start : start + BATCH] for start in range(0, count, BATCH)]
-    evaluator.evaluate(batches[0])
-    took = []
-    for number in (1, 2):
-        begun = time.perf_counter()
-        with ThreadPoolExecutor(number) as pool:
-            list(pool.map(evaluator.evaluate, batches))
-        took.append(time.perf_counter() - begun)
-    print(f"{name:<11}{'one thread, two':<17}{took[0]:>8.2f} s{took[1]:>8.2f} s{took[0] / took[1]:>8.1f}", flush=True)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--cases", type=int, default=5_000)
@@ -148,8 +133,6 @@ def main() -> int:
     print(f"\n{'corpus':<11}{'us per case':<17}{'Python':>10}{'native':>10}{'ratio':>8}")
     for name in options.corpus:
         stages(name, min(options.cases, 1000), rules_in_force())
-    for name in options.corpus:
-        threads(name, options.cases)
     return 0
 
 

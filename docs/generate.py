@@ -53,7 +53,7 @@ def command_reference() -> str:
         "",
     ]
     for path, command in commands(command_line):
-        context = click.Context(command, info_name=path, max_content_width=100)
+        context = click.Context(command, info_name=path, terminal_width=98, max_content_width=100)
         context.meta[EVERY] = True
         parts += [f"## `{path}`", "", "```text", command.get_help(context), "```", ""]
     return "\n".join(parts)

@@ -297,7 +297,7 @@ _OPTIONS = {
         "interval is above X (0.1: ten points); with 3 if too few conversations are long enough. Repeatable.",
     ),
     "engine": ("--engine", "Where the work runs."),
-    "workers": ("--workers N", "Worker processes. [default: available cores]"),
+    "workers": ("--workers N", "Threads, or processes of an engine. [default: available cores]"),
 }
 _KINDS: dict[str, Any] = {  # click types
     "on_bad_row": click.Choice(["stop", "error"]),

@@ -203,7 +203,7 @@ def workers_option(otherwise: str, most: int | None = None, **settings: Any) -> 
         "--workers",
         type=click.IntRange(min=1, max=most),
         metavar="N",
-        help=f"Worker processes. [default: {otherwise}]",
+        help=f"Threads, or processes of an engine. [default: {otherwise}]",
         **settings,
     )
 
