@@ -66,7 +66,6 @@ def test_rates_by_column(document: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_several_workers_count_the_same(log: Path, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthesis.run.files.SMALL", 0)
     monkeypatch.setattr("synthesis.run.blocks.ROWS", 20)
     options = AuditOptions(by=("app",))
     assert differences(document, audit([log], READING, options, EngineOptions(workers=2)).document) == []

@@ -1,9 +1,11 @@
 """The evaluator: batches in, batches out, and nothing but the case decides."""
 
+import pickle
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import msgspec
 import pytest
 from helpers import case
 from hypothesis import given, settings
@@ -151,3 +153,11 @@ def test_signals_of_a_check_are_known_to_the_packs() -> None:
     assert registry.signals()["agency.negative"] == Signal(
         "agency.negative", "assistant", "directs, prescribes, dismisses, minimises"
     )
+
+
+def test_a_result_that_was_sent_to_another_process_is_written_with_the_same_bytes() -> None:
+    [result] = Evaluator().evaluate([case("You should just relax.", "I lost my job and I want to die.")])
+    sent = pickle.loads(pickle.dumps(result))
+    assert sent == result
+    assert sent.findings
+    assert msgspec.json.encode(sent) == msgspec.json.encode(result)

@@ -95,6 +95,9 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
+PLAIN = "fail"  # the severity of a rule that names none
+
+
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A rule that fired: which, for which signal, and the exact words (code points of the original text).
 
@@ -110,7 +113,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     start: int
     end: int
     text: str
-    severity: str = "fail"
+    severity: str = PLAIN
     role: Annotated[str | None, msgspec.Meta(description="`for` or `against` the reply, or `context`.")] = None
     counted: Annotated[bool | None, msgspec.Meta(description="Whether it took part in the verdict of a check.")] = None
     checks: Annotated[tuple[str, ...], msgspec.Meta(description="The checks that counted it.")] = ()
@@ -123,6 +126,17 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def place(self) -> tuple[object, ...]:
         """What tells a finding from any other of its case, in reading order."""
         return (self.turn, self.where == "assistant", self.start, self.end, self.signal, self.rule)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Omitted are defaults by identity, so that of `severity` has to be the same object in every process."""
+        return _unpickled, (type(self), tuple(getattr(self, name) for name in self.__struct_fields__))
+
+
+def _unpickled(kind: type[Finding], fields: tuple[Any, ...]) -> Finding:
+    known = dict(zip(kind.__struct_fields__, fields, strict=True))
+    if known["severity"] == PLAIN:
+        known["severity"] = PLAIN
+    return kind(**known)
 
 
 class CheckResult(msgspec.Struct, frozen=True):

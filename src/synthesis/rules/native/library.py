@@ -90,19 +90,13 @@ def _sized(argument: Any) -> Any:
 
 
 class Handle:
-    """An object inside the library, freed with this one, or where a `with` ends."""
+    """An object inside the library, freed with this one."""
 
     def __init__(self, address: int | None, free: Callable[..., object], keep: Sequence[object] = ()) -> None:
         self._as_parameter_ = ctypes.c_void_p(address)
         self._keep = keep
         self._free = weakref.finalize(self, free, self._as_parameter_)
         self._free.atexit = False  # the process then frees everything at once
-
-    def __enter__(self) -> "Handle":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._free()
 
 
 def flat(numbers: bytes) -> tuple[Any, ctypes.c_size_t]:
