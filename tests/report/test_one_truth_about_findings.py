@@ -25,7 +25,7 @@ from synthesis.report.stored import StoredReport, from_dict
 from synthesis.report.table import verdict_batch, verdict_schema
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import run_cases
-from synthesis.server.conversations import fields_of
+from synthesis.server.conversations import encoded
 from synthesis.server.state import ServerState
 from synthesis.verdict import ReplyEvaluator, Verdict
 
@@ -93,7 +93,7 @@ def in_a_page() -> set[str]:
 
 
 def in_the_api() -> set[str]:
-    answer = fields_of(RESULT, cast(ServerState, SimpleNamespace(glossary=GLOSSARY)))
+    answer = json.loads(encoded(RESULT, cast(ServerState, SimpleNamespace(glossary=GLOSSARY))))
     counted = {one["rule"] for one in answer["findings"] if one["counted"] and one["role"] == "against"}
     assert {remark.get("rule", "") for remark in answer["remarks"]} - {""} == counted
     return counted
