@@ -20,8 +20,10 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py $(wildcard nativ
 	$(PIP) install --editable .
 	@touch $@
 
+# pip fetches on one core while cargo compiles on the other; what pip's own build then finds is ready.
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml hatch_build.py $(wildcard native/Cargo.* native/src/*.rs native/src/*/*.rs)
-	$(PIP) install --editable '.[dev]'
+	@cargo build --release --offline --locked --quiet --manifest-path native/Cargo.toml >/dev/null 2>&1 & \
+	  $(PIP) install --editable '.[dev]'
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-browser: $(VENV)/.installed-dev
@@ -68,7 +70,7 @@ tests-python: lint
 
 # The browser apart: its driver keeps an event loop running, beside which other tests could not start theirs.
 test-all: lint test-native test-adapters test-engines test-training test-browser ## the same, slow groups, browser, adapters, engines
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
+	SYNTHESIS_NEW_INPUTS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not browser"
 
 test-native: ## the compiled reader's own tests
 	cargo test --offline --manifest-path native/Cargo.toml

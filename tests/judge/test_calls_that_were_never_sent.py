@@ -12,6 +12,8 @@ from server import JudgeServer
 
 from synthesis.judge.calls import Patience
 
+pytestmark = pytest.mark.slow
+
 
 class FullServer:
     """Listens, but its queue is full: a connection to it never comes about."""
@@ -55,9 +57,7 @@ def test_nor_is_one_whose_connection_was_refused(tmp_path):
     assert result.calls == 0
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)], ids=["SIGKILL", "SIGTERM"]
-)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
 def test_a_process_that_ends_while_it_connects_owes_nothing(tmp_path, number):
     cases = write_set(tmp_path / "set.json", sample_cases(3))
     judged = ("judge", "run", cases, "--judge-provider", "openai", "--root", "runs", "--base-url")

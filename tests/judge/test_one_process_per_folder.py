@@ -4,8 +4,11 @@ import signal
 import subprocess
 import time
 
+import pytest
 from running import command, environment, read, sample_cases, synthesis, write_set
 from server import JudgeServer, held
+
+pytestmark = pytest.mark.slow
 
 
 def judge_args(server, cases):

@@ -8,10 +8,10 @@ import pytest
 from running import command, environment, read, sample_cases, synthesis, wait_until, write_set
 from server import JudgeServer, held, status
 
+pytestmark = pytest.mark.slow
+
 # SIGINT in test_command_line_judge.py, too, as Ctrl-C.
-SIGNALS = pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM], ids=["SIGINT", "SIGTERM"]
-)
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 
 
 @pytest.fixture

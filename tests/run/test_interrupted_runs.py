@@ -14,7 +14,10 @@ from table_samples import MAP, content_of, rows, write_parquet
 
 from synthesis.io import held, host
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and locks of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and locks of POSIX"),
+]
 PATIENCE = 180  # seconds for a loaded machine to come to the point where a test interrupts
 
 
@@ -72,7 +75,7 @@ def has_begun(folder: Path) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize(
-    ("number", "to_all"), [(signal.SIGINT, True), pytest.param(signal.SIGTERM, False, marks=pytest.mark.slow)]
+    ("number", "to_all"), [(signal.SIGINT, True), (signal.SIGTERM, False)]
 )
 def test_an_interrupted_table_ends_at_once_and_leaves_no_stray(tmp_path: Path, number: int, to_all: bool) -> None:
     long_log(tmp_path)
@@ -102,7 +105,7 @@ def test_a_table_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("workers", "number"), [pytest.param("1", signal.SIGTERM, marks=pytest.mark.slow), ("2", signal.SIGINT)]
+    ("workers", "number"), [("1", signal.SIGTERM), ("2", signal.SIGINT)]
 )
 def test_an_interrupted_run_says_what_it_drops_and_keeps_the_report_of_before(
     tmp_path: Path, workers: str, number: int
@@ -146,7 +149,7 @@ def wait_for_none(group: int, seconds: float = 2) -> None:
     assert members(group) == []
 
 
-@pytest.mark.parametrize("kind", [pytest.param("table", marks=pytest.mark.slow), "report"])
+@pytest.mark.parametrize("kind", ["table", "report"])
 def test_workers_end_with_a_killed_run_and_the_next_run_removes_what_it_left(tmp_path: Path, kind: str) -> None:
     (long_log if kind == "table" else long_cases)(tmp_path)
     process = table_run(tmp_path) if kind == "table" else case_run(tmp_path, "2")

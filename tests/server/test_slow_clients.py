@@ -13,6 +13,8 @@ import pytest
 from synthesis.rules.matcher import PythonReader
 from synthesis.rules.ruleset import RuleSet
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT = 0.5
 LONG = "You should just try to relax. " * 30_000  # some seconds of work
 HEAD = "POST /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n"
