@@ -74,9 +74,7 @@ def has_begun(folder: Path) -> Callable[[], bool]:
     return lambda: len([*folder.glob("out/.synthesis-*/lock")]) == 1
 
 
-@pytest.mark.parametrize(
-    ("number", "to_all"), [(signal.SIGINT, True), (signal.SIGTERM, False)]
-)
+@pytest.mark.parametrize(("number", "to_all"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_an_interrupted_table_ends_at_once_and_leaves_no_stray(tmp_path: Path, number: int, to_all: bool) -> None:
     long_log(tmp_path)
     process = table_run(tmp_path)
@@ -104,9 +102,7 @@ def test_a_table_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path)
     assert content_of(tmp_path / "verdicts") == content_of(tmp_path / "undisturbed")
 
 
-@pytest.mark.parametrize(
-    ("workers", "number"), [("1", signal.SIGTERM), ("2", signal.SIGINT)]
-)
+@pytest.mark.parametrize(("workers", "number"), [("1", signal.SIGTERM), ("2", signal.SIGINT)])
 def test_an_interrupted_run_says_what_it_drops_and_keeps_the_report_of_before(
     tmp_path: Path, workers: str, number: int
 ) -> None:
