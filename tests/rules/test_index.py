@@ -186,7 +186,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     rules_in_force()
     folder = cache._folder()
     assert folder is not None
-    shutil.copytree(folder, tmp_path / "cache", ignore=shutil.ignore_patterns("*.program.*", "*.patterns.*"))
+    shutil.copytree(folder, tmp_path / "cache", ignore=shutil.ignore_patterns(".*", "*.program.*", "*.patterns.*"))
     monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "cache"))
     yield tmp_path / "cache"
     registry._bundled.cache_clear()
