@@ -58,8 +58,8 @@ def prepare(setting: Setting) -> Iterator[Attempt]:
 
 def _sources(rule: Rule) -> list[str]:
     sentence = rule.sentence.patterns if rule.sentence else ()
-    unless = rule.unless.patterns if rule.unless else ()
-    return [*rule.patterns, *sentence, *unless]
+    exception = rule.exception.patterns if rule.exception else ()
+    return [*rule.patterns, *sentence, *exception]
 
 
 def _unit(rule: Rule, rules: RuleSet, chance: random.Random) -> str:

@@ -158,7 +158,6 @@ def _rule(name: str, *patterns: str, label: str = "", list_items: int = 0, guard
         texts,
         texts,
         patterns,
-        None,
         list_items=list_items,
         label=label,
         guards=guards,

@@ -106,5 +106,9 @@ def rule(name: str, *patterns: str, **fields: object) -> Rule:
 
 
 def _patterns(one: Rule) -> list[str]:
-    parts = [one.patterns, one.sentence.patterns if one.sentence else (), one.unless.patterns if one.unless else ()]
+    parts = [
+        one.patterns,
+        one.sentence.patterns if one.sentence else (),
+        one.exception.patterns if one.exception else (),
+    ]
     return [source for part in parts for source in part]

@@ -4,7 +4,7 @@
 The parser is imported when there is something to parse: what a start reads is kept in parsed form (`rules/cache.py`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -79,20 +79,32 @@ class Field:
     def _wrap(self, node: Any) -> "Field":
         return Field(node, self._file, self._lines)
 
-    def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, "Field"]:
+    def mapping(
+        self, allowed: Iterable[str] | None = None, renamed: Mapping[str, str] | None = None
+    ) -> dict[str, "Field"]:
         """The entries by key; a key that is not allowed, or appears twice, is an error."""
+        known = None if allowed is None else set(allowed)
+        entries: dict[str, Field] = {}
+        for name, value in self.pairs():
+            key = name.text()
+            if known is not None and key not in known:
+                now = (renamed or {}).get(key)
+                hint = f"It is now called '{now}'." if now else did_you_mean(key, known)
+                name.fail(f"unknown field '{key}'", hint=hint)
+            entries[key] = value
+        return entries
+
+    def pairs(self) -> Iterator[tuple["Field", "Field"]]:
+        """The entries with their keys; a key that appears twice is an error."""
         if self._node.id != MAPPING:
             self.fail("expected a mapping (key: value)")
-        entries: dict[str, Field] = {}
-        known = None if allowed is None else set(allowed)
+        seen: set[str] = set()
         for key_node, value_node in self._node.value:
-            key = self._wrap(key_node).text()
-            if known is not None and key not in known:
-                self._wrap(key_node).fail(f"unknown field '{key}'", hint=did_you_mean(key, known))
-            if key in entries:
-                self._wrap(key_node).fail(f"the field '{key}' appears twice")
-            entries[key] = self._wrap(value_node)
-        return entries
+            key = self._wrap(key_node)
+            if key.text() in seen:
+                key.fail(f"the field '{key.text()}' appears twice")
+            seen.add(key.text())
+            yield key, self._wrap(value_node)
 
     def items(self) -> Iterator["Field"]:
         if self._node.id != SEQUENCE:

@@ -61,7 +61,7 @@ def explain_rule(rule: Rule, told_in: str = ENGLISH) -> dict[str, Any]:
         "severity": rule.severity,
         "why": rule.text("why", told_in),
         "instead": rule.text("instead", told_in),
-        "finds": list(rule.patterns or (rule.source,)),
+        "finds": list(rule.finds or (rule.source,)),
         "match": list(rule.match),
         "miss": list(rule.miss),
     }

@@ -22,13 +22,13 @@ RULE = Rule(
     why={"en": "why"},
     instead={"en": "instead"},
     sentence=SENTENCE,
-    unless=GUARD,
+    exception=GUARD,
 )
 SPOKEN = Language("en", "English")
 PACK = Pack("en", "mine", "1", "MIT", (), (RULE,), {"denied": GUARD}, {"verbs": ("go",)}, spoken=SPOKEN)
 
 EXPLAINING = {
-    Rule: {"why", "instead", "match", "miss", "file", "line"},
+    Rule: {"wordings", "why", "instead", "match", "miss", "file", "line"},
     GuardRule: {"why"},
     SentenceRule: set(),
     Pack: {"name", "version", "licence", "sources", "absent"},
@@ -50,7 +50,7 @@ def hash_with_rule(rule: Rule) -> str:
 PLACES: list[tuple[msgspec.Struct, Callable[[Any], str]]] = [
     (RULE, hash_with_rule),
     (SENTENCE, lambda sentence: hash_with_rule(replace(RULE, sentence=sentence))),
-    (GUARD, lambda guard: hash_with_rule(replace(RULE, unless=guard))),
+    (GUARD, lambda guard: hash_with_rule(replace(RULE, exception=guard))),
     (GUARD, lambda guard: hash_of(replace(PACK, guards={"denied": guard}))),
     (PACK, hash_of),
     (SPOKEN, lambda spoken: hash_of(replace(PACK, spoken=spoken))),

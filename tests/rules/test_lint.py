@@ -26,7 +26,7 @@ RULES = {
     "spelling": "pattern: zonk (don't|won't|DON’T) go",
     "list": "pattern: zonk (<third_person>|<negator>|<third_person>)",
     "groups": "pattern: (zonk it|zonk (a|b)|zonk (a|b))",
-    "condition": "pattern: zonk\n    unless: {after: [so (sad|bad|sad)]}",
+    "condition": "pattern: zonk\n    except: {after: [so (sad|bad|sad)]}",
     "sentence": "sentence: {has: [zonk (sad|bad|sad)]}\n    label: zonks",
     "long": f"pattern: {LONG}",
     "dear": "pattern: zonk a.{0,150}b.{0,150}c",

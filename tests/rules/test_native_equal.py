@@ -151,7 +151,7 @@ def test_random_guards_and_sentence_rules(sources: list[str], texts: list[str], 
     rules = OwnRules(
         [
             rule("guarded", one, two, guards=("g",)),
-            rule("sentence", sentence=sentence, label="s", unless=GuardRule("u", sentence=(more[0],))),
+            rule("sentence", sentence=sentence, label="s", exception=GuardRule("u", sentence=(more[0],))),
             rule("listed", list_items=2, label="l", guards=("g",)),
         ],
         {"g": GuardRule("g", before=(two, three, four), after=(more[0],), quoted=quoted)},

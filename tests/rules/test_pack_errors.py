@@ -51,7 +51,7 @@ def test_a_rule_of_the_same_id_replaces_the_bundled_one(tmp_path: Path) -> None:
         ("- a\n- b", "expected a mapping"),
         ("rulez: []", "unknown field 'rulez'"),
         (GOOD.replace("    why: It is only a test.\n", ""), "a rule needs 'why'"),
-        (GOOD.replace("    pattern: zonk it\n", ""), "needs 'patterns', 'sentence' or 'list_items'"),
+        (GOOD.replace("    pattern: zonk it\n", ""), "needs 'phrases', 'patterns', 'sentence' or 'list_items'"),
         (GOOD.replace("zonk it\n    why", "(zonk)+ it\n    why"), "unbounded repetition is not supported"),
         (GOOD.replace("agency.negative", "agency.nonsense"), "no check knows the signal 'agency.nonsense'"),
         (GOOD.replace("agency.negative.my-own", "My Own"), "is not a rule id"),

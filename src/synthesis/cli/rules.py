@@ -131,7 +131,7 @@ def _explain(rule: "Rule", loaded: "RuleSet") -> None:
         f"  instead   {safe(texts['instead'])}",
         *(f"  finds     {safe(source)}" for source in texts["finds"]),
         *(f"  not when  {safe(name)}: {safe(guards[name].why)}" for name in rule.guards),
-        *(["  not when  words around it say otherwise (see the pack)"] if rule.unless else []),
+        *(["  not when  words around it say otherwise (see the pack)"] if rule.exception else []),
         *(f"  match     {safe(example)}" for example in rule.match),
         *(f"  miss      {safe(example)}" for example in rule.miss),
         click.style(f"  {safe(rule.file)}:{rule.line}", dim=True),

@@ -264,7 +264,7 @@ def _shared(pack: Pack, costs: Mapping[str, int]) -> Iterator[LintMessage]:
 def _sources(rule: Rule) -> Iterator[str]:
     yield from rule.patterns
     yield from rule.sentence.patterns if rule.sentence else ()
-    yield from rule.unless.patterns if rule.unless else ()
+    yield from rule.exception.patterns if rule.exception else ()
 
 
 def _few_examples(rule: Rule) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
     pack.yaml       the manifest: language, name, version, licence, sources, how its text falls into words
     texts.yaml      texts in the language: feedback, absences, notices; read when it is needed
-    *.yaml          lists, guards, defaults per signal, and rules, each with its proof
+    *.yaml          slots, lists, guards, defaults per signal, and rules, each with its proof
 
 A pack is checked in full before anything is evaluated.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +18,18 @@ from synthesis.lazy import regex
 from synthesis.model.texts import Advice, Texts
 from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
-from synthesis.rules.schema import FORMS, RULE_SEVERITIES, GuardRule, Pack, Rule, SentenceRule, Signal, signal_of
+from synthesis.rules.phrases import pattern_of
+from synthesis.rules.schema import (
+    FORMS,
+    RULE_SEVERITIES,
+    GuardRule,
+    Pack,
+    Rule,
+    SentenceRule,
+    Signal,
+    Wording,
+    signal_of,
+)
 from synthesis.rules.syntax import PatternError, WordLists
 from synthesis.rules.text import FACTS, MANIFEST, read_language
 
@@ -28,10 +39,13 @@ _ID = regex(r"[a-z_]+\.[a-z_]+\.[a-z0-9-]+")
 _GUARD_PATTERNS = ("before", "after", "sentence")
 _SENTENCE_PATTERNS = ("starts", "has", "also", "lacks")
 _RULE_FIELDS = (
-    *("id", "group", "why", "instead", "pattern", "patterns", "sentence", "list_items", "label"),
-    *("guards", "unless", "match", "miss", "severity"),
+    *("id", "group", "why", "instead", "phrases", "pattern", "patterns", "slots", "sentence", "list_items", "label"),
+    *("guards", "except", "match", "miss", "severity"),
 )
+_RENAMED = {"unless": "except"}
+_SECTIONS = ("slots", "lists", "guards", "defaults", "rules")
 T = TypeVar("T")
+Sections = Sequence[tuple[Mapping[str, Field], str]]  # of each file, with its name
 
 
 def load_pack(
@@ -44,15 +58,13 @@ def load_pack(
     manifest = _manifest(folder)
     language = manifest["language"].text()
     inherited = (below or {}).get(language)
-    sections = [
-        (read_yaml(path).mapping(("lists", "guards", "defaults", "rules")), str(path)) for path in pack_files(folder)
-    ]
+    sections = [(read_yaml(path).mapping(_SECTIONS), str(path)) for path in pack_files(folder)]
     lists = dict(inherited.lists) if inherited else {}
-    lists.update((name, words.texts()) for name, words in _entries_of_all(sections, "lists"))
+    lists.update(_lists(sections, frozenset(lists)))
     checker = _PatternChecker(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
     guards = dict(inherited.guards) if inherited else {}
     guards.update((name, _guard(field, name, checker)) for name, field in _entries_of_all(sections, "guards"))
-    reader = _RuleReader(language, signals, guards, checker)
+    reader = _RuleReader(language, signals, guards, checker, lists)
     return Pack(
         language=language,
         name=manifest["name"].text(),
@@ -121,7 +133,7 @@ def _entries(section: Mapping[str, Field], key: str) -> Iterable[tuple[str, Fiel
     return section[key].mapping().items() if key in section else ()
 
 
-def _entries_of_all(sections: Iterable[tuple[Mapping[str, Field], str]], key: str) -> Iterator[tuple[str, Field]]:
+def _entries_of_all(sections: Sections, key: str) -> Iterator[tuple[str, Field]]:
     """The entries of all files of a pack. They share their names, so one that comes twice would hide the other."""
     files: dict[str, str] = {}
     for section, file in sections:
@@ -130,6 +142,39 @@ def _entries_of_all(sections: Iterable[tuple[Mapping[str, Field], str]], key: st
                 field.fail(f"'{name}' is also among the {key} of {Path(files[name]).name}: rename one of them")
             files[name] = file
             yield name, field
+
+
+def _lists(sections: Sections, below: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """The words of each list and slot, as patterns; those of one rule under a name that begins with its id."""
+    found = {name: words.texts() for name, words in _entries_of_all(sections, "lists")}
+    slots = {name: ("", words) for name, words in _entries_of_all(sections, "slots")}
+    for section, _ in sections:
+        for rule in section["rules"].items() if "rules" in section else ():
+            entries = rule.mapping()
+            if "slots" in entries and "id" in entries:
+                own = own_slots(entries["id"].text())
+                slots.update((f"{own}{name}", (own, words)) for name, words in _entries(entries, "slots"))
+    names = {*below, *found, *slots}
+    for name, (own, words) in slots.items():
+        found[name] = tuple(_translated(item, names, own) for item in _each(words))
+    return found
+
+
+def own_slots(rule_id: str) -> str:
+    """What the names of a rule's own slots begin with."""
+    return f"{rule_id}/"
+
+
+def _each(field: Field) -> Iterable[Field]:
+    return field.items() if field.is_list() else (field,)
+
+
+def _translated(phrase: Field, slots: Collection[str], own: str) -> str:
+    try:
+        return pattern_of(phrase.text(), slots, own)
+    except PatternError as error:
+        message = f"the phrase cannot be used: {error.message}"
+        phrase.fail(message, column=error.column + phrase.quote_width, hint=f"In: {phrase.text()}")
 
 
 def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
@@ -151,31 +196,46 @@ class _PatternChecker:
 
     def take(self, field: Field) -> tuple[str, ...]:
         """The patterns of a list, or the only one."""
-        items = list(field.items()) if field.is_list() else [field]
-        for item in items:
-            if not self._trusted and item.text() not in self._seen:
-                self._check(item.text(), item)
-        return tuple(item.text() for item in items)
+        return tuple(self.one(item) for item in _each(field))
 
-    def _check(self, source: str, item: Field) -> None:
+    def one(self, item: Field) -> str:
+        source = item.text()
+        self._check(source, item, f"In: {source}")
+        return source
+
+    def phrase(self, item: Field, slots: Collection[str], own: str) -> str:
+        """The pattern that a phrase stands for."""
+        source = _translated(item, slots, own)
+        self._check(source, item, f"In: {item.text()}", at_start=True)
+        return source
+
+    def _check(self, source: str, item: Field, hint: str, *, at_start: bool = False) -> None:
+        if self._trusted or source in self._seen:
+            return
         self._seen.add(source)
         try:
             checked(source, self._lists)
         except PatternError as error:
-            message = f"the pattern cannot be used: {error.message}"
-            item.fail(message, column=error.column + item.quote_width, hint=f"In: {source}")
+            message = f"the {'phrase' if at_start else 'pattern'} cannot be used: {error.message}"
+            item.fail(message, column=1 if at_start else error.column + item.quote_width, hint=hint)
 
 
 class _RuleReader:
     """Reads the rules of one language, with the signals, guards and lists that they may name."""
 
     def __init__(
-        self, language: str, signals: Mapping[str, Signal], guards: Mapping[str, GuardRule], checker: _PatternChecker
+        self,
+        language: str,
+        signals: Mapping[str, Signal],
+        guards: Mapping[str, GuardRule],
+        checker: _PatternChecker,
+        slots: Collection[str],
     ) -> None:
         self.language = language
         self._signals = signals
         self._guards = guards
         self._checker = checker
+        self._slots = slots
         self._seen: dict[str, str] = {}
 
     def rules(self, section: Mapping[str, Field], file: str) -> list[Rule]:
@@ -201,13 +261,13 @@ class _RuleReader:
         return field.texts()
 
     def _rule(self, field: Field, file: str, defaults: Mapping[str, tuple[str, ...]]) -> Rule:
-        entries = field.mapping(_RULE_FIELDS)
+        entries = field.mapping(_RULE_FIELDS, _RENAMED)
         for required in ("id", "group", "why", "instead"):
             if required not in entries:
                 field.fail(f"a rule needs '{required}'")
         rule_id = self._id(entries["id"], file)
         signal = signal_of(rule_id)
-        patterns, sentence = self._what(field, entries)
+        wordings, sentence = self._what(field, entries, own_slots(rule_id))
         own = self._guard_names(entries["guards"]) if "guards" in entries else ()
         return Rule(
             id=rule_id,
@@ -215,14 +275,15 @@ class _RuleReader:
             group=entries["group"].text(),
             why=_texts_by_language(entries["why"]),
             instead=_texts_by_language(entries["instead"]),
-            patterns=patterns,
+            patterns=tuple(wording.pattern for wording in wordings),
+            wordings=wordings,
             sentence=sentence,
             list_items=_optional(entries, "list_items", Field.whole_number, 0),
             label=_optional(entries, "label", Field.text, ""),
             guards=tuple(dict.fromkeys((*defaults.get(signal, ()), *own))),
-            unless=_guard(entries["unless"], rule_id, self._checker) if "unless" in entries else None,
-            match=_optional(entries, "match", Field.texts, ()),
-            miss=_optional(entries, "miss", Field.texts, ()),
+            exception=_guard(entries["except"], rule_id, self._checker) if "except" in entries else None,
+            match=tuple(dict.fromkeys((*filter(None, (each.proof for each in wordings)), *_texts(entries, "match")))),
+            miss=_texts(entries, "miss"),
             severity=_optional(entries, "severity", lambda value: value.one_of(RULE_SEVERITIES), "fail"),
             file=file,
             line=field.line,
@@ -243,16 +304,24 @@ class _RuleReader:
         self._seen[rule_id] = here
         return rule_id
 
-    def _what(self, field: Field, entries: Mapping[str, Field]) -> tuple[tuple[str, ...], SentenceRule | None]:
-        patterns = tuple(
-            source for key in ("pattern", "patterns") if key in entries for source in self._checker.take(entries[key])
+    def _what(
+        self, field: Field, entries: Mapping[str, Field], own: str
+    ) -> tuple[tuple[Wording, ...], SentenceRule | None]:
+        wordings = tuple(
+            Wording(said.text(), self._pattern(key, said, own), proof.text() if proof else "")
+            for key in ("phrases", "pattern", "patterns")
+            if key in entries
+            for said, proof in _with_proofs(entries[key])
         )
         sentence = self._sentence(entries["sentence"]) if "sentence" in entries else None
-        if not patterns and sentence is None and "list_items" not in entries:
-            field.fail("a rule needs 'patterns', 'sentence' or 'list_items'")
-        if not patterns and "label" not in entries:
-            field.fail("a rule without patterns needs a 'label': its one-line form, as in 'question: to the user'")
-        return patterns, sentence
+        if not wordings and sentence is None and "list_items" not in entries:
+            field.fail("a rule needs 'phrases', 'patterns', 'sentence' or 'list_items'")
+        if not wordings and "label" not in entries:
+            field.fail("a rule without phrases needs a 'label': its one-line form, as in 'question: to the user'")
+        return wordings, sentence
+
+    def _pattern(self, key: str, said: Field, own: str) -> str:
+        return self._checker.phrase(said, self._slots, own) if key == "phrases" else self._checker.one(said)
 
     def _sentence(self, field: Field) -> SentenceRule:
         entries = field.mapping(("form", *_SENTENCE_PATTERNS))
@@ -263,6 +332,14 @@ class _RuleReader:
         return SentenceRule(form=form, **patterns)
 
 
+def _with_proofs(field: Field) -> Iterator[tuple[Field, Field | None]]:
+    """Each wording with the example beside it, if there is one."""
+    if field.is_mapping():
+        yield from field.pairs()
+    else:
+        yield from ((said, None) for said in _each(field))
+
+
 def _texts_by_language(field: Field) -> dict[str, str]:
     if not field.is_mapping():
         return {"en": field.text()}
@@ -270,6 +347,10 @@ def _texts_by_language(field: Field) -> dict[str, str]:
     if "en" not in texts:
         field.fail("an English text is needed (en: ...)")
     return texts
+
+
+def _texts(entries: Mapping[str, Field], key: str) -> tuple[str, ...]:
+    return entries[key].texts() if key in entries else ()
 
 
 def _optional(entries: Mapping[str, Field], key: str, read: Callable[[Field], T], default: T) -> T:

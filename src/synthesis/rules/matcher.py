@@ -342,7 +342,7 @@ class Matcher:
 
     def _prepared(self, rule: Rule, guards: Mapping[str, GuardRule]) -> PreparedRule:
         asked = [guards[name] for name in rule.guards]
-        asked += [rule.unless] if rule.unless else []
+        asked += [rule.exception] if rule.exception else []
         sentence = PreparedSentence(rule.sentence, self.index) if rule.sentence else None
         return PreparedRule(rule, self.index.numbers(rule.patterns), sentence, list(map(self._guard, asked)))
 

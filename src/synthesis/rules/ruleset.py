@@ -75,6 +75,11 @@ class RuleSet:
         index = self._index.with_signals(names) if self._index else None
         return RuleSet(packs, self._signals, self._patterns, self._also, self.learned, index)
 
+    def arranged(self, change: Callable[[Pack], Pack], name: str) -> "RuleSet":
+        """Every pack of every language changed, under a name for what is kept of it."""
+        store = self._patterns.arranged(change, name)
+        return RuleSet(store.packs(), self._signals, store)
+
     @property
     def learned_rules(self) -> list[Rule]:
         """What the learned reader finds, told like rules: of every language (""), and without patterns."""
@@ -229,6 +234,14 @@ class PatternStore:
 
     def add_layer(self, language: str, layer: Layer) -> None:
         self._layers[language].append(layer)
+
+    def arranged(self, change: Callable[[Pack], Pack], name: str) -> "PatternStore":
+        """The same layers with other packs."""
+        store = PatternStore(self._signals)
+        for language, layers in self._layers.items():
+            for layer in layers:
+                store.add_layer(language, layer.changed(change, name))
+        return store
 
     def packs(self, disabled: Collection[str] = ()) -> Packs:
         """The packs of each language on top of each other, less the rules that are disabled."""

@@ -61,10 +61,18 @@ class SentenceRule(msgspec.Struct, frozen=True):
         return (*self.starts, *self.has, *self.also, *self.lacks)
 
 
+class Wording(msgspec.Struct, frozen=True):
+    """One way of saying what a rule looks for: as its pack has it, as a pattern, and the example beside it."""
+
+    said: str
+    pattern: str
+    proof: str = ""
+
+
 class Rule(msgspec.Struct, frozen=True):
     """One rule of one pack. `why` and `instead` are texts by language; English is always there."""
 
-    explaining: ClassVar[tuple[str, ...]] = ("why", "instead", "match", "miss", "file", "line")
+    explaining: ClassVar[tuple[str, ...]] = ("wordings", "why", "instead", "match", "miss", "file", "line")
 
     id: str
     language: str
@@ -72,11 +80,12 @@ class Rule(msgspec.Struct, frozen=True):
     why: dict[str, str]
     instead: dict[str, str]
     patterns: tuple[str, ...] = ()
+    wordings: tuple[Wording, ...] = ()  # of the patterns, where a pack has them
     sentence: SentenceRule | None = None
     list_items: int = 0  # at least so many items of a list, each on a line of its own
     label: str = ""
     guards: tuple[str, ...] = ()
-    unless: GuardRule | None = None
+    exception: GuardRule | None = None  # `except` in a pack
     match: tuple[str, ...] = ()
     miss: tuple[str, ...] = ()
     severity: str = FAIL  # as its check says; or one of its own; or a warning, which fails nothing
@@ -89,8 +98,13 @@ class Rule(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """The rule in one line: its label, or its first pattern."""
-        return self.label or (self.patterns[0] if self.patterns else self.id)
+        """The rule in one line: its label, or its first wording."""
+        return self.label or next(iter(self.finds), self.id)
+
+    @property
+    def finds(self) -> tuple[str, ...]:
+        """Its wordings as the pack has them."""
+        return tuple(wording.said for wording in self.wordings) or self.patterns
 
     def text(self, field: str, language: str = "en") -> str:
         """`why` or `instead` in a language, else in English."""
@@ -130,7 +144,7 @@ class Pack(msgspec.Struct, frozen=True, weakref=True):
         for rule in self.rules:
             yield from rule.patterns
             yield from rule.sentence.patterns if rule.sentence else ()
-            yield from rule.unless.patterns if rule.unless else ()
+            yield from rule.exception.patterns if rule.exception else ()
 
 
 def signal_of(rule_id: str) -> str:
@@ -146,8 +160,8 @@ def deciding_part(value: Signal | GuardRule | Rule | Pack | Language) -> dict[st
     fields = msgspec.structs.asdict(value)
     for name in value.explaining:
         del fields[name]
-    if isinstance(value, Rule) and value.unless:
-        fields["unless"] = deciding_part(value.unless)
+    if isinstance(value, Rule) and value.exception:
+        fields["exception"] = deciding_part(value.exception)
     if isinstance(value, Pack):
         # The order of the rules decides nothing: hits are sorted by place and id.
         fields["rules"] = [deciding_part(rule) for rule in sorted(value.rules, key=lambda rule: rule.id)]

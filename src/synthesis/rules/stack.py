@@ -51,6 +51,10 @@ class Layer:
     def pack(self) -> Pack:
         return self._load()
 
+    def changed(self, change: Callable[[Pack], Pack], name: str) -> "Layer":
+        """The layer with another pack, under a name for what is kept of it."""
+        return Layer(f"{self.key}/{name}", self.folder, lambda: change(self.pack))
+
 
 class Packs(Mapping[str, Pack]):
     """Packs by language, each loaded when it is first asked for."""

@@ -135,7 +135,7 @@ class Rulebook:
     def detail(self, rule: Rule) -> RuleDetail:
         guards = self._rules.packs[rule.language].guards if rule.language else {}
         notes = [GuardNote(name, guards[name].why) for name in rule.guards]
-        if rule.unless:
+        if rule.exception:
             notes.append(GuardNote("words around it", "Words before or after it rule it out."))
         return RuleDetail(
             **explain_rule(rule),
@@ -166,7 +166,7 @@ def _contains(rule: Rule, words: str) -> bool:
 
 def _texts(rule: Rule) -> Iterator[str]:
     yield from (rule.id, rule.group, rule.text("why"), rule.text("instead"), rule.label)
-    yield from rule.patterns
+    yield from rule.finds
     yield from rule.match
 
 
