@@ -5,6 +5,7 @@ use crate::characters::Characters;
 use crate::image::Image;
 use crate::input::{Problem, Sections};
 use crate::looks::{Look, Looks, ANYTHING};
+use std::collections::HashMap;
 
 /// Steps at one place. The loader allows 100,000 by its own count; this stops what got past it.
 const MOST_STEPS: u64 = 4_000_000;
@@ -68,6 +69,7 @@ pub struct Machine {
     registers: Vec<(u32, u32)>,
     pub steps: u64, // so far, in all texts
     limit: u64,     // for this text
+    pub spent: Option<HashMap<usize, u64>>, // steps by the first instruction of a pattern, where somebody asks
 }
 
 impl Machine {
@@ -114,7 +116,7 @@ impl Patterns {
 
     /// Finds what calls of lists, gaps and repetitions can be followed by.
     fn look_around(&mut self) {
-        let mut numbers = std::collections::HashMap::new();
+        let mut numbers = HashMap::new();
         for number in 0..self.code.ops.len() {
             let ahead = match self.code.ops[number] {
                 Op::Call { target, .. } => target as usize,
@@ -173,7 +175,18 @@ impl Patterns {
     pub fn run(
         &self, machine: &mut Machine, op: usize, view: View, start: usize, ending: Ending,
     ) -> Result<Option<usize>, Exhausted> {
-        let Machine { frames, calls, registers, steps, limit } = machine;
+        let before = machine.steps;
+        let found = self.step_by_step(machine, op, view, start, ending);
+        if let Some(spent) = &mut machine.spent {
+            *spent.entry(op).or_insert(0) += machine.steps - before;
+        }
+        found
+    }
+
+    fn step_by_step(
+        &self, machine: &mut Machine, op: usize, view: View, start: usize, ending: Ending,
+    ) -> Result<Option<usize>, Exhausted> {
+        let Machine { frames, calls, registers, steps, limit, .. } = machine;
         frames.clear();
         calls.clear();
         let ops = &self.code.ops[..];

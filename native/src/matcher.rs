@@ -126,6 +126,14 @@ impl Matcher {
         }
     }
 
+    /// The patterns of a side that took steps, by their numbers among all of the language.
+    pub fn steps_by_wording(&self, side: Side, scratch: &Scratch) -> Vec<(u32, u64)> {
+        let spent = scratch.machine.spent.as_ref();
+        let steps = |start: usize| spent.and_then(|spent| spent.get(&start)).copied();
+        let patterns = self.sides[side as usize].patterns.iter();
+        patterns.filter_map(|pattern| Some((pattern.number, steps(pattern.start)?))).collect()
+    }
+
     pub fn rule_count(&self) -> usize {
         self.ranks.len()
     }
@@ -141,6 +149,11 @@ impl Matcher {
 }
 
 impl Scratch {
+    /// From now on, steps are counted by pattern, too.
+    pub fn watch(&mut self) {
+        self.machine.spent = Some(Default::default());
+    }
+
     pub fn steps(&self) -> u64 {
         self.machine.steps
     }

@@ -21,7 +21,7 @@ use crate::verdicts::RANKS;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-const INTERFACE: u32 = 6;
+const INTERFACE: u32 = 7;
 const DONE: u32 = 0;
 const DECLINED: u32 = 1; // a character that Python must normalise
 const EXHAUSTED: u32 = 2; // more steps than a text may take

@@ -5,10 +5,11 @@ use crate::characters::Characters;
 use crate::drafts::Drafts;
 use crate::helplines::Helplines;
 use crate::marks::Marks;
+use crate::matcher::{Matcher, Side};
 use crate::prose::Prose;
 use crate::shape::{self, Shape, TakenUp, Telling, Words};
 use crate::spans::{Spans, Token};
-use crate::text::Span;
+use crate::text::{Span, Text};
 use std::sync::Arc;
 
 /// What of each first text is said to the person, where the second is the message that it replies to.
@@ -35,6 +36,31 @@ pub unsafe extern "C" fn synthesis_prose(
             }
         }
         Ok(found)
+    })
+}
+
+/// The steps that each pattern takes on some texts: its number among all of the language, and its steps in two halves.
+///
+/// # Safety
+/// As above; `matcher` is a handle.
+#[no_mangle]
+pub unsafe extern "C" fn synthesis_steps(
+    characters: *const Arc<Characters>, matcher: *const Arc<Matcher>, is_reply: u32,
+    text: *const u32, length: usize, ends: *const u32, count: usize, answer: *mut Numbers,
+) -> i32 {
+    let (text, ends) = (numbers(text, length), numbers(ends, count));
+    let side = if is_reply != 0 { Side::Reply } else { Side::Message };
+    answered(&mut *answer, || {
+        let matcher: &Matcher = &*matcher;
+        let (mut scratch, mut read) = (matcher.scratch(), Text::default());
+        scratch.watch();
+        for original in split(text, ends)? {
+            if read.read(original, &matcher.language, &*characters).is_ok() {
+                let _ = matcher.read(&mut read, side, &*characters, &mut scratch); // what it took until it was given up counts
+            }
+        }
+        let found = matcher.steps_by_wording(side, &scratch).into_iter();
+        Ok(found.flat_map(|(number, steps)| [number, steps as u32, (steps >> 32) as u32]).collect())
     })
 }
 

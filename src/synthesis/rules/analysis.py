@@ -157,13 +157,27 @@ def factored(choice: Choice) -> tuple[Node, ...]:
     return _known[choice]
 
 
+MOST_MEMBERS = 3  # of a class at a beginning that is taken apart: a letter with and without its accent
+
+
 def _factored(options: Iterable[Node]) -> Iterator[Node]:
-    splits = ((option, split(option)) for option in options)
+    splits = ((each, split(each)) for option in options for each in _taken_apart(option))
     for is_fixed, run in groupby(splits, key=lambda item: item[1] is not None):
         if is_fixed:
             yield from _by_letter([(option, *found) for option, found in run if found])
         else:
             yield from (option for option, _ in run)
+
+
+def _taken_apart(option: Node) -> Iterator[Node]:
+    """An option that begins with one of a few letters, as one option for each; a choice as its own options."""
+    first, rest = (option.parts[0], option.parts[1:]) if isinstance(option, Concat) and option.parts else (option, ())
+    if isinstance(first, Choice) and not rest:
+        yield from (each for own in first.options for each in _taken_apart(own))
+    elif isinstance(first, Char) and 0 < len(first.members) <= MOST_MEMBERS:
+        yield from (Concat((Char(letter), *rest)) for letter in first.members)
+    else:
+        yield option
 
 
 def _by_letter(run: Sequence[tuple[Node, str, Node]]) -> Iterator[Node]:

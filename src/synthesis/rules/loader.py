@@ -4,11 +4,15 @@
     texts.yaml      texts in the language: feedback, absences, notices; read when it is needed
     *.yaml          slots, lists, guards, defaults per signal, and rules, each with its proof
 
+A pack whose manifest says `written_in: phrases` has phrases (`phrases.py`) wherever words are looked for; one without
+has patterns (`syntax.py`), except under `phrases` and `slots`. Among phrases, a pattern stands between slashes.
+
 A pack is checked in full before anything is evaluated.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +22,7 @@ from synthesis.lazy import regex
 from synthesis.model.texts import Advice, Texts
 from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
-from synthesis.rules.phrases import pattern_of
+from synthesis.rules.phrases import pattern_of, patterns_of
 from synthesis.rules.schema import (
     FORMS,
     RULE_SEVERITIES,
@@ -40,9 +44,10 @@ _GUARD_PATTERNS = ("before", "after", "sentence")
 _SENTENCE_PATTERNS = ("starts", "has", "also", "lacks")
 _RULE_FIELDS = (
     *("id", "group", "why", "instead", "phrases", "pattern", "patterns", "slots", "sentence", "list_items", "label"),
-    *("guards", "except", "match", "miss", "severity"),
+    *("guards", "except", "match", "miss", "severity", "rare"),
 )
 _RENAMED = {"unless": "except"}
+PATTERNS, PHRASES = "patterns", "phrases"  # what a pack is written in
 _SECTIONS = ("slots", "lists", "guards", "defaults", "rules")
 T = TypeVar("T")
 Sections = Sequence[tuple[Mapping[str, Field], str]]  # of each file, with its name
@@ -61,10 +66,11 @@ def load_pack(
     sections = [(read_yaml(path).mapping(_SECTIONS), str(path)) for path in pack_files(folder)]
     lists = dict(inherited.lists) if inherited else {}
     lists.update(_lists(sections, frozenset(lists)))
-    checker = _PatternChecker(WordLists(lists), inherited.patterns() if inherited else (), trusted=trusted)
+    written_in = manifest["written_in"].one_of((PATTERNS, PHRASES)) if "written_in" in manifest else PATTERNS
+    checker = _PatternChecker(lists, inherited.patterns() if inherited else (), written_in, trusted=trusted)
     guards = dict(inherited.guards) if inherited else {}
     guards.update((name, _guard(field, name, checker)) for name, field in _entries_of_all(sections, "guards"))
-    reader = _RuleReader(language, signals, guards, checker, lists)
+    reader = _RuleReader(language, signals, guards, checker)
     return Pack(
         language=language,
         name=manifest["name"].text(),
@@ -121,7 +127,8 @@ def _notice(field: Field) -> str:
 
 def _manifest(folder: Path) -> dict[str, Field]:
     root = read_yaml(folder / MANIFEST)
-    manifest = root.mapping(("language", "name", "version", "licence", "sources", "detection", "absent", *FACTS))
+    known = ("language", "name", "version", "licence", "sources", "written_in", "detection", "absent", *FACTS)
+    manifest = root.mapping(known)
     for field in ("language", "name", "version", "licence"):
         if field not in manifest:
             root.fail(f"the manifest lacks '{field}'")
@@ -156,7 +163,7 @@ def _lists(sections: Sections, below: frozenset[str]) -> dict[str, tuple[str, ..
                 slots.update((f"{own}{name}", (own, words)) for name, words in _entries(entries, "slots"))
     names = {*below, *found, *slots}
     for name, (own, words) in slots.items():
-        found[name] = tuple(_translated(item, names, own) for item in _each(words))
+        found[name] = tuple(pattern for _, pattern in _translated(words, names, own))
     return found
 
 
@@ -169,17 +176,34 @@ def _each(field: Field) -> Iterable[Field]:
     return field.items() if field.is_list() else (field,)
 
 
-def _translated(phrase: Field, slots: Collection[str], own: str) -> str:
+def _translated(field: Field, slots: Collection[str], own: str) -> Iterator[tuple[Field, str]]:
+    """The patterns that phrases stand for: those of a list, or of one text with bars between them."""
+    if not field.is_list():
+        yield from ((field, pattern) for pattern in _read_phrase(field, partial(patterns_of, slots=slots, own=own)))
+        return
+    yield from ((item, _one_phrase(item, slots, own)) for item in field.items())
+
+
+def _one_phrase(field: Field, slots: Collection[str], own: str) -> str:
+    (pattern,) = _read_phrase(field, lambda said: [pattern_of(said, slots, own)])
+    return pattern
+
+
+def _read_phrase(field: Field, read: Callable[[str], list[str]]) -> list[str]:
+    """What is between slashes is a pattern already."""
+    said = field.text()
+    if len(said) > 2 and said[0] == said[-1] == "/":
+        return [said[1:-1]]
     try:
-        return pattern_of(phrase.text(), slots, own)
+        return read(said)
     except PatternError as error:
         message = f"the phrase cannot be used: {error.message}"
-        phrase.fail(message, column=error.column + phrase.quote_width, hint=f"In: {phrase.text()}")
+        field.fail(message, column=error.column + field.quote_width, hint=f"In: {said}")
 
 
-def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
+def _guard(field: Field, name: str, checker: "_PatternChecker", own: str = "") -> GuardRule:
     entries = field.mapping(("why", *_GUARD_PATTERNS, "quoted"))
-    patterns = {key: checker.take(entries[key]) for key in _GUARD_PATTERNS if key in entries}
+    patterns = {key: checker.take(entries[key], own) for key in _GUARD_PATTERNS if key in entries}
     quoted = "quoted" in entries and entries["quoted"].boolean()
     if not patterns and not quoted:
         field.fail("a guard needs at least one of: before, after, sentence, quoted")
@@ -189,35 +213,41 @@ def _guard(field: Field, name: str, checker: "_PatternChecker") -> GuardRule:
 class _PatternChecker:
     """Checks every pattern once, and reports a bad one at its place in the file."""
 
-    def __init__(self, lists: WordLists, seen: Iterable[str], *, trusted: bool) -> None:
-        self._lists = lists
+    def __init__(
+        self, lists: Mapping[str, Sequence[str]], seen: Iterable[str], written_in: str, *, trusted: bool
+    ) -> None:
+        self._slots = lists
+        self._lists = WordLists(lists)
         self._seen = set(seen)
+        self._written_in = written_in
         self._trusted = trusted
 
-    def take(self, field: Field) -> tuple[str, ...]:
-        """The patterns of a list, or the only one."""
-        return tuple(self.one(item) for item in _each(field))
+    def take(self, field: Field, own: str = "") -> tuple[str, ...]:
+        """The patterns of a list, or the only one; several phrases may be one text."""
+        if self._written_in == PATTERNS:
+            return tuple(self.pattern(item) for item in _each(field))
+        return tuple(self._checked(pattern, item) for item, pattern in _translated(field, self._slots, own))
 
-    def one(self, item: Field) -> str:
-        source = item.text()
-        self._check(source, item, f"In: {source}")
+    def pattern(self, item: Field) -> str:
+        return self._checked(item.text(), item)
+
+    def phrase(self, item: Field, own: str) -> str:
+        """The pattern that one phrase stands for."""
+        return self._checked(_one_phrase(item, self._slots, own), item)
+
+    def _checked(self, source: str, item: Field) -> str:
+        if not self._trusted and source not in self._seen:
+            self._seen.add(source)
+            self._check(source, item)
         return source
 
-    def phrase(self, item: Field, slots: Collection[str], own: str) -> str:
-        """The pattern that a phrase stands for."""
-        source = _translated(item, slots, own)
-        self._check(source, item, f"In: {item.text()}", at_start=True)
-        return source
-
-    def _check(self, source: str, item: Field, hint: str, *, at_start: bool = False) -> None:
-        if self._trusted or source in self._seen:
-            return
-        self._seen.add(source)
+    def _check(self, source: str, item: Field) -> None:
         try:
             checked(source, self._lists)
         except PatternError as error:
-            message = f"the {'phrase' if at_start else 'pattern'} cannot be used: {error.message}"
-            item.fail(message, column=1 if at_start else error.column + item.quote_width, hint=hint)
+            kind, column = ("pattern", error.column) if source in item.text() else ("phrase", 1)
+            message = f"the {kind} cannot be used: {error.message}"
+            item.fail(message, column=column + item.quote_width, hint=f"In: {item.text()}")
 
 
 class _RuleReader:
@@ -229,13 +259,11 @@ class _RuleReader:
         signals: Mapping[str, Signal],
         guards: Mapping[str, GuardRule],
         checker: _PatternChecker,
-        slots: Collection[str],
     ) -> None:
         self.language = language
         self._signals = signals
         self._guards = guards
         self._checker = checker
-        self._slots = slots
         self._seen: dict[str, str] = {}
 
     def rules(self, section: Mapping[str, Field], file: str) -> list[Rule]:
@@ -267,7 +295,8 @@ class _RuleReader:
                 field.fail(f"a rule needs '{required}'")
         rule_id = self._id(entries["id"], file)
         signal = signal_of(rule_id)
-        wordings, sentence = self._what(field, entries, own_slots(rule_id))
+        slots = own_slots(rule_id)
+        wordings, sentence = self._what(field, entries, slots)
         own = self._guard_names(entries["guards"]) if "guards" in entries else ()
         return Rule(
             id=rule_id,
@@ -281,10 +310,11 @@ class _RuleReader:
             list_items=_optional(entries, "list_items", Field.whole_number, 0),
             label=_optional(entries, "label", Field.text, ""),
             guards=tuple(dict.fromkeys((*defaults.get(signal, ()), *own))),
-            exception=_guard(entries["except"], rule_id, self._checker) if "except" in entries else None,
+            exception=_guard(entries["except"], rule_id, self._checker, slots) if "except" in entries else None,
             match=tuple(dict.fromkeys((*filter(None, (each.proof for each in wordings)), *_texts(entries, "match")))),
             miss=_texts(entries, "miss"),
             severity=_optional(entries, "severity", lambda value: value.one_of(RULE_SEVERITIES), "fail"),
+            rare=_optional(entries, "rare", Field.text, ""),
             file=file,
             line=field.line,
         )
@@ -309,11 +339,11 @@ class _RuleReader:
     ) -> tuple[tuple[Wording, ...], SentenceRule | None]:
         wordings = tuple(
             Wording(said.text(), self._pattern(key, said, own), proof.text() if proof else "")
-            for key in ("phrases", "pattern", "patterns")
+            for key in (PHRASES, "pattern", PATTERNS)
             if key in entries
             for said, proof in _with_proofs(entries[key])
         )
-        sentence = self._sentence(entries["sentence"]) if "sentence" in entries else None
+        sentence = self._sentence(entries["sentence"], own) if "sentence" in entries else None
         if not wordings and sentence is None and "list_items" not in entries:
             field.fail("a rule needs 'phrases', 'patterns', 'sentence' or 'list_items'")
         if not wordings and "label" not in entries:
@@ -321,12 +351,12 @@ class _RuleReader:
         return wordings, sentence
 
     def _pattern(self, key: str, said: Field, own: str) -> str:
-        return self._checker.phrase(said, self._slots, own) if key == "phrases" else self._checker.one(said)
+        return self._checker.phrase(said, own) if key == PHRASES else self._checker.pattern(said)
 
-    def _sentence(self, field: Field) -> SentenceRule:
+    def _sentence(self, field: Field, own: str) -> SentenceRule:
         entries = field.mapping(("form", *_SENTENCE_PATTERNS))
         form = entries["form"].one_of(FORMS) if "form" in entries else "any"
-        patterns = {key: self._checker.take(entries[key]) for key in _SENTENCE_PATTERNS if key in entries}
+        patterns = {key: self._checker.take(entries[key], own) for key in _SENTENCE_PATTERNS if key in entries}
         if not patterns.get("starts") and not patterns.get("has"):
             field.fail("a sentence rule needs 'starts' or 'has': a form alone says too little")
         return SentenceRule(form=form, **patterns)

@@ -6,17 +6,22 @@
     {0-2 words}  {0-2 small words}   so many words of any kind; small ones have six letters at most
     {0-2: just | {softener}}         so many of these
     {word}  {number}                 one word, one number
-    {0-30}                           so many characters of the same sentence
+    {0-30}  {0-8 near}               so many characters of the same sentence; without a comma or a space
     disappoint*                      any ending
+    {2-12 letters}ed  {2-3 digits}   so many letters or digits, within a word
+    café  don't                      also "cafe" and "dont": who types in a hurry leaves accents and apostrophes out;
+                                     not in words of one or two letters, which would be others (`où`, `è`, `l'a`)
     _                                a space where one would be taken for layout
-    \\*                               a character that has a meaning of its own here
+    \\*  \\é  \\'                       a character that means something here; an accent, an apostrophe that is needed
 
 A phrase is another way to write a pattern (`syntax.py`); it is translated when a pack is loaded. What may be absent
-takes the space before it along: `you [really] should` finds "you should".
+takes a space along: `you [really] should` finds "you should".
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import NamedTuple, NoReturn
 
 from synthesis.errors import did_you_mean
@@ -25,22 +30,36 @@ from synthesis.rules.syntax import PatternError
 
 WORD, SMALL_WORD, ENDING = r"\w{1,14}", r"\w{1,6}", r"\w{0,8}"
 _ANY = {"word": WORD, "number": r"\d{1,6}"}
-_COUNTED = regex(r"(\d+)-(\d+)(?:( small)? words?)?\}")
+_COUNTED = regex(r"(\d+)-(\d+)(?: near|( small)? words?)?\}")
+_WITHIN = regex(r"(\d+)-(\d+) (letters|digits)\}")  # a word
 _REPEATED = regex(r"(\d+)-(\d+):")
 _NAME = regex(r"[^\W\d_][\w-]*")
+_LETTERS_BEFORE, _LETTERS_AFTER = regex(r"(?:[^\W\d_]|')*\Z"), regex(r"(?:[^\W\d_]|')*")
 _META = frozenset(".^$?*+{}[]()|<>\\")  # what has a meaning in a pattern
 _SPECIAL = frozenset("{}[]|*_\\")  # what has one in a phrase
+_MARKS = frozenset(",.;:!?…\"")  # which follow a word without a space
+_SHORT = 2  # letters: words as short as this differ from others by an accent alone
 _FIXED_SPACE = "\0"  # stands for a space that is no layout until all is joined
 
 
-class _Maybe(NamedTuple):
-    """A group that may be absent, and how often it may come."""
+class _Some(NamedTuple):
+    """A group that may be absent, or come more than once with spaces between."""
 
     part: str
-    times: str
+    low: int
+    high: int
+
+    def with_space(self, before: str = "", after: str = "") -> str:
+        return f"({before}{self.part}{after})" + ("?" if self.high == 1 else f"{{{self.low},{self.high}}}")
+
+    def alone(self) -> str:
+        again = f"{{{max(0, self.low - 1)},{self.high - 1}}}"
+        several = self.part if self.high == 1 else f"({self.part}( {self.part}){again})"
+        return f"{several}?" if self.low == 0 else several
 
 
-_Item = str | _Maybe
+_Item = str | _Some
+_MAYBE_SPACE = _Some(f"({_FIXED_SPACE})", 0, 1)
 
 
 def pattern_of(phrase: str, slots: Collection[str], own: str = "") -> str:
@@ -55,22 +74,53 @@ def pattern_of(phrase: str, slots: Collection[str], own: str = "") -> str:
     return _joined(items).replace(_FIXED_SPACE, " ")
 
 
+def patterns_of(phrases: str, slots: Collection[str], own: str = "") -> list[str]:
+    """The patterns of several phrases in one text: `never | not | no longer`."""
+    reader = _PhraseReader(f"{phrases} ", slots, own)
+    reader.at = -1
+    found = reader.alternatives("")
+    if reader.peek():
+        reader.fail(f"'{reader.peek()}' closes nothing: write '\\{reader.peek()}' for the character")
+    return [pattern.replace(_FIXED_SPACE, " ") for pattern in found]
+
+
 def _joined(items: Sequence[_Item]) -> str:
-    """One pattern. What may be absent takes the space before it along, at the beginning the one after it."""
-    found, at_beginning, taken = "", True, False
+    """One pattern. A group takes along the space after it, at the end of a phrase the one before it.
+
+    So each place of a text decides at its first letter whether a group is there.
+    """
+    found, is_open, taken = "", True, False  # is_open: a word could begin here
     for number, item in enumerate(items):
-        follows = items[number + 1] if number + 1 < len(items) else ""
         if isinstance(item, str):
             found += item[1:] if taken else item
-            at_beginning, taken = at_beginning and not item.strip(), False
-        elif found.endswith(" ") and not at_beginning:
-            found = f"{found[:-1]}( {item.part}){item.times}"
-        elif at_beginning and isinstance(follows, str) and follows.startswith(" "):
-            found += f"({item.part} ){item.times}"
+            is_open, taken = item.endswith(" "), False
+        elif is_open and _has_more(items, number):
+            found += item.with_space(after=" ")
             taken = True
+        elif found.endswith(" ") and _ends(items, number):
+            found = found[:-1] + item.with_space(before=" ")
         else:
-            found += f"{item.part}{item.times}"
+            found += item.alone()
+            is_open = False
     return found
+
+
+def _has_more(items: Sequence[_Item], number: int) -> bool:
+    """Whether a space follows a group, and then, maybe after further groups, a word."""
+    rest = items[number + 1 :]
+    words = (item for item in rest if isinstance(item, str) and item.strip())
+    is_apart = bool(rest) and isinstance(rest[0], str) and rest[0].startswith(" ")
+    return is_apart and not _is_mark(next(words, "."))
+
+
+def _ends(items: Sequence[_Item], number: int) -> bool:
+    """Whether a group is the last of its phrase, or of what a punctuation mark ends."""
+    rest = [item for item in items[number + 1 :] if item != _MAYBE_SPACE]
+    return not rest or rest[0] == " " or (isinstance(rest[0], str) and _is_mark(rest[0]))
+
+
+def _is_mark(text: str) -> bool:
+    return text.removeprefix("\\")[:1] in _MARKS
 
 
 class _PhraseReader:
@@ -95,7 +145,7 @@ class _PhraseReader:
             if char == "{":
                 items.append(self._slot())
             elif char == "[":
-                items.append(_Maybe(self._options("]"), "?"))
+                items.append(_Some(self._options("]"), 0, 1))
             elif items and isinstance(items[-1], str):
                 items[-1] += self._plain()
             else:
@@ -107,25 +157,47 @@ class _PhraseReader:
         self.at += 1
         if char == "\\":
             char = self.peek()
-            if char not in _SPECIAL:
-                self.fail(f"'\\' goes before {' '.join(sorted(_SPECIAL))} only", self.at - 1)
+            if char not in _SPECIAL and char != "'" and not _without_accent(char):
+                allowed = f"{' '.join(sorted(_SPECIAL))} ' and letters with an accent"
+                self.fail(f"'\\' goes before {allowed} only", self.at - 1)
             self.at += 1
         elif char in "*_":
             return ENDING if char == "*" else _FIXED_SPACE
+        elif char == "'" and self._in_long_word():
+            return "'?"
+        elif (plain := _without_accent(char)) and self._in_long_word():
+            return f"[{char}{plain}]"
         return f"\\{char}" if char in _META else char
 
-    def _options(self, closing: str) -> str:
-        """The alternatives up to a closing bracket; the spaces around each are layout."""
-        opened = self.at
-        options: list[str] = []
-        while not options or self.peek() == "|":
+    def _in_long_word(self) -> bool:
+        """Whether the character just read stands in a word that no accent and no apostrophe tells from others."""
+        before = _LETTERS_BEFORE.search(self.source, 0, self.at - 1)
+        after = _LETTERS_AFTER.match(self.source, self.at)
+        assert before  # both can match nothing
+        assert after
+        letters = before[0] + self.source[self.at - 1] + after[0]
+        inside = bool(before[0] and after[0]) or self.source[self.at - 1] != "'"
+        return inside and len(letters.replace("'", "")) > _SHORT
+
+    def alternatives(self, closing: str) -> list[str]:
+        """What stands between bars, from the character after this one; the spaces around each are layout."""
+        found: list[str] = []
+        while not found or self.peek() == "|":
             self.at += 1
-            options.append(_joined(_stripped(self.sequence(closing))))
-            if not options[-1]:
+            found.append(_joined(_stripped(self.sequence(closing))))
+            if not found[-1]:
                 self.fail("an alternative is empty; what may be absent goes into [...]")
+        return found
+
+    def _options(self, closing: str) -> str:
+        """The alternatives up to a closing bracket."""
+        opened = self.at
+        options = self.alternatives(closing)
         if self.peek() != closing:
             self.fail(f"'{self.source[opened]}' has no '{closing}' that closes it", opened)
         self.at += 1
+        if len(options) > 1 and all(len(option) == 1 and option.isalnum() for option in options):
+            return f"[{''.join(options)}]"  # told apart at one look
         return f"({'|'.join(options)})"
 
     def _slot(self) -> _Item:
@@ -133,15 +205,24 @@ class _PhraseReader:
         opened, inside = self.at, self.at + 1
         if counted := _COUNTED.match(self.source, inside):
             self.at = counted.end()
-            return _so_many_words(counted) if "word" in counted[0] else f".{{{counted[1]},{counted[2]}}}"
+            if "word" in counted[0]:
+                return _so_many_words(counted)
+            return f"{'[^, ]' if 'near' in counted[0] else '.'}{{{counted[1]},{counted[2]}}}"
+        if within := _WITHIN.match(self.source, inside):
+            self.at = within.end()
+            return f"\\{'w' if within[3] == 'letters' else 'd'}{{{within[1]},{within[2]}}}"
         if repeated := _REPEATED.match(self.source, inside):
             self.at = repeated.end() - 1
             return _so_many(self._options("}"), int(repeated[1]), int(repeated[2]))
-        name = _NAME.match(self.source, inside)
-        if name and self.source[name.end() : name.end() + 1] == "}":
-            self.at = name.end() + 1
-            return self._named(name[0], opened)
+        end = self.source.find("}", inside)
+        name = self.source[inside : max(end, inside)]
+        if self._is_known(name) or _NAME.fullmatch(name):
+            self.at = end + 1
+            return self._named(name, opened)
         return self._options("}")
+
+    def _is_known(self, name: str) -> bool:
+        return name in self.slots or f"{self.own}{name}" in self.slots or name in _ANY
 
     def _named(self, name: str, at: int) -> str:
         if f"{self.own}{name}" in self.slots and self.own:
@@ -161,12 +242,16 @@ def _stripped(items: list[_Item]) -> list[_Item]:
     return [item for item in items if item]
 
 
+@cache
+def _without_accent(char: str) -> str:
+    """The plain letter under an accent; empty where there is none."""
+    parts = unicodedata.normalize("NFD", char)
+    return parts[0] if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() else ""
+
+
 def _so_many_words(counted: "re.Match[str]") -> _Item:
     return _so_many(f"({SMALL_WORD if counted[3] else WORD})", int(counted[1]), int(counted[2]))
 
 
 def _so_many(part: str, low: int, high: int) -> _Item:
-    """Several of the same kind with spaces between them."""
-    if low == 0:
-        return _Maybe(part, f"{{0,{high}}}")
-    return f"{part}( {part}){{{low - 1},{high - 1}}}" if high > 1 else part
+    return part if low == high == 1 else _Some(part, low, high)

@@ -72,7 +72,7 @@ class Wording(msgspec.Struct, frozen=True):
 class Rule(msgspec.Struct, frozen=True):
     """One rule of one pack. `why` and `instead` are texts by language; English is always there."""
 
-    explaining: ClassVar[tuple[str, ...]] = ("wordings", "why", "instead", "match", "miss", "file", "line")
+    explaining: ClassVar[tuple[str, ...]] = ("wordings", "why", "instead", "match", "miss", "rare", "file", "line")
 
     id: str
     language: str
@@ -89,6 +89,7 @@ class Rule(msgspec.Struct, frozen=True):
     match: tuple[str, ...] = ()
     miss: tuple[str, ...] = ()
     severity: str = FAIL  # as its check says; or one of its own; or a warning, which fails nothing
+    rare: str = ""  # why it stays although no text that we have holds its words
     file: str = ""
     line: int = 0
     signal: str = ""  # from the id: `agency.negative.you-should` belongs to `agency.negative`

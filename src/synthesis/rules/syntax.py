@@ -63,9 +63,9 @@ def blocks(sets: Iterable[CharacterSet]) -> list[CharacterSet]:
             found[0] = rest = rest & ~each
             found.append(each)
         else:
-            found = [part for block in found for part in (block & ~each, block & each)]
+            found = [part for block in found for part in (block & ~each, block & each) if part]
             rest = found[0]
-    return [block for block in found if block]
+    return found
 
 
 # The tree of a pattern.
@@ -150,7 +150,8 @@ class WordLists:
     """The lists that patterns may name, each parsed once."""
 
     def __init__(self, words: Mapping[str, Sequence[str]] | None = None) -> None:
-        self._words = words or {}
+        # Names are compared as patterns have them, in lower case.
+        self._words = {normalise_pattern(name): each for name, each in (words or {}).items()}
         self._nodes: dict[str, Node] = {}
         self._ids: set[int] = set()  # of the nodes, which live as long as this
 

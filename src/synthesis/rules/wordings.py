@@ -1,10 +1,10 @@
-"""Each wording of a rule by itself: which of the rule's examples it finds, and what it finds in other texts.
+"""Each line of a rule by itself: which of the rule's examples it finds, and what it finds in other texts.
 
-A rule stops at its outermost hit, so a reading does not say which of its wordings would have found it, too. Here every
-wording is a rule of its own, with the guards of the rule that it comes from.
+A rule stops at its outermost hit, so a reading does not say which of its lines would have found it, too. Here every
+line is a rule of its own, with the guards of the rule that it comes from.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -15,75 +15,75 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Pack, Rule, SentenceRule, Signal
 
 _MARK = "--"  # no id of a rule holds it twice in a row
-
-
-class Wording(NamedTuple):
-    """One way in which a rule may be met: one of its patterns, or of the words that a sentence starts with or has."""
-
-    language: str
-    rule: str
-    field: str  # patterns | starts | has | also
-    number: int
-    source: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.rule}{_MARK}{self.field}{self.number}"
-
-
-def wordings_of(rule: Rule) -> Iterator[Wording]:
-    """Every wording of a rule, in the order of its pack."""
-    for number, source in enumerate(rule.patterns):
-        yield Wording(rule.language, rule.id, "patterns", number, source)
-    for field in _SENTENCE:
-        for number, source in enumerate(getattr(rule.sentence, field, ())):
-            yield Wording(rule.language, rule.id, field, number, source)
-
-
 _SENTENCE = ("starts", "has", "also")
 
 
-def alone(rule: Rule, wording: Wording) -> Rule:
-    """The rule with one wording in place of all of its kind."""
-    if wording.field == "patterns":
-        parts: dict[str, object] = {"patterns": (wording.source,), "sentence": None, "list_items": 0}
-    else:
-        assert rule.sentence
-        parts = {"patterns": (), "list_items": 0, "sentence": _only(rule.sentence, wording)}
-    return msgspec.structs.replace(rule, id=wording.name, **parts)
+class Line(NamedTuple):
+    """One way in which a rule may be met: a phrase, a pattern, or words that a sentence starts with or has."""
+
+    rule: Rule
+    field: str  # patterns | starts | has | also
+    number: int
+    said: str  # as the pack has it
+    pattern: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.rule.id}{_MARK}{self.field}{self.number}"
+
+    def alone(self) -> Rule:
+        """The rule with this line in place of all of its kind; what else it asks of a sentence stays."""
+        parts: dict[str, object] = {"patterns": (), "list_items": 0}
+        if self.field == "patterns":
+            parts |= {"patterns": (self.pattern,), "sentence": None}
+        else:
+            parts["sentence"] = msgspec.structs.replace(_sentence(self.rule), **{self.field: (self.pattern,)})
+        return msgspec.structs.replace(self.rule, id=self.name, wordings=(), **parts)
 
 
-def _only(sentence: SentenceRule, wording: Wording) -> SentenceRule:
-    """What else the rule asks of a sentence stays."""
-    return msgspec.structs.replace(sentence, **{wording.field: (wording.source,)})
+def _sentence(rule: Rule) -> SentenceRule:
+    assert rule.sentence
+    return rule.sentence
+
+
+def lines_of(rule: Rule) -> Iterator[Line]:
+    """Every line of a rule, in the order of its pack."""
+    for number, (said, pattern) in enumerate(zip(rule.finds, rule.patterns, strict=True)):
+        yield Line(rule, "patterns", number, said, pattern)
+    for field in _SENTENCE if rule.sentence else ():
+        for number, pattern in enumerate(getattr(rule.sentence, field)):
+            yield Line(rule, field, number, f"{field} {number + 1}: {pattern}", pattern)
 
 
 def apart(pack: Pack) -> Pack:
-    """A pack in which every wording is a rule."""
-    split = (alone(rule, wording) for rule in pack.rules for wording in wordings_of(rule))
-    return msgspec.structs.replace(pack, rules=tuple(split))
+    """A pack in which every line is a rule."""
+    return msgspec.structs.replace(pack, rules=tuple(line.alone() for rule in pack.rules for line in lines_of(rule)))
 
 
 class Proof(NamedTuple):
-    """A wording and the examples of its rule that it finds."""
+    """A line and the examples of its rule that it finds."""
 
-    wording: Wording
+    line: Line
     examples: tuple[str, ...]
 
 
-def proofs(rules: RuleSet, signals: Mapping[str, Signal]) -> Iterator[Proof]:
-    """Every wording with the examples that prove it, in the order of the packs."""
+def proofs(rules: RuleSet, signals: Mapping[str, Signal], own: Collection[Rule] | None = None) -> Iterator[Proof]:
+    """Every line with the examples that prove it, in the order of the rules; of some rules only (None: of all)."""
     split = rules.arranged(apart, "apart")
-    for language, pack in rules.packs.items():
-        texts = list(dict.fromkeys((signals[rule.signal].where, text) for rule in pack.rules for text in rule.match))
-        found = _found(split, language, texts)
-        for rule in pack.rules:
+    by_language: dict[str, list[Rule]] = {}
+    for rule in rules.rules if own is None else own:
+        by_language.setdefault(rule.language, []).append(rule)
+    for language, of_language in by_language.items():
+        found = _found(
+            split, language, [(signals[rule.signal].where, text) for rule in of_language for text in rule.match]
+        )
+        for rule in of_language:
             where = signals[rule.signal].where
-            for wording in wordings_of(rule):
-                yield Proof(wording, tuple(text for text in rule.match if wording.name in found[where, text]))
+            for line in lines_of(rule):
+                yield Proof(line, tuple(text for text in rule.match if line.name in found[where, text]))
 
 
 def _found(rules: RuleSet, language: str, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
-    declared = Detected(language, "declared")
+    declared, texts = Detected(language, "declared"), list(dict.fromkeys(texts))
     readings = rules.read([Message(text, where, language=declared) for where, text in texts])
     return {key: {hit.rule.id for hit in reading.hits} for key, reading in zip(texts, readings, strict=True)}

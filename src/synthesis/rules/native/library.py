@@ -15,7 +15,7 @@ from synthesis.rules.native.program import NUMBER
 
 SWITCH = "SYNTHESIS_NATIVE"
 PLACE = "SYNTHESIS_LIBRARY"  # names the file, where it is not beside this one: while a package is built
-INTERFACE = 6
+INTERFACE = 7
 FILE = Path(os.environ.get(PLACE) or __file__)
 if PLACE not in os.environ:
     FILE = FILE.with_name(

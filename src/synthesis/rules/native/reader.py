@@ -189,6 +189,14 @@ class NativeReader:
         self._decline(part, declined, readings)
         return count
 
+    def steps(self, language: str, where: str, texts: Sequence[str]) -> dict[str, int]:
+        """The steps that each pattern takes on the texts of one side, by its source."""
+        image = self._rules.image(language)
+        side = ctypes.c_uint32(where == "assistant")
+        numbers = self.library.call("steps", self.characters, self.matcher(image), side, *encoded(texts))
+        found = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+        return {image.wordings[number]: low | high << 32 for number, low, high in found}
+
     def _decline(self, part: _Part, places: Sequence[int], readings: dict[int, Reading]) -> None:
         """Let Python read some of the texts."""
         if places:
