@@ -183,7 +183,8 @@ def lint(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
     from datetime import date
 
     from synthesis.checks.helplines import expired_lines
-    from synthesis.rules.authoring import costs, greatest_costs, missing_concepts, missing_texts
+    from synthesis.checks.registry import signals
+    from synthesis.rules.authoring import costs, greatest_costs, missing_concepts, missing_texts, rules_on_top, unproven
     from synthesis.rules.authoring import lint as remarks_on
     from synthesis.run.proofs import weak_steps
 
@@ -200,8 +201,15 @@ def lint(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
     gaps += [
         f"{code}: texts.yaml is missing {place}" for code in loaded.languages for place in missing_texts(loaded, code)
     ]
-    steps = costs(loaded, below=_load(()))
-    remarks = [*map(str, remarks_on(loaded, steps)), *gaps, *_proofs(weak_steps, tables, loaded)]
+    below = _load(())
+    steps = costs(loaded, below=below)
+    own_rules = rules_on_top(loaded, below) if path or folders else None
+    remarks = [
+        *map(str, remarks_on(loaded, steps)),
+        *map(str, unproven(loaded, signals(), own_rules)),
+        *gaps,
+        *_proofs(weak_steps, tables, loaded),
+    ]
     if as_json:
         costly = list(map(str, greatest_costs(steps)))
         print_json({"rules": len(loaded.rules), "remarks": remarks, "expired_helplines": expired, "costs": costly})

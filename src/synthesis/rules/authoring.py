@@ -17,6 +17,7 @@ from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Pack, Rule, Signal
 from synthesis.rules.syntax import WordLists, parse
 from synthesis.rules.text import MANIFEST, language_of, normalise_pattern
+from synthesis.rules.wordings import proofs
 
 REFERENCE = "en"
 _GUARDS = """# Where the words appear, but do not mean what a rule looks for. English shows how: packs/en/guards.yaml
@@ -179,7 +180,7 @@ def _rules(signal: str, language: str, rules: RuleSet) -> str:
 
 
 FEWEST_EXAMPLES = 2
-LONGEST_PATTERN = 200  # a speaker reviews a pattern at a glance, or not at all
+LONGEST_LINE = 300  # a speaker reviews a line at a glance, or not at all
 EXCERPT = 60
 _PROTECTED = regex(r"\\.|\[.[^\]]*\]")  # an escape or a class: its brackets and bars stand for themselves
 _INNERMOST = regex(r"\(([^()]*)\)")
@@ -232,19 +233,33 @@ def greatest_costs(costs: Mapping[str, Mapping[str, int]]) -> list[PatternCost]:
     ]
 
 
+def unproven(rules: RuleSet, signals: Mapping[str, Signal], own: Sequence[Rule] | None = None) -> Iterator[LintMessage]:
+    """The lines of some rules (None: of all) that no example of their rule is found by."""
+    for proof in proofs(rules, signals, own):
+        if not proof.examples:
+            rule = proof.line.rule
+            yield LintMessage(
+                f"{rule.file}:{rule.line}: {rule.id}",
+                f"no example is found by '{_start(proof.line.said)}': write one, or drop the line",
+            )
+
+
 def lint(rules: RuleSet, costs: Mapping[str, Mapping[str, int]]) -> Iterator[LintMessage]:
     """Every message on every pack's guards and lists, then on every rule, in their order."""
     for pack in rules.packs.values():
         yield from _shared(pack, costs.get(pack.language, {}))
     wordings = _wordings(rules)
     for rule in rules.rules:
+        own_costs = costs.get(rule.language, {})
         for text in (
             *_few_examples(rule),
+            *(text for wording in rule.wordings for text in _long(wording.said)),
             *_vague_texts(rule),
             *_repeated(rule, wordings),
             *_slow(rule, rules),
-            *(text for source in _sources(rule) for text in _hard_to_read(source)),
-            *(text for source in _sources(rule) for text in _expensive(source, costs.get(rule.language, {}))),
+            *(text for source in _sources(rule) for text in _long(source)),
+            *(text for source in (*rule.patterns, *_sources(rule)) for text in _repeated_alternatives(source)),
+            *(text for source in (*rule.patterns, *_sources(rule)) for text in _expensive(source, own_costs)),
         ):
             yield LintMessage(f"{rule.file}:{rule.line}: {rule.id}", text)
 
@@ -253,7 +268,7 @@ def _shared(pack: Pack, costs: Mapping[str, int]) -> Iterator[LintMessage]:
     """What many rules use has no rule's place: its own name leads to it."""
     for name, guard in pack.guards.items():
         for source in guard.patterns:
-            texts = (*_hard_to_read(source), *_expensive(source, costs))
+            texts = (*_long(source), *_repeated_alternatives(source), *_expensive(source, costs))
             yield from (LintMessage(f"{pack.language}: guard {name}", text) for text in texts)
     for name, words in pack.lists.items():
         place = f"{pack.language}: list <{name}>"
@@ -262,15 +277,20 @@ def _shared(pack: Pack, costs: Mapping[str, int]) -> Iterator[LintMessage]:
 
 
 def _sources(rule: Rule) -> Iterator[str]:
-    yield from rule.patterns
+    """Its patterns beside its wordings."""
     yield from rule.sentence.patterns if rule.sentence else ()
     yield from rule.exception.patterns if rule.exception else ()
 
 
 def _few_examples(rule: Rule) -> Iterator[str]:
-    for kind, examples in (("match", rule.match), ("miss", rule.miss)):
-        if len(examples) < FEWEST_EXAMPLES:
-            yield f"has {len(examples)} `{kind}` examples; give at least {FEWEST_EXAMPLES}"
+    """A proof beside each phrase is enough; a single pattern with a single sentence is not."""
+    is_proven = bool(rule.wordings) and all(wording.proof for wording in rule.wordings)
+    for kind, examples, fewest in (
+        ("match", rule.match, 1 if is_proven else FEWEST_EXAMPLES),
+        ("miss", rule.miss, FEWEST_EXAMPLES),
+    ):
+        if len(examples) < fewest:
+            yield f"has {len(examples)} `{kind}` examples; give at least {fewest}"
         if len(set(examples)) < len(examples):
             yield f"repeats a `{kind}` example; replace one"
 
@@ -313,16 +333,11 @@ def _expensive(source: str, costs: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def _hard_to_read(source: str) -> Iterator[str]:
-    yield from _long(source)
-    yield from _repeated_alternatives(source)
-
-
 def _long(source: str) -> Iterator[str]:
-    if len(source) > LONGEST_PATTERN:
+    if len(source) > LONGEST_LINE:
         yield (
-            f"a pattern has {len(source)} characters, more than {LONGEST_PATTERN}: split it into several, or move "
-            f"words into a list named by their meaning: '{_start(source)}'"
+            f"a line has {len(source)} characters, more than {LONGEST_LINE}: split it into several, or move words into "
+            f"a slot or a list named by their meaning: '{_start(source)}'"
         )
 
 

@@ -37,7 +37,7 @@ _NAME = regex(r"[^\W\d_][\w-]*")
 _LETTERS_BEFORE, _LETTERS_AFTER = regex(r"(?:[^\W\d_]|')*\Z"), regex(r"(?:[^\W\d_]|')*")
 _META = frozenset(".^$?*+{}[]()|<>\\")  # what has a meaning in a pattern
 _SPECIAL = frozenset("{}[]|*_\\")  # what has one in a phrase
-_MARKS = frozenset(",.;:!?…\"")  # which follow a word without a space
+_MARKS = frozenset(',.;:!?…"')  # which follow a word without a space
 _SHORT = 2  # letters: words as short as this differ from others by an accent alone
 _FIXED_SPACE = "\0"  # stands for a space that is no layout until all is joined
 
