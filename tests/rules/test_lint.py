@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from synthesis.checks import signals
-from synthesis.rules.authoring import LONGEST_PATTERN, costs, greatest_costs, lint
+from synthesis.rules.authoring import LONGEST_LINE, costs, dearest, greatest_costs, lint, rules_on_top, unproven
 from synthesis.rules.ruleset import RuleSet, load_rules
 
-LONG = f"zonk ({'|'.join(f'word{n}' for n in range(40))})"
+LONG = f"zonk ({'|'.join(f'word{n}' for n in range(60))})"
 RULE = """
   - id: agency.negative.{name}
     group: mine
@@ -24,7 +24,7 @@ RULES = {
     "plain": "pattern: zonk (it|him|it)",
     "nested": "pattern: zonk (it|(?:him|it)|her)",
     "spelling": "pattern: zonk (don't|won't|DON’T) go",
-    "list": "pattern: zonk (<third_person>|<negator>|<third_person>)",
+    "list": "pattern: zonk (<third_person>|<you_ever>|<third_person>)",
     "groups": "pattern: (zonk it|zonk (a|b)|zonk (a|b))",
     "condition": "pattern: zonk\n    except: {after: [so (sad|bad|sad)]}",
     "sentence": "sentence: {has: [zonk (sad|bad|sad)]}\n    label: zonks",
@@ -81,7 +81,7 @@ def test_a_pattern_that_is_too_long_to_review_is_named_with_its_place(messages: 
     (message,) = on(messages, "agency.negative.long")
     assert Path(message.split(":")[0]).name == "mine.yaml"
     assert message.split(":")[1].isdigit()
-    assert f"has {len(LONG)} characters, more than {LONGEST_PATTERN}: split it" in message
+    assert f"a line has {len(LONG)} characters, more than {LONGEST_LINE}: split it" in message
 
 
 def test_lists_and_guards_are_named_by_language_and_name(messages: list[str]) -> None:
@@ -98,3 +98,32 @@ def test_a_pattern_above_half_of_the_bound_is_named_with_its_cost(messages: list
 def test_the_greatest_cost_of_each_language_is_told(steps: dict[str, dict[str, int]]) -> None:
     told = {cost.language: str(cost) for cost in greatest_costs(steps)}
     assert "of 100,000 steps at one place, by 'zonk a.{0,150}b.{0,150}c'" in told["en"]
+
+
+def test_a_line_that_no_example_is_found_by_is_named(rules: RuleSet) -> None:
+    own = rules_on_top(rules, load_rules(signals()))
+    told = [str(message) for message in unproven(rules, signals(), own)]
+    assert [message for message in told if "agency.negative.good" in message] != []  # no example says "zonk it it"
+    assert all("no example is found by '" in message for message in told)
+    (named,) = on(told, "agency.negative.sentence")
+    assert "has 1: zonk (sad|bad|sad)" in named
+
+
+def test_a_proof_beside_a_phrase_is_enough(tmp_path: Path) -> None:
+    phrases = "phrases: {'zonk [it]': Now zonk it!, zonk him: Go and zonk him.}"
+    content = RULE.format(name="proven", what=phrases).replace("    match: [Just zonk it., Now zonk it!]\n", "")
+    (tmp_path / "pack.yaml").write_text("language: en\nname: mine\nversion: '1'\nlicence: MIT\n", encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(f"rules:{content}", encoding="utf-8")
+    rules = load_rules(signals(), [tmp_path])
+    own = rules_on_top(rules, load_rules(signals()))
+    assert list(unproven(rules, signals(), own)) == []
+    assert on([str(message) for message in lint(rules, {})], "agency.negative.proven") == []
+
+
+def test_the_dearest_patterns_on_texts_are_told(rules: RuleSet) -> None:
+    if rules.native is None:
+        pytest.skip("the compiled library counts them")
+    told = dearest(rules, {("en", "assistant"): ["Zonk it, a b c, and zonk it again."] * 3})
+    assert 0 < sum(one.share for one in told) <= 1
+    assert [one.share for one in told] == sorted((one.share for one in told), reverse=True)
+    assert str(told[0]).startswith("en assistant: ")

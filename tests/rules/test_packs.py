@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from synthesis.checks import signals
-from synthesis.rules.authoring import costs, example_failures, lint
+from synthesis.rules.authoring import costs, example_failures, lint, unproven
 from synthesis.rules.ruleset import load_rules
 
 SIGNALS = signals()
@@ -26,6 +26,12 @@ PIVOT_GROUPS = {"topic-changer", "unrelated-advice", "generic-advice", "list-sty
 def test_every_example_does_what_its_rule_says(language: str) -> None:
     own = [rule for rule in RULES.rules if rule.language == language]
     assert list(map(str, example_failures(RULES, SIGNALS, own))) == []
+
+
+@pytest.mark.parametrize("language", RULES.languages)
+def test_every_line_of_every_rule_has_an_example(language: str) -> None:
+    own = [rule for rule in RULES.rules if rule.language == language]
+    assert list(map(str, unproven(RULES, SIGNALS, own))) == []
 
 
 def test_as_many_rules_as_promised() -> None:

@@ -15,17 +15,18 @@ language: en
 name: Rules of our own
 version: "1"
 licence: MIT
+written_in: phrases
 """
 _RULES = """\
 rules:
   - id: NAME.finding.hurry-up
     group: hurry
-    pattern: (hurry up|act now|before it is too late)
+    phrases:
+      hurry up: Hurry up, there are only two left!
+      '[you should] act now': You should act now.
+      before it {is | gets} too late: Order before it is too late.
     why: Presses the person to act before they have thought.
     instead: Say until when there is time.
-    match:
-      - Hurry up, there are only two left!
-      - You should act now.
     miss:
       - There is no hurry, take your time.
       - He was in a hurry.

@@ -12,9 +12,10 @@ from synthesis.errors import OptionError, did_you_mean
 from synthesis.printable import safe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from synthesis.checks.table import Table
+    from synthesis.rules.authoring import StepShare
     from synthesis.rules.ruleset import RuleSet
     from synthesis.rules.schema import Rule
     from synthesis.run.proofs import Problem
@@ -176,9 +177,12 @@ def test(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
 
 @rules.command("lint")
 @click.argument("path", required=False, metavar="[FOLDER]")
+@click.option(
+    "--texts", type=click.Path(path_type=Path), metavar="LOG", help="Tell which patterns take most steps on it."
+)
 @rules_option
 @json_option
-def lint(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
+def lint(path: str | None, texts: Path | None, folders: tuple[str, ...], as_json: bool) -> int:
     """Look for weak rules and tables, concepts without a rule, missing translations, and expired helplines."""
     from datetime import date
 
@@ -210,16 +214,107 @@ def lint(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
         *gaps,
         *_proofs(weak_steps, tables, loaded),
     ]
+    costly = list(map(str, [*greatest_costs(steps), *(_dearest(texts, loaded) if texts else ())]))
     if as_json:
-        costly = list(map(str, greatest_costs(steps)))
         print_json({"rules": len(loaded.rules), "remarks": remarks, "expired_helplines": expired, "costs": costly})
         return ExitCode.UNMET if remarks else ExitCode.OK
     for line in (*remarks, *expired):
         click.echo(safe(line), err=True)
-    for greatest in greatest_costs(steps):
-        click.echo(safe(str(greatest)))
+    for line in costly:
+        click.echo(safe(line))
     click.echo(f"{len(loaded.rules)} rules, {len(remarks)} remarks")
     return ExitCode.UNMET if remarks else ExitCode.OK
+
+
+def _dearest(log: Path, loaded: "RuleSet") -> "list[StepShare]":
+    """Which patterns take most steps on a log."""
+    from synthesis.rules.authoring import dearest
+
+    found: dict[tuple[str, str], list[str]] = {}
+    for side, text in _told_in(log):
+        language = _language_of(text, side, loaded)
+        if language in loaded.languages:
+            found.setdefault((language, side), []).append(text)
+    return dearest(loaded, found)
+
+
+@rules.command("review")
+@click.option("--lang", required=True, metavar="CODE", help="Language of the rules.")
+@click.option("--signal", metavar="NAME", help="Only rules of this signal or check, such as crisis.cue or crisis.")
+@click.option(
+    "--texts",
+    type=click.Path(path_type=Path),
+    metavar="LOG",
+    help="A log to show rules on. [default: the corpus of a checkout]",
+)
+@click.option(
+    "--lines", type=click.IntRange(min=2), default=20, show_default=True, metavar="N", help="Lines for a rule."
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The sheet. [default: review/CODE.md]")
+@rules_option
+@json_option
+def review(
+    lang: str,
+    signal: str | None,
+    texts: Path | None,
+    lines: int,
+    out: Path | None,
+    folders: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write a sheet on which a speaker reviews the rules: why, what each finds in texts, what it leaves out.
+
+    Ticks and notes that are on the sheet already stay.
+    """
+    from synthesis.checks.registry import signals
+    from synthesis.io import replaced
+    from synthesis.rules.review import answers_on, counted, seen_in, sheet
+
+    loaded, out = _load(folders), out or Path("review") / f"{lang}.md"
+    if lang not in loaded.languages:
+        raise OptionError(f"no pack speaks '{lang}'", hint=did_you_mean(lang, loaded.languages))
+    own = [rule for rule in loaded.packs[lang].rules if signal is None or f"{rule.signal}.".startswith(f"{signal}.")]
+    if not own:
+        raise OptionError(f"no rule of '{lang}' belongs to '{signal}'", hint=did_you_mean(str(signal), signals()))
+    found = seen_in(loaded, own, _texts_of(lang, texts, loaded), lines)
+    old = answers_on(out.read_text(encoding="utf-8")) if out.is_file() else {}
+    with replaced(out) as file:
+        file.write(sheet(own, loaded.packs[lang], signals(), found, old).encode())
+    counts = counted(own, loaded.packs[lang], old)
+    if as_json:
+        print_json({"sheet": str(out), **counts._asdict()})
+        return
+    click.echo(f"{safe(str(out))}: {counts}")
+
+
+def _texts_of(language: str, log: Path | None, loaded: "RuleSet") -> dict[str, list[str]]:
+    """What people and assistants say in one language, in a log or in the parts of the corpus that may be read."""
+    corpus = [Path("corpus/rows") / part / f"{language}.jsonl" for part in ("train", "read")]
+    found: dict[str, list[str]] = {"user": [], "assistant": []}
+    for path in [log] if log else filter(Path.is_file, corpus):
+        for side, text in _told_in(path):
+            if log is None or _language_of(text, side, loaded) == language:
+                found[side].append(text)
+    return found
+
+
+def _language_of(text: str, side: str, loaded: "RuleSet") -> str:
+    from synthesis.rules.reading import Message
+
+    return loaded.language_of(Message(text, side))[0].code
+
+
+def _told_in(log: Path) -> "Iterator[tuple[str, str]]":
+    """Each message of a log and each reply, with its side."""
+    from synthesis.checks.registry import checks
+    from synthesis.errors import Problem
+    from synthesis.read.cases import CaseValidator
+    from synthesis.read.inputs import Input, log_cases
+    from synthesis.read.rows import LogOptions
+
+    for case in log_cases(Input.of(log).looked_at(), LogOptions(CaseValidator(checks()))):
+        for exchange in () if isinstance(case, Problem) else case.exchanges:
+            yield from zip(("user", "assistant"), exchange, strict=True)
 
 
 @rules.command("new-language")

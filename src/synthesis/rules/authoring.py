@@ -12,6 +12,7 @@ from synthesis.model.texts import Texts
 from synthesis.rules.analysis import MOST_STEPS, cost, has_fixed_beginning
 from synthesis.rules.detection import Detected
 from synthesis.rules.loader import TEXTS
+from synthesis.rules.native.library import why_not
 from synthesis.rules.reading import Message, Reading
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Pack, Rule, Signal
@@ -24,7 +25,7 @@ _GUARDS = """# Where the words appear, but do not mean what a rule looks for. En
 guards:
   denied:
     why: The words are denied, not said.
-    before: [REPLACE-ME]
+    before: REPLACE-ME | not
   quoted:
     why: The words are quoted, so they are somebody else's.
     quoted: true
@@ -147,7 +148,7 @@ _DETECTION = """\
 
 def _manifest(language: str) -> str:
     facts = _FACTS.replace("REPLACE-ME", language)
-    manifest = f'language: {language}\nname: Synthesis {language}\nversion: "1"\nlicence: MIT\n'
+    manifest = f'language: {language}\nname: Synthesis {language}\nversion: "1"\nlicence: MIT\nwritten_in: phrases\n'
     return f"{manifest}{facts}{_DETECTION}# absent: {{}}\n"
 
 
@@ -167,10 +168,10 @@ def _rules(signal: str, language: str, rules: RuleSet) -> str:
     lines += [
         f"  - id: {signal}.first",
         f"    group: {groups[0]}",
-        "    patterns: [replace me]",
+        "    phrases:",
+        "      replace [really] me: replace me with a sentence that the phrase beside it finds",
         f"    why: {{en: Say why these words matter., {language}: The same in your language.}}",
         f"    instead: {{en: Say what would be better., {language}: The same in your language.}}",
-        "    match: [replace me with a sentence]",
         "    miss: [a near miss]",
     ]
     return "\n".join(lines) + "\n"
@@ -199,6 +200,33 @@ class PatternCost(NamedTuple):
         return (
             f"{self.language}: at most {self.steps:,} of {MOST_STEPS:,} steps at one place, by '{_start(self.source)}'"
         )
+
+
+class StepShare(NamedTuple):
+    """The part that one pattern has in the steps that are taken on the texts of one side."""
+
+    language: str
+    side: str
+    share: float
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.language} {self.side}: {self.share:.1%} of the steps by '{_start(self.source)}'"
+
+
+DEAREST = 5  # of each language and side
+
+
+def dearest(rules: RuleSet, texts: Mapping[tuple[str, str], Sequence[str]]) -> list[StepShare]:
+    """The patterns that take most steps on texts by language and side; OptionError without the compiled library."""
+    if rules.native is None:
+        raise OptionError("steps on texts are counted by the compiled library, which is not here", hint=why_not())
+    found: list[StepShare] = []
+    for (language, side), of_side in sorted(texts.items()):
+        steps = rules.native.steps(language, side, of_side)
+        most = sorted(steps.items(), key=lambda item: (-item[1], item[0]))[:DEAREST]
+        found += [StepShare(language, side, count / sum(steps.values()), source) for source, count in most if count]
+    return found
 
 
 class LintMessage(NamedTuple):

@@ -23,11 +23,12 @@ _AROUND = 60  # characters to either side of the words that are found
 _TICKED, _OPEN = "- [x] right", "- [ ] right"
 _NOTE = "- note:"
 _HEAD = regex(r"## (\S+) <!-- (\w+) -->")
+_LIST = regex("<([^<>]+)>")
 _MARKUP = regex(r"([\\`*_\[\]<>#|~])")
 _HOW_TO = """\
-Read each rule like this: do its words say what its reason claims? Are the lines under *finds* meant so? Do those under
-*leaves out* deserve to be left out? If all is well, put an x into the box: `- [x] right`. Otherwise write what is wrong behind
-`note:`. Both stay when the sheet is written again; a tick goes if its rule has changed since."""
+Do the words of a rule say what its reason claims? Are the lines under *finds* meant so? Do those under *leaves out*
+deserve to be left out? If all is well, put an x into the box: `- [x] right`. Otherwise write behind `note:` what is
+wrong. Both stay when the sheet is written again; a tick goes if its rule has changed since."""
 
 
 class Excerpt(NamedTuple):
@@ -38,7 +39,7 @@ class Excerpt(NamedTuple):
     after: str
 
     def __str__(self) -> str:
-        before, words, after = (_MARKUP.sub(r"\\\1", part) for part in self)
+        before, words, after = map(_escaped, self)
         return f"{before}**{words}**{after}"
 
 
@@ -52,9 +53,15 @@ class Seen(NamedTuple):
 class Answer(NamedTuple):
     """What a speaker wrote on a sheet about a rule."""
 
-    mark: str  # of the rule as it was then
-    ticked: bool
-    note: str
+    mark: str = ""  # of the rule as it was then
+    ticked: bool = False
+    note: str = ""
+
+    def is_right(self, mark: str) -> bool:
+        return self.ticked and self.mark == mark
+
+
+_NONE = Answer()
 
 
 class Counts(NamedTuple):
@@ -67,9 +74,18 @@ class Counts(NamedTuple):
         return f"{self.rules} rules: {self.right} right, {self.noted} with a note, {open_} open"
 
 
-def mark_of(rule: Rule) -> str:
-    """Changes when what the rule finds does."""
-    content = msgspec.json.encode(deciding_part(rule), order="deterministic")
+def mark_of(rule: Rule, pack: Pack) -> str:
+    """Changes when what the rule finds does: the rule, its slots and lists, or its guards."""
+    guards = [pack.guards[name] for name in rule.guards]
+    patterns = [*rule.patterns, *(rule.sentence.patterns if rule.sentence else ())]
+    patterns += [each for guard in (*guards, rule.exception) if guard for each in guard.patterns]
+    lists: dict[str, tuple[str, ...]] = {}
+    while patterns:
+        for name in _LIST.findall(patterns.pop()):
+            if name in pack.lists and name not in lists:
+                lists[name] = pack.lists[name]
+                patterns += lists[name]
+    content = msgspec.json.encode((deciding_part(rule), guards, lists), order="deterministic")
     return hashlib.sha256(content).hexdigest()[:10]
 
 
@@ -85,23 +101,25 @@ def answers_on(sheet: str) -> dict[str, Answer]:
     return found
 
 
-def seen_in(rules: RuleSet, own: Sequence[Rule], texts: Mapping[str, Sequence[str]], most: int = LINES) -> dict[str, Seen]:
+def seen_in(
+    rules: RuleSet, own: Sequence[Rule], texts: Mapping[str, Sequence[str]], most: int = LINES
+) -> dict[str, Seen]:
     """What each rule finds in texts by side, and what only its exceptions keep out; the same for the same texts."""
-    if not own:
-        return {}
-    language = own[0].language
-    unguarded = rules.arranged(_unguarded, "unguarded")
     found = {rule.id: Seen([], []) for rule in own}
+    unguarded = rules.arranged(_unguarded, "unguarded")
     for side, of_side in texts.items():
-        messages = [Message(text, side, language=Detected(language, "declared")) for text in dict.fromkeys(of_side)]
+        declared = Detected(own[0].language, "declared")
+        messages = [Message(text, side, language=declared) for text in dict.fromkeys(of_side)]
         for with_guards, without in zip(rules.read(messages), unguarded.read(messages), strict=True):
             counted = {hit.rule.id for hit in with_guards.hits}
-            for reading, is_found in ((with_guards, True), (without, False)):
-                for hit in reading.hits:
-                    if (hit.rule.id in counted) == is_found and hit.rule.id in found:
-                        kept = found[hit.rule.id].finds if is_found else found[hit.rule.id].leaves_out
-                        kept.append(_excerpt(reading.original, hit.start, hit.end))
-    return {name: Seen(_some(seen.finds, most - most // 2), _some(seen.leaves_out, most // 2)) for name, seen in found.items()}
+            for hit in with_guards.hits:
+                if hit.rule.id in found:
+                    found[hit.rule.id].finds.append(_excerpt(with_guards.original, hit.start, hit.end))
+            for hit in without.hits:
+                if hit.rule.id in found and hit.rule.id not in counted:
+                    found[hit.rule.id].leaves_out.append(_excerpt(without.original, hit.start, hit.end))
+    half = most // 2
+    return {name: Seen(_some(seen.finds, most - half), _some(seen.leaves_out, half)) for name, seen in found.items()}
 
 
 def _unguarded(pack: Pack) -> Pack:
@@ -113,7 +131,7 @@ def _excerpt(text: str, start: int, end: int) -> Excerpt:
     before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
     before = ("…" if start > _AROUND else "") + before
     after += "…" if end + _AROUND < len(text) else ""
-    return Excerpt(*(" ".join(safe(part).split(" ")) for part in (before, text[start:end], after)))
+    return Excerpt(before, text[start:end], after)
 
 
 def _some(excerpts: list[Excerpt], most: int) -> list[Excerpt]:
@@ -126,32 +144,54 @@ def _some(excerpts: list[Excerpt], most: int) -> list[Excerpt]:
 
 
 def sheet(
-    language: str, own: Sequence[Rule], signals: Mapping[str, Signal], seen: Mapping[str, Seen], old: Mapping[str, Answer]
-) -> tuple[str, Counts]:
-    """The sheet with the answers of the old one, and how far the review is."""
-    right = noted = 0
-    parts: list[str] = []
+    own: Sequence[Rule], pack: Pack, signals: Mapping[str, Signal], seen: Mapping[str, Seen], old: Mapping[str, Answer]
+) -> str:
+    """The sheet for some rules of a pack, with the answers of the old one."""
+    parts = [f"# Review of the rules: {pack.language}", "", _HOW_TO, "", f"{counted(own, pack, old)}.", ""]
     for rule in own:
-        mark, answer = mark_of(rule), old.get(rule.id, Answer("", False, ""))
-        ticked = answer.ticked and answer.mark == mark
-        right, noted = right + (ticked and not answer.note), noted + bool(answer.note)
-        changed = " (the rule has changed since it was ticked)" if answer.ticked and not ticked else ""
-        head = f"## {rule.id} <!-- {mark} -->\n\n{_TICKED if ticked else _OPEN}{changed}\n{_NOTE} {answer.note}".rstrip()
-        parts.append("\n".join([head, "", *_told(rule, signals[rule.signal], language), *_lines(seen[rule.id], rule), ""]))
-    counts = Counts(len(own), right, noted)
-    return f"# Review of the rules: {language}\n\n{_HOW_TO}\n\n{counts}.\n\n" + "\n".join(parts), counts
+        parts += [*_answered(rule.id, mark_of(rule, pack), old.get(rule.id, _NONE)), ""]
+        parts += [*_told(rule, signals[rule.signal], rule.language), *_lines(seen[rule.id], rule), ""]
+    return "\n".join(parts)
+
+
+def counted(own: Sequence[Rule], pack: Pack, answers: Mapping[str, Answer]) -> Counts:
+    """How far a review is."""
+    given = [(answers.get(rule.id, _NONE), mark_of(rule, pack)) for rule in own]
+    right = sum(answer.is_right(mark) and not answer.note for answer, mark in given)
+    return Counts(len(own), right, sum(bool(answer.note) for answer, _ in given))
+
+
+def _answered(rule_id: str, mark: str, answer: Answer) -> Iterator[str]:
+    changed = " (the rule has changed since it was ticked)" if answer.ticked and not answer.is_right(mark) else ""
+    yield f"## {rule_id} <!-- {mark} -->"
+    yield ""
+    yield f"{_TICKED if answer.is_right(mark) else _OPEN}{changed}"
+    yield f"{_NOTE} {answer.note}".rstrip()
 
 
 def _told(rule: Rule, signal: Signal, language: str) -> Iterator[str]:
     """Why it is there and what it looks for, in the words of the pack."""
-    yield f"{signal.title[:1].upper()}{signal.title[1:]}, in what the {'person' if signal.where == 'user' else 'assistant'} says."
-    yield f"**Why:** {rule.text('why', language)} **Instead:** {rule.text('instead', language)}"
+    speaker = "person" if signal.where == "user" else "assistant"
+    yield f"{signal.title[:1].upper()}{signal.title[1:]}, in what the {speaker} says."
+    yield f"**Why:** {_escaped(rule.text('why', language))} **Instead:** {_escaped(rule.text('instead', language))}"
     yield ""
-    yield from (f"    {said}" for said in rule.finds or (rule.label,))
+    for wording in rule.wordings:
+        yield f"    {safe(wording.said)}"
+        if wording.proof:
+            yield f"        {safe(wording.proof)}"
+    if not rule.wordings:
+        yield f"    {safe(rule.label)}"
 
 
 def _lines(seen: Seen, rule: Rule) -> Iterator[str]:
     for title, excerpts, examples in (("finds", seen.finds, rule.match), ("leaves out", seen.leaves_out, rule.miss)):
-        yield f"\n*{title}*\n" if excerpts else f"\n*{title}*: nothing in these texts; by its examples\n"
-        yield from (f"- {excerpt}" for excerpt in excerpts or ())
-        yield from (f"- {escaped}" for escaped in map(_escaped, examples) if not excerpts)
+        if excerpts:
+            yield f"\n*{title}*\n"
+            yield from (f"- {excerpt}" for excerpt in excerpts)
+        else:
+            yield f"\n*{title}*: nothing in these texts; its examples:\n"
+            yield from (f"- {_escaped(example)}" for example in examples)
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", safe(text))
