@@ -183,6 +183,7 @@ def _rules(signal: str, language: str, rules: RuleSet) -> str:
 FEWEST_EXAMPLES = 2
 LONGEST_LINE = 300  # a speaker reviews a line at a glance, or not at all
 EXCERPT = 60
+_NAMED = regex("<([^<>]+)>")
 _PROTECTED = regex(r"\\.|\[.[^\]]*\]")  # an escape or a class: its brackets and bars stand for themselves
 _INNERMOST = regex(r"\(([^()]*)\)")
 _HIDDEN = str.maketrans("(|)", "\ue000\ue001\ue002")
@@ -298,8 +299,13 @@ def _shared(pack: Pack, costs: Mapping[str, int]) -> Iterator[LintMessage]:
         for source in guard.patterns:
             texts = (*_long(source), *_repeated_alternatives(source), *_expensive(source, costs))
             yield from (LintMessage(f"{pack.language}: guard {name}", text) for text in texts)
+    used = set(
+        _NAMED.findall("\0".join([*pack.patterns(), *(word for words in pack.lists.values() for word in words)]))
+    )
     for name, words in pack.lists.items():
         place = f"{pack.language}: list <{name}>"
+        if name not in used:
+            yield LintMessage(place, "nothing uses it: take it away")
         yield from (LintMessage(place, text) for word in words for text in _long(word))
         yield from (LintMessage(place, text) for text in _repeated_alternatives("|".join(words)))
 

@@ -14,6 +14,9 @@
     _                                a space where one would be taken for layout
     \\*  \\é  \\'                       a character that means something here; an accent, an apostrophe that is needed
 
+Words and gaps between them are those of one clause: `{0-2 words}` ends at a comma. `before` and `after` of an exception
+reach across it.
+
 A phrase is another way to write a pattern (`syntax.py`); it is translated when a pack is loaded. What may be absent
 takes a space along: `you [really] should` finds "you should".
 """
