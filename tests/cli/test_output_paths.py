@@ -34,6 +34,7 @@ WRITING: dict[tuple[str, str], list[str]] = {
     ("judge report", "--out as Markdown"): [
         *("judge", "report", "ferry", "--root", ".", "--format", "markdown", "--out", "{out}"),
     ],
+    ("rules review", "--out"): ["rules", "review", "--lang", "en", "--signal", "flattery", "--out", "{out}"],
     ("testset build", "--out"): ["testset", "build", "log.jsonl", "--out", "{out}"],
     ("testset join", "--out"): [
         *("testset", "join", "--answers", "answers.json", "--contexts", "contexts.json", "--out", "{out}"),

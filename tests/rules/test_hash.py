@@ -28,7 +28,7 @@ SPOKEN = Language("en", "English")
 PACK = Pack("en", "mine", "1", "MIT", (), (RULE,), {"denied": GUARD}, {"verbs": ("go",)}, spoken=SPOKEN)
 
 EXPLAINING = {
-    Rule: {"wordings", "why", "instead", "match", "miss", "file", "line"},
+    Rule: {"wordings", "why", "instead", "match", "miss", "rare", "file", "line"},
     GuardRule: {"why"},
     SentenceRule: set(),
     Pack: {"name", "version", "licence", "sources", "absent"},

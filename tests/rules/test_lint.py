@@ -85,7 +85,9 @@ def test_a_pattern_that_is_too_long_to_review_is_named_with_its_place(messages: 
 
 
 def test_lists_and_guards_are_named_by_language_and_name(messages: list[str]) -> None:
-    assert "'sad' appears 2 times" in on(messages, "en: list <moods>")[0]
+    unused, repeated = on(messages, "en: list <moods>")
+    assert "nothing uses it" in unused
+    assert "'sad' appears 2 times" in repeated
     assert "characters" in on(messages, "en: guard gone")[0]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synthesis.cli import ExitCode
-from synthesis.cli.options import Group, json_option, print_json, rules_option
+from synthesis.cli.options import Group, json_option, out_option, print_json, rules_option
 from synthesis.cli.terminal import columns, print_lines
 from synthesis.errors import OptionError, did_you_mean
 from synthesis.printable import safe
@@ -178,7 +178,7 @@ def test(path: str | None, folders: tuple[str, ...], as_json: bool) -> int:
 @rules.command("lint")
 @click.argument("path", required=False, metavar="[FOLDER]")
 @click.option(
-    "--texts", type=click.Path(path_type=Path), metavar="LOG", help="Tell which patterns take most steps on it."
+    "--texts", type=click.Path(path_type=Path), metavar="LOG", help="A log to count the steps of patterns on."
 )
 @rules_option
 @json_option
@@ -250,7 +250,7 @@ def _dearest(log: Path, loaded: "RuleSet") -> "list[StepShare]":
 @click.option(
     "--lines", type=click.IntRange(min=2), default=20, show_default=True, metavar="N", help="Lines for a rule."
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The sheet. [default: review/CODE.md]")
+@out_option("the sheet. [default: review/CODE.md]")
 @rules_option
 @json_option
 def review(
@@ -258,7 +258,7 @@ def review(
     signal: str | None,
     texts: Path | None,
     lines: int,
-    out: Path | None,
+    out: str | None,
     folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -270,21 +270,21 @@ def review(
     from synthesis.io import replaced
     from synthesis.rules.review import answers_on, counted, seen_in, sheet
 
-    loaded, out = _load(folders), out or Path("review") / f"{lang}.md"
+    loaded, path = _load(folders), Path(out) if out else Path("review") / f"{lang}.md"
     if lang not in loaded.languages:
         raise OptionError(f"no pack speaks '{lang}'", hint=did_you_mean(lang, loaded.languages))
     own = [rule for rule in loaded.packs[lang].rules if signal is None or f"{rule.signal}.".startswith(f"{signal}.")]
     if not own:
         raise OptionError(f"no rule of '{lang}' belongs to '{signal}'", hint=did_you_mean(str(signal), signals()))
     found = seen_in(loaded, own, _texts_of(lang, texts, loaded), lines)
-    old = answers_on(out.read_text(encoding="utf-8")) if out.is_file() else {}
-    with replaced(out) as file:
+    old = answers_on(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    with replaced(path) as file:
         file.write(sheet(own, loaded.packs[lang], signals(), found, old).encode())
     counts = counted(own, loaded.packs[lang], old)
     if as_json:
-        print_json({"sheet": str(out), **counts._asdict()})
+        print_json({"sheet": str(path), **counts._asdict()})
         return
-    click.echo(f"{safe(str(out))}: {counts}")
+    click.echo(f"{safe(str(path))}: {counts}")
 
 
 def _texts_of(language: str, log: Path | None, loaded: "RuleSet") -> dict[str, list[str]]:

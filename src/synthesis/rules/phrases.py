@@ -52,6 +52,11 @@ class _Some(NamedTuple):
     low: int
     high: int
 
+    @property
+    def is_mark(self) -> bool:
+        """Whether it is a comma or the like, which stands at the word before it."""
+        return all(option in _MARKS for option in self.part.strip("()").replace("\\", "").split("|"))
+
     def with_space(self, before: str = "", after: str = "") -> str:
         return f"({before}{self.part}{after})" + ("?" if self.high == 1 else f"{{{self.low},{self.high}}}")
 
@@ -97,11 +102,13 @@ def _joined(items: Sequence[_Item]) -> str:
         if isinstance(item, str):
             found += item[1:] if taken else item
             is_open, taken = item.endswith(" "), False
-        elif is_open and _has_more(items, number):
+        elif is_open and _has_more(items, number) and not item.is_mark:
             found += item.with_space(after=" ")
             taken = True
         elif found.endswith(" ") and _ends(items, number):
             found = found[:-1] + item.with_space(before=" ")
+        elif item.low == 0 and found.endswith(" ") and str(items[number + 1]).startswith(f"({_FIXED_SPACE}"):
+            raise PatternError("where [...] is absent, two spaces remain: write [_...], and no space before it", 1)
         else:
             found += item.alone()
             is_open = False
