@@ -14,7 +14,20 @@ from synthesis.errors import RuleError
 from synthesis.rules.analysis import MOST_STEPS, cost, factored, settled
 from synthesis.rules.pattern import BOUNDARY, Pattern, checked, prepare
 from synthesis.rules.ruleset import load_rules
-from synthesis.rules.syntax import Char, Choice, Concat, Edge, Node, PatternError, Repeat, WordLists, parse
+from synthesis.rules.syntax import (
+    ANY,
+    Char,
+    Choice,
+    Concat,
+    Edge,
+    Node,
+    PatternError,
+    Repeat,
+    WordLists,
+    blocks,
+    parse,
+    set_of,
+)
 from synthesis.rules.text import language_of
 
 NO_LISTS = WordLists()
@@ -181,3 +194,13 @@ def test_ten_times_the_text_takes_ten_times_the_steps(piece: str) -> None:
         return sum(1 for start in range(length) for _ in matcher.ends(node, start)) + matcher.steps
 
     assert steps(3_000) <= 10.5 * steps(300)
+
+
+@given(st.lists(st.text("abcdefghij", min_size=1, max_size=6), max_size=40))
+@example(["a" + letter for letter in "bcdefghij"] * 4)
+def test_sets_divide_the_characters_into_parts_that_do_not_overlap(texts: list[str]) -> None:
+    sets = list(map(set_of, texts))
+    parts = blocks(sets)
+    assert 0 not in parts
+    assert sum(parts) == ANY  # no character twice, none left out
+    assert all(part & each in (0, part) for part in parts for each in sets)

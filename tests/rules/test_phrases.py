@@ -54,6 +54,7 @@ rules:
         (r"caf\é don\'t 1\*", r"café don't 1\*"),
         ("a_b", "a b"),
         ("what? (really)", r"what\? \(really\)"),
+        ("so[[,] that] it", r"so((,)? that)? it"),
     ],
 )
 def test_a_phrase_stands_for_a_pattern(phrase: str, pattern: str) -> None:
@@ -72,6 +73,7 @@ def test_several_phrases_may_be_one_text() -> None:
         ("a | b", "'|' has a meaning only in brackets", 3),
         ("a {akt} b", "there is no slot 'akt'. Did you mean 'act'?", 3),
         (r"a \b", "'\\' goes before", 3),
+        ("you [really]{_did | 'd}", "two spaces remain", 1),
     ],
 )
 def test_what_is_malformed_is_told_with_its_column(phrase: str, message: str, column: int) -> None:
