@@ -63,6 +63,24 @@ def test_ticks_and_notes_stay_until_the_rule_changes(folder: Path, cli: CommandL
     assert "- [ ] right (the rule has changed since it was ticked)\n- note: \\*seldom said\n" in sheet(folder, cli)
 
 
+def test_a_sheet_of_other_rules_keeps_what_was_written(folder: Path, cli: CommandLine) -> None:
+    sheet(folder, cli)
+    path = folder / "review" / "en.md"
+    before, head, after = path.read_text().partition("## agency.negative.zonk")
+    path.write_text(before + head + after.replace("- note:", "- note: seldom said,\nand if so, loudly", 1))
+    assert cli("rules", "review", "--lang", "en", "--signal", "flattery", "--texts", "log.jsonl").code == 0
+    assert "- note: seldom said, and if so, loudly\n" in path.read_text()
+    assert "- note: seldom said, and if so, loudly\n" in sheet(folder, cli)
+
+
+@pytest.mark.parametrize(("content", "message"), [(b"# My notes\n", "is not a review sheet"), (b"\xff", "is not a")])
+def test_another_file_is_not_written_over(folder: Path, cli: CommandLine, content: bytes, message: str) -> None:
+    (folder / "notes.md").write_bytes(content)
+    done = cli("rules", "review", "--lang", "en", "--signal", "flattery", "--out", "notes.md")
+    assert (done.code, message in done.err, "--out" in done.err) == (1, True, True)
+    assert (folder / "notes.md").read_bytes() == content
+
+
 def test_the_command_tells_how_far_the_review_is(folder: Path, cli: CommandLine) -> None:
     arguments = ("rules", "review", "--lang", "en", "--signal", "flattery", "--texts", "log.jsonl", "--json")
     told = json.loads(cli(*arguments).out)

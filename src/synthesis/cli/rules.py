@@ -209,7 +209,7 @@ def lint(path: str | None, texts: Path | None, folders: tuple[str, ...], as_json
     steps = costs(loaded, below=below)
     own_rules = rules_on_top(loaded, below) if path or folders else None
     remarks = [
-        *map(str, remarks_on(loaded, steps)),
+        *map(str, remarks_on(loaded, steps, below if own_rules is not None else None)),
         *map(str, unproven(loaded, signals(), own_rules)),
         *gaps,
         *_proofs(weak_steps, tables, loaded),
@@ -277,7 +277,7 @@ def review(
     if not own:
         raise OptionError(f"no rule of '{lang}' belongs to '{signal}'", hint=did_you_mean(str(signal), signals()))
     found = seen_in(loaded, own, _texts_of(lang, texts, loaded), lines)
-    old = answers_on(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    old = answers_on(_old_sheet(path))
     with replaced(path) as file:
         file.write(sheet(own, loaded.packs[lang], signals(), found, old).encode())
     counts = counted(own, loaded.packs[lang], old)
@@ -285,6 +285,20 @@ def review(
         print_json({"sheet": str(path), **counts._asdict()})
         return
     click.echo(f"{safe(str(path))}: {counts}")
+
+
+def _old_sheet(path: Path) -> str:
+    """The sheet that is there already; another file is not written over."""
+    from synthesis.io import is_stream
+    from synthesis.rules.review import TITLE
+
+    content = path.read_bytes() if path.is_file() and not is_stream(path) else b""
+    if content and not content.startswith(TITLE.encode()):
+        raise OptionError(f"{path} is not a review sheet", hint="Choose another file with --out.")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise OptionError(f"{path} is not UTF-8 (byte {error.start})", hint="Save the sheet as UTF-8.") from None
 
 
 def _texts_of(language: str, log: Path | None, loaded: "RuleSet") -> dict[str, list[str]]:

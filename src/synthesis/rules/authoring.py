@@ -1,7 +1,7 @@
 """For authors of packs: rules tested on their examples, lint messages, missing concepts, and starter files."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -273,10 +273,14 @@ def unproven(rules: RuleSet, signals: Mapping[str, Signal], own: Sequence[Rule] 
             )
 
 
-def lint(rules: RuleSet, costs: Mapping[str, Mapping[str, int]]) -> Iterator[LintMessage]:
-    """Every message on every pack's guards and lists, then on every rule, in their order."""
-    for pack in rules.packs.values():
-        yield from _shared(pack, costs.get(pack.language, {}))
+def lint(rules: RuleSet, costs: Mapping[str, Mapping[str, int]], below: RuleSet | None = None) -> Iterator[LintMessage]:
+    """Every message on every pack's guards and lists, then on every rule, in their order.
+
+    Of the lists that `below` has nobody is told that nothing uses them: a rule on top may have replaced theirs.
+    """
+    for language, pack in rules.packs.items():
+        inherited = below.packs[language].lists if below and language in below.packs else {}
+        yield from _shared(pack, costs.get(language, {}), inherited)
     wordings = _wordings(rules)
     for rule in rules.rules:
         own_costs = costs.get(rule.language, {})
@@ -293,7 +297,7 @@ def lint(rules: RuleSet, costs: Mapping[str, Mapping[str, int]]) -> Iterator[Lin
             yield LintMessage(f"{rule.file}:{rule.line}: {rule.id}", text)
 
 
-def _shared(pack: Pack, costs: Mapping[str, int]) -> Iterator[LintMessage]:
+def _shared(pack: Pack, costs: Mapping[str, int], inherited: Collection[str]) -> Iterator[LintMessage]:
     """What many rules use has no rule's place: its own name leads to it."""
     for name, guard in pack.guards.items():
         for source in guard.patterns:
@@ -304,7 +308,7 @@ def _shared(pack: Pack, costs: Mapping[str, int]) -> Iterator[LintMessage]:
     )
     for name, words in pack.lists.items():
         place = f"{pack.language}: list <{name}>"
-        if name not in used:
+        if name not in used and name not in inherited:
             yield LintMessage(place, "nothing uses it: take it away")
         yield from (LintMessage(place, text) for word in words for text in _long(word))
         yield from (LintMessage(place, text) for text in _repeated_alternatives("|".join(words)))

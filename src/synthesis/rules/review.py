@@ -1,7 +1,8 @@
 """A sheet on which a speaker reviews the rules of a language: what each finds in texts, what it leaves out, why.
 
 The sheet is Markdown that people edit and commit. It is written again over its own answers: a tick stays as long as the
-rule is as it was when it was ticked, a note stays until somebody takes it away.
+rule is as it was when it was ticked, a note stays until somebody takes it away. What was written about rules that the
+new sheet is not about is kept at its end.
 """
 
 import hashlib
@@ -18,11 +19,12 @@ from synthesis.rules.reading import Message
 from synthesis.rules.ruleset import RuleSet
 from synthesis.rules.schema import Pack, Rule, Signal, deciding_part
 
-LINES = 20  # of texts, for each rule
+TITLE = "# Review of the rules: "
 _AROUND = 60  # characters to either side of the words that are found
 _TICKED, _OPEN = "- [x] right", "- [ ] right"
 _NOTE = "- note:"
-_HEAD = regex(r"## (\S+) <!-- (\w+) -->")
+_HEAD = regex(r"^## (\S+) <!-- (\w+) -->", re.MULTILINE)
+_NOTED = regex(rf"^{_NOTE}(.*?)(?=\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)  # up to an empty line
 _LIST = regex("<([^<>]+)>")
 _MARKUP = regex(r"([\\`*_\[\]<>#|~])")
 _HOW_TO = """\
@@ -93,17 +95,16 @@ def answers_on(sheet: str) -> dict[str, Answer]:
     """The answers by rule; a sheet that somebody wrote by hand without marks has none."""
     found: dict[str, Answer] = {}
     heads = list(_HEAD.finditer(sheet))
-    for head, behind in zip(heads, [*heads[1:], None], strict=True):
-        part = sheet[head.end() : behind.start() if behind else len(sheet)]
-        note = re.search(rf"^{_NOTE}(.*)$", part, re.MULTILINE)
+    ends = [*(head.start() for head in heads[1:]), len(sheet)][: len(heads)]
+    for head, end in zip(heads, ends, strict=True):
+        part = sheet[head.end() : end]
+        note = _NOTED.search(part)
         ticked = re.search(r"^- \[[xX]\] right", part, re.MULTILINE) is not None
-        found[head[1]] = Answer(head[2], ticked, note[1].strip() if note else "")
+        found[head[1]] = Answer(head[2], ticked, " ".join(note[1].split()) if note else "")
     return found
 
 
-def seen_in(
-    rules: RuleSet, own: Sequence[Rule], texts: Mapping[str, Sequence[str]], most: int = LINES
-) -> dict[str, Seen]:
+def seen_in(rules: RuleSet, own: Sequence[Rule], texts: Mapping[str, Sequence[str]], most: int) -> dict[str, Seen]:
     """What each rule finds in texts by side, and what only its exceptions keep out; the same for the same texts."""
     found = {rule.id: Seen([], []) for rule in own}
     unguarded = rules.arranged(_unguarded, "unguarded")
@@ -147,11 +148,21 @@ def sheet(
     own: Sequence[Rule], pack: Pack, signals: Mapping[str, Signal], seen: Mapping[str, Seen], old: Mapping[str, Answer]
 ) -> str:
     """The sheet for some rules of a pack, with the answers of the old one."""
-    parts = [f"# Review of the rules: {pack.language}", "", _HOW_TO, "", f"{counted(own, pack, old)}.", ""]
+    parts = [f"{TITLE}{pack.language}", "", _HOW_TO, "", f"{counted(own, pack, old)}.", ""]
     for rule in own:
         parts += [*_answered(rule.id, mark_of(rule, pack), old.get(rule.id, _NONE)), ""]
         parts += [*_told(rule, signals[rule.signal], rule.language), *_lines(seen[rule.id], rule), ""]
+    parts += _of_others({name: answer for name, answer in old.items() if name not in seen})
     return "\n".join(parts)
+
+
+def _of_others(old: Mapping[str, Answer]) -> Iterator[str]:
+    """What was written about rules that this sheet is not about."""
+    for name, answer in old.items():
+        if answer.ticked or answer.note:
+            yield f"## {name} <!-- {answer.mark} -->\n\n{_TICKED if answer.ticked else _OPEN}"
+            yield f"{_NOTE} {answer.note}".rstrip()
+            yield "\nNot among the rules of this sheet; what was written about it is kept.\n"
 
 
 def counted(own: Sequence[Rule], pack: Pack, answers: Mapping[str, Answer]) -> Counts:
