@@ -4,6 +4,7 @@ What is kept can never be out of date: its key is made of all that it depends on
 """
 
 import json
+import contextlib
 import os
 import shutil
 import subprocess
@@ -148,6 +149,12 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def _copied_if_there(source: str, target: str) -> None:
+    """Other processes make room in the shared cache while it is copied."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copy2(source, target)
+
+
 def hash_in(copied: Path) -> str:
     code = "from synthesis.checks import rules_in_force; print(rules_in_force().hash)"
     environment = {**os.environ, "PYTHONPATH": str(copied)}
@@ -186,7 +193,8 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     rules_in_force()
     folder = cache._folder()
     assert folder is not None
-    shutil.copytree(folder, tmp_path / "cache", ignore=shutil.ignore_patterns(".*", "*.program.*", "*.patterns.*"))
+    left_out = shutil.ignore_patterns(".*", "*.program.*", "*.patterns.*")
+    shutil.copytree(folder, tmp_path / "cache", ignore=left_out, copy_function=_copied_if_there)
     monkeypatch.setenv("SYNTHESIS_CACHE", str(tmp_path / "cache"))
     yield tmp_path / "cache"
     registry._bundled.cache_clear()
