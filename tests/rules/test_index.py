@@ -3,8 +3,8 @@
 What is kept can never be out of date: its key is made of all that it depends on.
 """
 
-import json
 import contextlib
+import json
 import os
 import shutil
 import subprocess
