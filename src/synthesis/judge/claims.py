@@ -12,6 +12,7 @@ from synthesis.lazy import regex
 from synthesis.stats import rate
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = "supported", "contradicted", "not found"
+CANNOT_TELL = "cannot tell"  # what the offline judge says instead of not found
 _VERDICTS = {
     **dict.fromkeys(("supported", "entailed", "yes", "true"), SUPPORTED),
     **dict.fromkeys(("contradicted", "refuted", "contradiction", "false"), CONTRADICTED),
@@ -21,6 +22,14 @@ MOST_CLAIMS = 200
 _NUMBER = regex(r"\d{1,6}")
 _SAME = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "})
 _WRAPPED = regex(r"[\"'“”‘’«»\s]*(.*?)[\"'“”‘’«»\s]*", re.DOTALL)
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """A part of a claim that the source fills differently: what kind of part, and what each says."""
+
+    kind: str
+    claim: str
+    source: str
 
 
 class CheckedClaim(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -41,6 +50,7 @@ class CheckedClaim(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     quote: str = ""
     quote_found: bool | None = None
     quote_span: tuple[int, int] | None = None
+    slot: Slot | None = None
 
     def as_detail(self) -> dict[str, Any]:
         """As a record holds it."""
@@ -209,13 +219,16 @@ Claim = Mapping[str, Any]  # as a record holds it
 
 
 def claim_metrics(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How many claims are not supported, and how many quotes are false; None where no judge listed claims."""
+    """How many claims are not supported, and how many quotes are false; None where no judge listed claims.
+
+    A claim that could not be told offline is in the total, and neither supported nor unsupported.
+    """
     claims = [claim for _, claim in _judged_claims(records)]
     if not claims:
         return None
     counts, false = _by_verdict(claims), _false_quotes(claims)
     quotes = sum(bool(claim.get("quote")) for claim in claims)
-    total, unsupported = len(claims), len(claims) - counts["supported"]
+    total, unsupported = len(claims), counts["contradicted"] + counts["notFound"]
     return {
         **counts,
         "withoutQuote": sum(claim.get("quoteFound") is False for claim in claims) - false,
@@ -235,7 +248,7 @@ def unsupported_claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] |
     claims = [claim for _, claim in named]
     alike: dict[tuple[str, str], list[tuple[str, Claim]]] = {}
     for name, claim in named:
-        if claim["verdict"] != SUPPORTED:
+        if claim["verdict"] in (CONTRADICTED, NOT_FOUND):
             alike.setdefault((claim["verdict"], _alike(claim["text"])), []).append((name, claim))
     frequent = sorted(alike.values(), key=lambda members: -len(members))[:MOST_FREQUENT]
     examples = [_frequent(members) for members in frequent]
@@ -249,7 +262,7 @@ def _by_verdict(claims: Sequence[Claim]) -> dict[str, int]:
         "supported": verdicts[SUPPORTED],
         "contradicted": verdicts[CONTRADICTED],
         "notFound": verdicts[NOT_FOUND],
-    }
+    } | ({"cannotTell": verdicts[CANNOT_TELL]} if verdicts[CANNOT_TELL] else {})
 
 
 def _false_quotes(claims: Sequence[Claim]) -> int:

@@ -19,8 +19,7 @@ from synthesis.errors import JudgeError, OptionError, Place, TestSetError, did_y
 from synthesis.judge.calls import Calls, Patience
 from synthesis.judge.model import Rubric, TestCase, TokenUsage, Verdict
 from synthesis.judge.offline import OfflineJudge
-from synthesis.judge.offline.judge import AXES
-from synthesis.judge.offline.scoring import weights
+from synthesis.judge.offline.judge import AXES, VERSION
 from synthesis.judge.replies import UnusableReplyError, read_verdict
 from synthesis.lazy import regex
 
@@ -117,10 +116,10 @@ class _FreeJudge:
 
 
 class LocalJudge(_FreeJudge):
-    """Asks the offline judge in this process; its name includes the version of its weights."""
+    """Asks the offline judge in this process; its name includes its version."""
 
     def __init__(self, rubric: Rubric) -> None:
-        self.model = f"offline-{weights().version}"
+        self.model = f"offline-{VERSION}"
         self._rubric = rubric
         self._judge = OfflineJudge()
 

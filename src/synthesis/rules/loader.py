@@ -24,6 +24,7 @@ from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
 from synthesis.rules.phrases import pattern_of, patterns_of
 from synthesis.rules.schema import (
+    DetectionWords,
     FORMS,
     RULE_SEVERITIES,
     GuardRule,
@@ -84,6 +85,11 @@ def load_pack(
         spoken=read_language(manifest, inherited.spoken if inherited else None),
         absent={concept: reason.text() for concept, reason in _entries(manifest, "absent")},
     )
+
+
+def detection_words(folder: Path) -> DetectionWords:
+    """The words by which the language of a pack is known, without reading the rest of it."""
+    return read_detection(_manifest(folder).get("detection"), None)
 
 
 def pack_files(folder: Path) -> list[Path]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
+from synthesis.judge.claims import Slot
 from synthesis.judge.offline.lexicon import Phrase, lexicon
 from synthesis.judge.offline.quantities import OTHER, SAME, Quantity, kind_word, relation
 from synthesis.judge.offline.sentences import ANSWERED, LIGHT, Sentence, Word, alike, cut, names_in, places, read
@@ -19,17 +20,10 @@ _BESIDE = 3  # lexemes between a word that both have and the names beside it
 _CLEARLY = 0.3  # nearer, before one amount of a sentence is taken and not another
 _CLAUSE_ENDS = frozenset(".,;:–—")
 ENTITY, NEGATION, QUANTIFIER, ROLE = "entity", "negation", "quantifier", "role"
+AMOUNTS = frozenset({"number", "time", "date", "place in a row"})  # kinds of slots that are compared by value
 Span = tuple[int, int]
 Pairs = list[tuple[Word, Word]]
 Kin = Mapping[str, frozenset[str]]  # by family of a claim's word: the families of the context that it can be
-
-
-class Slot(NamedTuple):
-    """A part of a claim that the source fills differently."""
-
-    kind: str
-    claim: str
-    source: str
 
 
 class Source:
@@ -59,7 +53,7 @@ class Source:
         left = most_words
         for passage in passages:
             parts = []
-            for part in cut(normalise(passage), self.known.name):
+            for part in cut(passage, self.known.name):
                 left -= len(part.split())
                 if left < 0:
                     self.truncated = True

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 from synthesis.judge.model import Course
-from synthesis.judge.offline.support import CONFLICT_FACTOR, ContextIndex, Support, foreign_numbers
+from synthesis.judge.offline.context import ContextIndex, foreign_numbers
 from synthesis.judge.offline.text import (
     FRAME_WORDS,
     NEGATIONS,
@@ -36,9 +37,25 @@ def evidence_text(course: Course) -> str:
     return "\n".join((course.code, course.name, *skills, *course.outcomes))
 
 
+_READER = regex(r"\b(?:you|your|yours|yourself)\b|คุณ|あなた|您|你", re.IGNORECASE)
+
+
+def speaks_to_reader(text: str) -> bool:
+    return bool(_READER.search(text)) or admits_loose_fit(text)
+
+
 def admits_loose_fit(text: str) -> bool:
     """The answer itself says that a course fits only in part."""
     return bool(_LOOSE.search(text))
+
+
+class Credit(NamedTuple):
+    """What a claim credits to a course: `lacking` is not listed for it, `wrong` says what the evidence has against it."""
+
+    course: int | None
+    line: str  # the skill or outcome that is nearest
+    lacking: list[str]
+    wrong: str
 
 
 class CourseEvidence:
@@ -69,25 +86,18 @@ class CourseEvidence:
         """The claim names no course and credits nothing to one."""
         return not self.mentioned(tokens) and not self.terms(tokens, [], given)
 
-    def support_of(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> Support:
-        """The share of the credited terms that are in the evidence of the subject courses."""
+    def credit(self, tokens: Sequence[Token], subject: list[int], given: frozenset[str]) -> Credit:
+        """What a claim credits to its courses, compared with what is listed for them."""
         own = [self._single[at] for at in subject] or [self.together]
         terms = self.terms(tokens, subject, given)
         denied = _denied(tokens)
-        found = [token for token in terms if any(index.knows(token) for index in own) != (token.stem in denied)]
-        lacking = [token for token in terms if token not in found]
-        notes = self._conflict_notes(lacking, denied, subject)
-        share = len(found) / len(terms) if terms else 1.0
-        return Support(
-            value=share * (CONFLICT_FACTOR if notes else 1.0),
-            words=len(tokens),
-            extracted=0,
-            passage=self._best(terms, subject),
-            evidence=self._evidence(found, subject),
-            unsupported=joined(lacking),
-            notes=notes,
-            conflict=bool(notes),
-            contradicted=any(token.stem in denied for token in lacking),
+        lacking = [token for token in terms if any(index.knows(token) for index in own) == (token.stem in denied)]
+        course = self._best(terms, subject)
+        return Credit(
+            course=course,
+            line="" if course is None else self.nearest_line(course, tokens),
+            lacking=joined(lacking),
+            wrong=self._wrong(lacking, denied, subject),
         )
 
     def nearest_line(self, course: int, tokens: Sequence[Token]) -> str:
@@ -98,34 +108,18 @@ class CourseEvidence:
         most = max(shared, default=0)
         return lines[shared.index(most)] if most else f"{code} {name}".strip()
 
-    def _conflict_notes(self, lacking: list[Token], denied: set[str], subject: list[int]) -> list[str]:
-        notes = []
+    def _wrong(self, lacking: list[Token], denied: set[str], subject: list[int]) -> str:
+        """What the evidence says against it: listed although denied, or listed for another course."""
         if turned := joined(token for token in lacking if token.stem in denied):
-            notes.append(f"denies what the course has: {', '.join(turned)}")
-        missing = [token for token in lacking if token.stem not in denied]
-        elsewhere = joined(token for token in missing if subject and self.together.knows(token))
-        if elsewhere:
-            notes.append(f"credited to the wrong course: {', '.join(elsewhere)}")
-        if numbers := foreign_numbers(missing, self.together):
-            notes.append(f"number not in the context: {', '.join(numbers)}")
-        if codes := [token.text for token in missing if token.kind == "code" and not self.together.knows(token)]:
-            notes.append(f"code not in the context: {', '.join(codes)}")
-        return notes
+            return f"denies what the course has: {', '.join(turned)}"
+        elsewhere = joined(token for token in lacking if subject and self.together.knows(token))
+        return f"credited to the wrong course: {', '.join(elsewhere)}" if elsewhere else ""
 
     def _best(self, terms: list[Token], subject: list[int]) -> int | None:
         candidates = subject or range(len(self.courses))
         scored = [(sum(self._single[at].knows(token) for token in terms), -at) for at in candidates]
         best = max(scored, default=(0, 0))
         return -best[1] if best[0] or subject else None
-
-    def _evidence(self, found: list[Token], subject: list[int]) -> str:
-        best = self._best(found, subject)
-        if best is None:
-            return ""
-        course = self.courses[best]
-        wanted = {token.stem for token in found}
-        lines = (line for line in evidence_text(course).split("\n")[2:] if wanted & set(_stems(line)))
-        return f"{course.code} {course.name}: {'; '.join(list(dict.fromkeys(lines))[:3])}".rstrip(": ")[:240]
 
 
 def _denied(tokens: Sequence[Token]) -> set[str]:

@@ -4,41 +4,35 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
-from synthesis.errors import JudgeError, LanguageError
-from synthesis.judge.claims import CONTRADICTED, NOT_FOUND, SUPPORTED, CheckedClaim, with_passages
+from synthesis.errors import JudgeError, LanguageError, shorten
+from synthesis.judge.claims import CANNOT_TELL, CONTRADICTED, SUPPORTED, CheckedClaim, Slot, with_passages
 from synthesis.judge.model import AxisVerdict, Course, Rubric, TestCase, Verdict
-from synthesis.judge.offline.courses import CourseEvidence, admits_loose_fit, evidence_text
-from synthesis.judge.offline.scoring import (
-    OWN_WORDS,
-    Faithfulness,
-    completeness,
-    factual_part,
-    faithfulness,
-    is_frame,
-    is_question,
-    is_supported,
-    look_for_bridging,
-    question_stems,
-    says_nothing_found,
-    speaks_to_reader,
-)
-from synthesis.judge.offline.support import Claim, ContextIndex, Support, split_claims, support_of
-from synthesis.judge.offline.text import Original, Place, can_segment, language_of
+from synthesis.judge.offline.answers import Claim, is_frame, is_question, split_claims, split_passage
+from synthesis.judge.offline.compare import Source
+from synthesis.judge.offline.completeness import completeness, look_for_bridging, question_stems
+from synthesis.judge.offline.context import MOST_WORDS, ContextIndex
+from synthesis.judge.offline.courses import CourseEvidence, evidence_text, speaks_to_reader
+from synthesis.judge.offline.lexicon import language_of
+from synthesis.judge.offline.text import Original, Place, can_segment
+from synthesis.judge.offline.verdicts import Told, faithfulness, tell
 from synthesis.judge.prompt import context_texts
 
+VERSION = "3"  # part of the judge's name: verdicts of another version are not mixed with its own
 AXES = ("faithfulness", "completeness")
 MOST_CLAIMS = 300
-WHAT_IT_IS = "Offline judge: a comparison of words, not an understanding of them."
-# Completeness went with the scores of experts no better than length alone does (Spearman 0.11).
 NOT_VALIDATED = "Completeness offline is not validated: no agreement with people was found."
+NAMES = {"en": "English", "de": "German", "es": "Spanish", "th": "Thai"}
+_UNKNOWN = f"sentences in another language than {', '.join(NAMES.values())} are compared only where they are copied whole"
+_DIFFER = "answer and context are in different languages"
 
 
 class OfflineJudge:
-    """Compares words; needs no key and no network, and gives the same verdict every time."""
+    """Compares words and values; needs no key and no network, and gives the same verdict every time."""
 
     def judge(self, case: TestCase, rubric: Rubric) -> Verdict:
-        """A verdict on faithfulness and completeness, with the evidence for each claim in `details`.
+        """A verdict with the evidence for each claim in `details`; without scores where it cannot be told.
 
         Raises LanguageError for a sample whose words cannot be compared.
         """
@@ -46,30 +40,32 @@ class OfflineJudge:
         refuse_incomparable(case)
         claims = split_claims(case.answer)
         read = claims[:MOST_CLAIMS]
-        courses = _courses(case)
-        index = courses.together if courses else ContextIndex([str(passage) for passage in case.context])
-        checked = check_claims(read, case.question, index, courses)
-        faithful = _faithfulness([(claim.text, support) for claim, support in checked], read, courses)
-        bridging = look_for_bridging(case.question, read, index, courses)
-        complete, why = completeness(bridging)
-        limits = _limits(len(claims), index)
-        verdicts = {
-            "faithfulness": AxisVerdict(faithful.score, " ".join([WHAT_IT_IS, faithful.reasoning, *limits])),
-            "completeness": AxisVerdict(complete, f"{WHAT_IT_IS} {NOT_VALIDATED} {why}"),
-        }
+        reader = _Courses(case) if _has_courses(case) else _Passages(case)
+        told = [(claim, reader.tell(claim)) for claim in worth_checking(read) if not reader.skips(claim)]
+        score = faithfulness([answer.answer for _, answer in told]) if claims else 1
+        bridging = look_for_bridging(case.question, read, reader.index, reader.courses)
+        limits = [*_limits(len(claims), reader.truncated), *reader.limits]
         texts = context_texts(case.context)
-        evidence = _claim_evidence(checked, case.answer, texts, listed=courses is not None)
+        evidence = [claim.as_detail() for claim in _evidence(told, case.answer, texts)]
         details = {
             "judge": "offline",
-            "support": round(faithful.support, 6),
-            **with_passages([claim.as_detail() for claim in evidence], texts),
+            "support": round(_mean([answer.share for _, answer in told]), 6),
+            **with_passages(evidence, texts),
             "bridging": bridging._asdict(),
-            "language": language_of(case.answer),
-            "style": faithful.style,
-            "scoring": faithful.scoring,
+            "language": reader.language or "",
             "limits": limits,
         }
-        return Verdict(axes={axis.name: verdicts[axis.name] for axis in rubric.axes}, details=details)
+        why = " ".join([_said(told), *limits])
+        return Verdict(axes=_axes(rubric, score, why, *completeness(bridging)), details=details)
+
+
+def _axes(rubric: Rubric, score: int | None, why: str, complete: int, said: str) -> dict[str, AxisVerdict]:
+    """A sample that cannot be told has no score on any axis: the other one is not validated and would stand alone."""
+    verdicts = {
+        "faithfulness": AxisVerdict(score, why),
+        "completeness": AxisVerdict(None if score is None else complete, f"{NOT_VALIDATED} {said}"),
+    }
+    return {axis.name: verdicts[axis.name] for axis in rubric.axes}
 
 
 def _refuse_other_axes(rubric: Rubric) -> None:
@@ -81,107 +77,169 @@ def _refuse_other_axes(rubric: Rubric) -> None:
         )
 
 
-def _courses(case: TestCase) -> CourseEvidence | None:
-    courses = [item for item in case.context if isinstance(item, Course)]
-    return CourseEvidence(courses) if courses else None
+def worth_checking(claims: Sequence[Claim]) -> list[Claim]:
+    """What claims something. Questions back claim nothing beside an answer, but a reply of nothing else is compared."""
+    said = [claim for claim in claims if not is_frame(claim)]
+    return said or [claim for claim in claims if is_question(claim) and not claim.heading]
 
 
-def check_claims(
-    claims: list[Claim], question: str, index: ContextIndex, courses: CourseEvidence | None
-) -> list[tuple[Claim, Support]]:
-    """The claims that say something the context could support, each with its support."""
-    asked = question_stems(question)
-    checked: list[tuple[Claim, Support]] = []
-    subject: list[int] = []
-    for claim in _worth_checking(claims):
-        if courses:
-            subject = courses.subject(claim.text, claim.tokens, subject)
-        if is_frame(claim) and not is_question(claim):
-            continue
-        given = asked if speaks_to_reader(claim.text) or admits_loose_fit(claim.text) else frozenset[str]()
-        tokens = factual_part(claim, asked, index)
-        if not tokens or (courses and courses.is_frame(tokens, given)):
-            continue
-        support = courses.support_of(tokens, subject, given) if courses else support_of(tokens, index, given)
-        if courses and support.passage is not None:
-            # Also with the words that tie the claim to the reader: they often name the outcome it rests on.
-            support = support._replace(quote=courses.nearest_line(support.passage, claim.tokens))
-        checked.append((claim, _with_loose_note(claim.text, support)))
-    return checked
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 1.0
 
 
-def _worth_checking(claims: list[Claim]) -> list[Claim]:
-    """Questions back claim nothing beside an answer; a reply of nothing else is compared, for it answers nothing."""
-    answers = [claim for claim in claims if not is_question(claim)]
-    return answers if any(not is_frame(claim) or says_nothing_found(claim.text) for claim in answers) else claims
-
-
-def _with_loose_note(text: str, support: Support) -> Support:
-    if not admits_loose_fit(text):
-        return support
-    return support._replace(notes=[*support.notes, "says itself that the fit is loose"])
-
-
-def _faithfulness(
-    checked: list[tuple[str, Support]], claims: list[Claim], courses: CourseEvidence | None
-) -> Faithfulness:
-    if checked:
-        return faithfulness(checked, listed=courses is not None)
-    if claims:
-        said = "The answer claims nothing that the context could support or contradict."
-        return Faithfulness(5, 1.0, OWN_WORDS, said, {})
-    return Faithfulness(1, 0.0, OWN_WORDS, "It has no words.", {})
-
-
-def _limits(count: int, index: ContextIndex) -> list[str]:
+def _limits(count: int, truncated: bool) -> list[str]:
     limits = []
     if count > MOST_CLAIMS:
         limits.append(f"Only the first {MOST_CLAIMS} of {count} claims were compared.")
-    if index.truncated:
+    if truncated:
         limits.append("The context was too long to be read to its end.")
     return limits
+
+
+def _said(told: Sequence[tuple[Claim, Told]]) -> str:
+    """How many claims were told, and the first that decides."""
+    if not told:
+        return "The answer claims nothing that the context could support or contradict."
+    counts = Counter(answer.answer for _, answer in told)
+    parts = [f"{counts[name]} {name}" for name in (CONTRADICTED, CANNOT_TELL, SUPPORTED) if counts[name]]
+    said = f"{len(told)} claim{'s' if len(told) > 1 else ''}: {', '.join(parts)}."
+    for claim, answer in told:
+        if answer.slot:
+            return f"{said} The answer says “{answer.slot.claim}”, the context “{answer.slot.source}” ({answer.slot.kind})."
+        if answer.answer == CONTRADICTED:
+            return f"{said} “{shorten(claim.text)}”: {answer.note}."
+    untold = next(((claim, answer) for claim, answer in told if answer.answer == CANNOT_TELL), None)
+    return f"{said} First that cannot be told: “{shorten(untold[0].text)}” ({untold[1].note})." if untold else said
+
+
+# What the claims of a sample are compared with: the sentences of passages, or what is listed for courses.
+
+
+class _Passages:
+    """Passages in a language that is known are compared part by part; in another, whole sentences alone."""
+
+    courses = None
+
+    def __init__(self, case: TestCase) -> None:
+        passages = [str(passage) for passage in case.context]
+        self._question = case.question
+        self.index = ContextIndex(passages)
+        self.language, self._why_not = _language(case.answer, passages)
+        self.limits = [f"{self._why_not[:1].upper()}{self._why_not[1:]}."] if self._why_not else []
+        self._source = Source(passages, self.language, MOST_WORDS) if self.language else None
+        self._copies = _whole_sentences(passages)
+        self.truncated = self.index.truncated
+
+    def skips(self, claim: Claim) -> bool:  # noqa: ARG002
+        return False
+
+    def tell(self, claim: Claim) -> Told:
+        if place := self._copies.get(_letters(claim.text)):
+            return Told(SUPPORTED, *place, share=1.0)
+        if self._source is None:
+            return Told(CANNOT_TELL, note=self._why_not)
+        return tell(claim.text, self._source, self._question)
+
+
+def _language(answer: str, passages: Sequence[str]) -> tuple[str | None, str]:
+    """The language that answer and context share, or why they cannot be compared."""
+    theirs = language_of(" ".join(passages)[:SAMPLE])
+    mine = language_of(answer) or (theirs if language_of(answer) == "" else None)
+    if not mine or not theirs:
+        return None, _UNKNOWN
+    return (mine, "") if mine == theirs else (None, _DIFFER)
+
+
+def _whole_sentences(passages: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Each sentence by its letters, with its passage: a copy of a whole one is supported in any language."""
+    found: dict[str, tuple[int, str]] = {}
+    for number, passage in enumerate(passages):
+        for sentence in split_passage(passage):
+            found.setdefault(_letters(sentence.text), (number, sentence.text))
+    return found
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text if char.isalnum() or char in ".,%-")
+
+
+class _Courses:
+    """A claim belongs to the course it names, else to the one named before."""
+
+    limits: tuple[str, ...] = ()
+    language = None
+
+    def __init__(self, case: TestCase) -> None:
+        self.courses = CourseEvidence([item for item in case.context if isinstance(item, Course)])
+        self.index = self.courses.together
+        self.truncated = self.index.truncated
+        self._asked = question_stems(case.question)
+        self._subject: list[int] = []
+
+    def skips(self, claim: Claim) -> bool:
+        """What credits nothing to a course."""
+        self._subject = self.courses.subject(claim.text, claim.tokens, self._subject)
+        return self.courses.is_frame(claim.tokens, self._given(claim))
+
+    def tell(self, claim: Claim) -> Told:
+        found = self.courses.credit(claim.tokens, self._subject, self._given(claim))
+        missing = tuple(found.lacking)
+        if found.wrong:
+            return Told(CONTRADICTED, found.course, found.line, note=found.wrong, missing=missing)
+        if not missing:
+            return Told(SUPPORTED, found.course, found.line, share=1.0)
+        return Told(CANNOT_TELL, found.course, found.line, missing=missing, note=_not_listed(missing))
+
+    def _given(self, claim: Claim) -> frozenset[str]:
+        """Words that need no proof: the question's, in a sentence about the reader."""
+        return self._asked if speaks_to_reader(claim.text) else frozenset()
+
+
+def _has_courses(case: TestCase) -> bool:
+    return any(isinstance(item, Course) for item in case.context)
+
+
+def _not_listed(missing: Sequence[str]) -> str:
+    return f"words that are not listed for the course: {', '.join(missing)}"
 
 
 # What the offline judge shows for each claim, in the form that every judge's claims have.
 
 
-def _claim_evidence(
-    checked: Sequence[tuple[Claim, Support]], answer: str, passages: Sequence[str], *, listed: bool
+def _evidence(
+    told: Sequence[tuple[Claim, Told]], answer: str, passages: Sequence[str]
 ) -> Iterator[CheckedClaim]:
     """Each claim with its verdict, its place in the answer and the words of the passage that decide it."""
     said, shown = Original(answer), [Original(passage) for passage in passages]
     end = 0
-    for claim, support in checked:
+    for claim, found in told:
         # In order, so that a sentence that the answer repeats is marked each time.
         span = said.locate(claim.text, after=end)
         end = span[1] if span else end
-        yield _claim(claim.text, support, span, shown, _claim_verdict(support, listed))
+        yield _claim(claim.text, found, span, shown)
 
 
-def _claim_verdict(support: Support, listed: bool) -> str:
-    """A contradiction needs a sentence that says otherwise; what merely is not there is not found."""
-    if support.contradicted:
-        return CONTRADICTED
-    return SUPPORTED if is_supported(support, listed) else NOT_FOUND
-
-
-def _claim(text: str, support: Support, span: Place | None, passages: Sequence[Original], verdict: str) -> CheckedClaim:
-    number, found = support.passage, None
-    if number is not None and verdict != NOT_FOUND:
-        found = passages[number].locate(support.quote)
+def _claim(text: str, found: Told, span: Place | None, passages: Sequence[Original]) -> CheckedClaim:
+    number, place = found.passage, None
+    if number is not None:
+        place = passages[number].locate(found.quote)
     return CheckedClaim(
         text=text,
-        support=round(support.value, 6),
-        evidence=support.evidence,
-        unsupported=tuple(support.unsupported),
-        notes=tuple(support.notes),
-        verdict=verdict,
+        support=round(found.share, 6),
+        evidence=shorten(found.quote, EVIDENCE_WIDTH),
+        unsupported=found.missing,
+        notes=(found.note,) if found.note else (),
+        verdict=found.answer,
         span=span,
         passage=None if number is None else number + 1,
-        quote=passages[number].text[slice(*found)] if number is not None and found else "",
-        quote_found=None if verdict == NOT_FOUND else found is not None,
-        quote_span=found,
+        quote=passages[number].text[slice(*place)] if number is not None and place else "",
+        quote_found=None if found.answer == CANNOT_TELL else place is not None,
+        quote_span=place,
+        slot=found.slot,
     )
+
+
+EVIDENCE_WIDTH = 200
 
 
 # Which scripts a sample is written in, and whether its words can be compared at all.

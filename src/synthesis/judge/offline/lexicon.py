@@ -8,7 +8,10 @@ from typing import NamedTuple
 import msgspec
 
 from synthesis.documents import load_yaml
-from synthesis.judge.offline.text import normalise, stem, tokenise
+from synthesis.io import PACKS
+from synthesis.judge.offline.text import script_of, stem
+from synthesis.rules.detection import Detector, neighbours
+from synthesis.rules.loader import detection_words, language_folders
 
 LANGUAGES = ("en", "de", "es", "th")  # those whose negations, numbers and quantifiers are known
 FAMILY_PREFIX = 5  # letters that two words of one family share at least
@@ -194,21 +197,18 @@ def family(word: str, language: str) -> str:
     return word.translate(_ACCENTS).replace("ß", "ss")
 
 
+# Which of these languages a text is in.
+
+
 def language_of(text: str) -> str | None:
-    """One of LANGUAGES where the text's small words say so clearly, else None."""
-    words = [token.text.lower() for token in tokenise(normalise(text[:4000]))]
-    if not words:
-        return None
-    shares = {name: sum(word in _telling(name) for word in words) / len(words) for name in LANGUAGES}
-    best, second, *_ = sorted(shares, key=lambda name: (-shares[name], name))
-    clear = shares[best] >= _ENOUGH and shares[best] > shares[second] * _CLEARLY
-    return best if clear else None
-
-
-_ENOUGH, _CLEARLY = 0.1, 1.25
+    """One of LANGUAGES, "" for a text too short to tell, None for any other language."""
+    if script_of(text) == "thai":
+        return "th"
+    code, how = _detector().detect(text, "")
+    return "" if how == "too short" else code if code in LANGUAGES else None
 
 
 @cache
-def _telling(language: str) -> frozenset[str]:
-    own = lexicon(language)
-    return own.function | own.negations
+def _detector() -> Detector:
+    packs = {folder.name: detection_words(folder) for folder in language_folders(PACKS)}
+    return Detector(packs | {code: words for code, words in neighbours().items() if code in LANGUAGES})

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from synthesis.judge.offline.answers import split_passage
 from synthesis.judge.offline.lexicon import FAMILY_PREFIX, Lexicon, Phrase, family
 from synthesis.judge.offline.quantities import Lexeme, Quantity, lexemes, quantities
-from synthesis.judge.offline.support import sentences
 from synthesis.lazy import regex
 
 LIGHT, HEAVY, NAME = 0.3, 1.0, 1.5  # what a word weighs in a claim
@@ -147,10 +147,6 @@ def _runs(found: Sequence[Lexeme]) -> frozenset[Phrase]:
 # A text cut into sentences.
 
 
-_GOES_ON = regex(
-    r"(?:\b\d{1,2}|\b[A-ZÁ-Úa-z]|\b(?:ca|bzw|inkl|max|min|ggf|Nr|Str|St|Tel|núm|art|Sra|Sr|Dra|Dr|Lic|Ing|no|No|approx|p|vs)"
-    r"|[ก-ฮ]\.[ก-ฮ]|น)\.$"
-)
 _THAI_GAP = regex(r"(?<=[\u0e00-\u0e4e]) +(?=[\u0e00-\u0e4e])")
 _SHORT = 12  # letters; a piece of a Thai sentence that is shorter goes with the next
 ANSWERED = regex(r"^(?:yes|no|nein|ja|doch|sí|ใช่|ไม่ใช่|ไม่ได้|ได้)(?:[,.;:!–-]\s*|\s)", re.I)
@@ -158,21 +154,8 @@ ANSWERED = regex(r"^(?:yes|no|nein|ja|doch|sí|ใช่|ไม่ใช่|ไ�
 
 def cut(text: str, language: str) -> Iterator[str]:
     """The sentences of a passage. Thai has no marks at the end: a space is one."""
-    for part in cut_answer(text):
-        yield from _apart(part) if language == "th" else (part,)
-
-
-def cut_answer(text: str) -> Iterator[str]:
-    """The sentences of an answer; what ends like `am 17.` goes on."""
-    for line in text.splitlines():
-        held = ""
-        for part in sentences(line.strip(" -*•#|")):
-            held = f"{held} {part}".strip()
-            if not _GOES_ON.search(held):
-                yield held
-                held = ""
-        if held:
-            yield held
+    for sentence in split_passage(text):
+        yield from _apart(sentence.text) if language == "th" else (sentence.text,)
 
 
 def _apart(text: str) -> Iterator[str]:

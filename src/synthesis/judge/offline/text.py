@@ -261,19 +261,12 @@ def perhaps_decimals(text: str) -> set[str]:
 
 
 SAMPLE = 2000  # characters are enough
-ENGLISH_SHARE = 0.15  # of function words; running English has about twice that
 
 
-def language_of(text: str) -> str:
-    """`english`, else the prevailing script in lower case (`thai`, `cjk`, `latin`), else `none`."""
-    sample = normalise(text[:SAMPLE])
-    scripts = Counter(unicodedata.name(char, "none").split()[0].lower() for char in sample if char.isalpha())
-    if not scripts:
-        return "none"
-    script = min(scripts, key=lambda name: (-scripts[name], name))
-    words = [token.text.lower() for token in tokenise(sample) if token.kind == "word"]
-    english = sum(word in FUNCTION_WORDS for word in words) >= ENGLISH_SHARE * len(words)
-    return "english" if script == "latin" and words and english else script
+def script_of(text: str) -> str:
+    """The script that most letters are in (`thai`, `cjk`, `latin`), else `none`."""
+    scripts = Counter(unicodedata.name(char, "none").split()[0].lower() for char in text[:SAMPLE] if char.isalpha())
+    return min(scripts, key=lambda name: (-scripts[name], name)) if scripts else "none"
 
 
 # Where a sentence stands in the text that it was cut from: a claim in the answer, a quote in its passage.

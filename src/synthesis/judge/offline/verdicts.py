@@ -1,44 +1,61 @@
-"""What can be told of a claim offline: supported, contradicted, or that it cannot be told."""
+"""What can be told of a claim offline: supported, contradicted, or that it cannot be told; and what that makes a sample."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from synthesis.judge.offline.compare import Comparison, Slot, Source
+from synthesis.judge.claims import CANNOT_TELL, CONTRADICTED, SUPPORTED, Slot
+from synthesis.judge.offline.compare import AMOUNTS, Comparison, Source
 from synthesis.judge.offline.sentences import Sentence, places
-
-SUPPORTED, CONTRADICTED, CANNOT_TELL = "supported", "contradicted", "cannot tell"
-AMOUNTS = frozenset({"number", "time", "date", "place in a row"})
 
 
 class Told(NamedTuple):
-    """The answer for one claim, with the sentence it rests on and why."""
+    """The answer for one claim, with the words of the context that it rests on and why it cannot be told."""
 
     answer: str
-    nearest: Comparison | None
+    passage: int | None = None
+    quote: str = ""
+    share: float = 0.0  # of the claim that these words have
     slot: Slot | None = None
+    missing: tuple[str, ...] = ()
     note: str = ""
 
 
+NOTHING_SIMILAR = Told(CANNOT_TELL, note="nothing similar in the context")
+
+
 def tell(text: str, source: Source, question: str = "") -> Told:
+    """What the context says of one claim; the question helps to find the place."""
     claim = source.read_claim(text)
     found = source.nearest(claim, source.read_claim(question))
     if any(places(phrase, claim.lexemes) for phrase in source.known.unsaid):
-        return Told(CANNOT_TELL, found[0] if found else None, note="says what the context does not say")
+        return _told(CANNOT_TELL, found[0], note="says what the context does not say") if found else NOTHING_SIMILAR
     if not found:
-        return Told(CANNOT_TELL, None, note="nothing similar in the context")
+        return NOTHING_SIMILAR
+    single = next((one for one in found if one.window.single), found[0])
     if slot := contradiction(claim, found):
-        return Told(CONTRADICTED, _single(found), slot)
+        return _told(CONTRADICTED, single)._replace(slot=slot)
     best = next((one for one in found[:3] if supports(one)), None)
-    return Told(SUPPORTED, best) if best else Told(CANNOT_TELL, found[0])
+    return _told(SUPPORTED, best) if best else _told(CANNOT_TELL, found[0], note=_why_not(found[0]))
 
 
-def _single(found: Sequence[Comparison]) -> Comparison | None:
-    return next((one for one in found if one.window.single), None)
+def _told(answer: str, one: Comparison, note: str = "") -> Told:
+    missing = tuple(dict.fromkeys(one.missing)) if answer == CANNOT_TELL else ()
+    return Told(answer, one.window.passage, one.window.text, one.covered, None, missing, note)
+
+
+def _why_not(one: Comparison) -> str:
+    if one.missing:
+        return f"words that the context does not have: {', '.join(dict.fromkeys(one.missing))}"
+    if one.amounts.unfound:
+        return "a figure that nothing similar in the context can be compared with"
+    if one.slots:
+        return "the nearest sentence differs, but not only there"
+    return "the words are in the context, but not together"
 
 
 def contradiction(claim: Sentence, found: Sequence[Comparison]) -> Slot | None:
     """The one part that the nearest sentence fills differently, where all else is there."""
-    best = _single(found)
+    best = next((one for one in found if one.window.single), None)
     if best is None or len(best.slots) != 1:
         return None
     if any(not one.slots and not one.amounts.unfound and one.covered >= best.covered - 0.05 for one in found[:5]):
@@ -54,3 +71,16 @@ def supports(one: Comparison) -> bool:
     if one.slots or one.amounts.unfound or one.dropped or one.crossed or one.order < 0.8 or one.covered < 0.7:
         return False
     return not one.missing or (len(one.missing) == 1 and one.amounts.same > 0 and len(one.claim.words) > 4)
+
+
+# The answers for all claims make the score of the sample.
+
+
+def faithfulness(answers: Sequence[str]) -> int | None:
+    """5 where every claim is supported, at most 3 where one is contradicted, None where it cannot be told."""
+    wrong = answers.count(CONTRADICTED)
+    if not wrong:
+        return 5 if answers.count(SUPPORTED) == len(answers) else None
+    if wrong == len(answers):
+        return 1
+    return 2 if 2 * wrong > len(answers) else 3
