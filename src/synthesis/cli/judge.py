@@ -76,6 +76,11 @@ _OPTIONS = (
         metavar="NAME",
         help="The judge's model; for replay the recording: a records file or a run.",
     ),
+    click.option(
+        "--escalate",
+        metavar="PROVIDER:MODEL",
+        help="Ask this model about what the offline judge cannot tell, such as openai:gpt-4o-mini.",
+    ),
     click.option("--base-url", metavar="URL", help="An OpenAI-compatible server in place of the vendor's own."),
     click.option(
         "--api-key-env", metavar="NAME", help="Environment variable that holds the key. [default: OPENAI_API_KEY]"
@@ -401,10 +406,17 @@ def judge() -> None:
     help="Wait for calls in flight when interrupted. [default: 30]",
 )
 @click.option("--fail-under", type=float, metavar="RATE", help="Exit with 2 if the pass rate is below RATE (0 to 1).")
+@click.option(
+    "--allow-untold",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Do not exit with 3 while at most this share of samples (0 to 1) could not be told offline. [default: 0]",
+)
 @saving_options
 @json_option
 @quiet_option
-def run(fail_under: float | None, as_json: bool, quiet: bool, **options: Any) -> int:
+def run(fail_under: float | None, allow_untold: float, as_json: bool, quiet: bool, **options: Any) -> int:
     """Judge a test set.
 
     FILE is a file, a name from data/evaluation/test-sets, or the name of a bundled set. By default the offline judge
@@ -432,7 +444,7 @@ def run(fail_under: float | None, as_json: bool, quiet: bool, **options: Any) ->
         _print(summary_lines(result.run, result.total, result.results, result.folder), hang=SUMMARY_INDENT)
     _print([f"warning: {warning}" for warning in result.warnings], err=True)
     saved = saving is None or saving.save_judged(result.folder, quiet=quiet, to_stderr=as_json)
-    verdict = _verdict(result, fail_under)
+    verdict = _verdict(result, fail_under, allow_untold)
     return verdict if saved else ExitCode.INCOMPLETE
 
 
@@ -557,15 +569,21 @@ def _cut_short(error: OutputError, progress: RunProgress) -> int:
     return ExitCode.INCOMPLETE
 
 
-def _verdict(result: "EvaluationResult", fail_under: float | None) -> int:
+def _verdict(result: "EvaluationResult", fail_under: float | None, allow_untold: float) -> int:
     if result.stopped is not None:
         _print([f"Stopped: {result.stopped}. The same command resumes from here."], err=True)
     if not result.complete:
+        return ExitCode.INCOMPLETE
+    if result.untold > allow_untold:
+        _print([f"{result.untold:.1%} of the samples need a judge: the offline one cannot tell. {_CURE}"], err=True)
         return ExitCode.INCOMPLETE
     if fail_under is not None and result.gate_rate < fail_under:
         _print([f"The pass rate {result.gate_rate:.1%} is below {fail_under:.1%}."], err=True)
         return ExitCode.UNMET
     return ExitCode.OK
+
+
+_CURE = "Ask a model with --escalate PROVIDER:MODEL, or accept it with --allow-untold SHARE."
 
 
 def _print(lines: Iterable[str], *, err: bool = False, hang: int = 2) -> None:

@@ -44,6 +44,7 @@ class JudgeSettings(msgspec.Struct, frozen=True):
     detail: str = "scores"  # or "claims": with the evidence for each claim
     root: Path = Path()
     sends_calls: bool = True  # False: the judge is only asked what calls would take, and needs no key
+    escalate: str | None = None  # PROVIDER:MODEL for what the offline judge cannot tell
 
 
 class Judge(Protocol):
@@ -94,6 +95,11 @@ def create_judge(settings: JudgeSettings) -> Judge:
             hint=f"{did_you_mean(settings.provider, known)} "
             "Use openai with --base-url for any OpenAI-compatible server.",
         )
+    if settings.escalate is not None and settings.provider != "offline":
+        raise OptionError(
+            f"--escalate goes with the offline judge, not with '{settings.provider}'",
+            hint="It sends to a model what the offline judge cannot tell. Leave out --judge-provider, or --escalate.",
+        )
     judge: Judge = known[settings.provider].load()(settings)
     return judge
 
@@ -116,7 +122,12 @@ class _FreeJudge:
 
 
 class LocalJudge(_FreeJudge):
-    """Asks the offline judge in this process; its name includes its version."""
+    """Asks the offline judge in this process; its name includes its version.
+
+    Its gate is faithfulness alone, since its completeness is not validated.
+    """
+
+    gate = "faithfulness"
 
     def __init__(self, rubric: Rubric) -> None:
         self.model = f"offline-{VERSION}"
@@ -127,8 +138,60 @@ class LocalJudge(_FreeJudge):
         """The verdict on one sample."""
         return self._judge.judge(case, self._rubric)
 
+    def tells(self, case: TestCase) -> bool:
+        """Whether it can tell a sample."""
+        return not self._judge.judge(case, self._rubric).is_untold
 
-def offline_judge(settings: JudgeSettings) -> LocalJudge:
+
+class EscalatingJudge:
+    """Tells offline what can be told, and asks a model about the rest."""
+
+    gate = LocalJudge.gate
+
+    def __init__(self, local: LocalJudge, other: Judge, name: str) -> None:
+        self._local, self._other, self._name = local, other, name
+        self.model = f"{local.model}+{name}"
+        self.prompt = other.prompt
+        self.settings = getattr(other, "settings", "")
+
+    async def judge(self, case: TestCase, calls: Calls) -> Verdict:
+        """The offline verdict where there is one, else the model's; its details say whose it is."""
+        verdict = await self._local.judge(case, calls)
+        if not verdict.is_untold:
+            return verdict
+        told = await self._other.judge(case, calls)
+        return msgspec.structs.replace(told, details={**told.details, "judgedBy": self._name})
+
+    def worst_case(self, case: TestCase) -> TokenUsage:
+        """Nothing where it can be told offline."""
+        try:
+            needed = self._local.tells(case)
+        except JudgeError:
+            needed = False
+        return self._local.worst_case(case) if needed else self._other.worst_case(case)
+
+    async def close(self) -> None:
+        await self._other.close()
+
+
+def paid_model(provider: str, model: str, escalate: str | None) -> tuple[str, str]:
+    """Provider and name of the model that calls are paid for: that of an escalation, if there is one."""
+    return _parted(escalate) if escalate else (provider, model)
+
+
+def _parted(escalate: str) -> tuple[str, str]:
+    provider, _, model = escalate.partition(":")
+    free = ("offline", "replay")
+    if not provider or not model or provider in free or provider not in providers():
+        known = ", ".join(sorted(set(providers()) - set(free)))
+        raise OptionError(
+            f"--escalate must be PROVIDER:MODEL, not '{escalate}'",
+            hint=f"Providers are {known}; for example --escalate openai:gpt-4o-mini.",
+        )
+    return provider, model
+
+
+def offline_judge(settings: JudgeSettings) -> Judge:
     """The factory that is registered as `offline`."""
     others = [axis.name for axis in settings.rubric.axes if axis.name not in AXES]
     if others:
@@ -136,7 +199,12 @@ def offline_judge(settings: JudgeSettings) -> LocalJudge:
             f"the offline judge cannot score {', '.join(others)} (rubric '{settings.rubric.name}')",
             hint=f"It knows {' and '.join(AXES)}. Choose another judge with --judge-provider.",
         )
-    return LocalJudge(settings.rubric)
+    local = LocalJudge(settings.rubric)
+    if settings.escalate is None:
+        return local
+    provider, model = _parted(settings.escalate)
+    other = create_judge(msgspec.structs.replace(settings, provider=provider, model=model, escalate=None))
+    return EscalatingJudge(local, other, settings.escalate)
 
 
 _HINT = (

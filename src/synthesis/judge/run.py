@@ -10,7 +10,7 @@ import msgspec
 
 from synthesis.errors import JudgeError, OptionError, OutputError, SynthesisError, TestSetError, shorten
 from synthesis.judge.calls import Budget, CallContext, Calls, NoFurtherCallError, Pacer, Patience, RunStopError
-from synthesis.judge.clients import Judge, JudgeSettings, check_body, check_url, create_judge
+from synthesis.judge.clients import Judge, JudgeSettings, check_body, check_url, create_judge, paid_model
 from synthesis.judge.cost import find_price, spent_so_far
 from synthesis.judge.journal import JOURNAL, Journal, JournalFlusher, OnChange, as_recorded, missing_lines, read_ledger
 from synthesis.judge.ledger import (
@@ -28,7 +28,7 @@ from synthesis.judge.ledger import (
     now,
 )
 from synthesis.judge.model import Rubric, TestCase
-from synthesis.judge.records import Record, is_asked_about, make_record, verdict_without_judge
+from synthesis.judge.records import Record, is_asked_about, is_told, make_record, verdict_without_judge
 from synthesis.judge.results import DEFAULT_ROOT, Results, gate_rate, run_folder, write_results
 from synthesis.judge.rubric import default_rubric, rubric_hash
 
@@ -42,7 +42,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     and counts everything this run has cost so far.
     `seed`, `reasoning_effort` and `extra_body` are sent along if given; like `temperature` they make another judge.
     `detail` "claims" asks a chat judge for the evidence of each claim. `grace` is for how many seconds a cancelled
-    run waits for its calls under way, which are paid for.
+    run waits for its calls under way, which are paid for. `escalate` ("openai:MODEL") sends what the offline judge cannot
+    tell to a model; address, key and what is sent along are then those of that model.
     """
 
     output_dir: str
@@ -68,6 +69,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     extra_body: Mapping[str, Any] = {}
     detail: Detail = "scores"
     grace: float = 30.0
+    escalate: str | None = None
 
     def check(self) -> None:
         """Refuse values out of range, and endpoints that no call could reach."""
@@ -136,6 +138,11 @@ class EvaluationResult(msgspec.Struct, frozen=True):
             and all(len(records) == self.total for records in self.records)
         )
 
+    @property
+    def untold(self) -> float:
+        """The share of samples that the offline judge could not tell: the most of any iteration."""
+        return max((sum(not is_told(record) for record in records) for records in self.records), default=0) / self.total
+
 
 Observer = Callable[[Progress], None]
 
@@ -184,12 +191,14 @@ def _judge_settings(config: EvaluationConfig, rubric: Rubric) -> JudgeSettings:
         extra_body=config.extra_body,
         detail=config.detail,
         root=config.root,
+        escalate=config.escalate,
     )
 
 
 def _price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
     """What the judge's model costs; None where it is not known."""
-    return find_price(judge.model, config.judge_provider, config.price_file)
+    provider, model = paid_model(config.judge_provider, judge.model, config.escalate)
+    return find_price(model, provider, config.price_file)
 
 
 def _open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
@@ -236,7 +245,7 @@ async def _run(
         ledger.present_run(),
         len(cases),
         results,
-        gate_rate(results, len(cases)),
+        gate_rate(results, rubric, len(cases)),
         journal.begun,
         stopped,
         tuple(_warnings(ledger, config)),
@@ -257,9 +266,10 @@ def _check_cases(cases: Sequence[TestCase]) -> None:
 
 
 def _check_cap(config: EvaluationConfig, judge: Judge, price: Price | None) -> None:
-    if config.max_cost is not None and price is None and config.judge_provider not in ("offline", "replay"):
+    provider, model = paid_model(config.judge_provider, judge.model, config.escalate)
+    if config.max_cost is not None and price is None and provider not in ("offline", "replay"):
         raise OptionError(
-            f"--max-cost cannot be enforced: the price of '{judge.model}' is not known",
+            f"--max-cost cannot be enforced: the price of '{model}' is not known",
             hint="Give its price with --price-file, or leave --max-cost out.",
         )
 
@@ -320,8 +330,9 @@ async def estimate_evaluation(test_cases: Sequence[TestCase], config: Evaluation
         price = _price_of(judge, config)
         ledger = _ledger(test_cases, config, _open_line(config, judge, rubric, price))
         work = [test_cases[item.sample.position] for item in _pending_work(ledger, config)]
-        work = [case for case in work if is_asked_about(case)]
-        worst = [judge.worst_case(case) for case in work]
+        asked = [(case, judge.worst_case(case)) for case in work if is_asked_about(case)]
+        paid = [(case, usage) for case, usage in asked if usage.input_tokens] if config.escalate else asked
+        work, worst = [case for case, _ in paid], [usage for _, usage in paid]
     finally:
         await judge.close()
     worst_input = sum(usage.input_tokens for usage in worst)
@@ -420,7 +431,7 @@ class Workers:
         calls = Calls(self._context, work)
         try:
             verdict = verdict_without_judge(case, self._rubric) or await self._judge.judge(case, calls)
-            record = make_record(case, verdict, self._rubric)
+            record = make_record(case, verdict, self._rubric, getattr(self._judge, "gate", None))
         except NoFurtherCallError as error:
             self._stop(error.message)
             return
