@@ -7,6 +7,7 @@ from typing import NamedTuple
 from synthesis.judge.offline.text import Token, normalise, tokenise
 from synthesis.lazy import regex
 
+LONGEST_PLEASANTRY = 12  # words
 LONGEST_CLAIM = 60  # words; what is longer is judged in pieces, which bounds the work per claim
 
 _MARKER = regex(r"^\s*(?:[-*+•·–—>]+\s+|\(?\d{1,3}[.)]\s+|\|+\s*)")
@@ -116,7 +117,7 @@ def is_frame(claim: Claim) -> bool:
     return (
         claim.heading
         or is_question(claim)
-        or bool(_PLEASANTRY.match(claim.text))
+        or (bool(_PLEASANTRY.match(claim.text)) and len(claim.tokens) <= LONGEST_PLEASANTRY)
         or not any(token.is_content for token in claim.tokens)
     )
 

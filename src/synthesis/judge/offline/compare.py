@@ -18,7 +18,8 @@ _ASKED = 0.5  # of a word's weight, for a word that only the question has
 _AROUND = 4  # lexemes around the words that a claim takes from a sentence
 _BESIDE = 3  # lexemes between a word that both have and the names beside it
 _CLEARLY = 0.3  # nearer, before one amount of a sentence is taken and not another
-_CLAUSE_ENDS = frozenset(".,;:–—")
+_CLAUSE_ENDS = frozenset(".;:–—")
+_SHORT_PIECE = 3  # lexemes between two commas: an addition
 ENTITY, NEGATION, QUANTIFIER, ROLE = "entity", "negation", "quantifier", "role"
 AMOUNTS = frozenset({"number", "time", "date", "place in a row"})  # kinds of slots that are compared by value
 Span = tuple[int, int]
@@ -83,7 +84,8 @@ class Source:
             for at in self._with_kind[kind]:
                 shared[at] += 20
         ranked = sorted(shared, key=lambda at: (-shared[at], len(self.windows[at].lexemes), at))[: 2 * MOST_WINDOWS]
-        found = [Comparison(claim, self.windows[at], kin, self._families[self.windows[at].passage]) for at in ranked]
+        about = [self._kin_of(word) for word in asked if word.weight > LIGHT * _ASKED]
+        found = [Comparison(claim, self.windows[at], kin, self._families[self.windows[at].passage], about) for at in ranked]
         return sorted(found, key=lambda one: (-one.nearness, len(one.window.lexemes)))[:MOST_WINDOWS]
 
     def _kin_of(self, word: Word) -> frozenset[str]:
@@ -96,7 +98,11 @@ class Source:
 class Comparison:
     """A claim beside one sentence of the context, or two that follow one another."""
 
-    def __init__(self, claim: Sentence, window: Sentence, kin: Kin, around: set[str]) -> None:
+    def __init__(
+        self, claim: Sentence, window: Sentence, kin: Kin, around: set[str], about: Sequence[frozenset[str]] = ()
+    ) -> None:
+        here = {word.family for word in window.words}
+        self.asked = sum(bool(families & here) for families in about) / len(about) if about else 0.0
         self.claim, self.window, self._kin, self._around = claim, window, kin, around
         self.pairs = _pairs(claim, window, kin)
         self.amounts = Amounts(claim, window, self.pairs)
@@ -122,9 +128,16 @@ class Comparison:
     def covered(self) -> float:
         """The share of the claim, by weight, that this sentence has or fills differently."""
         words = sum(word.weight for word in self.claim.words if word.at in self._found)
+        words += sum(word.weight for word in self.far if word.is_name and self._has_pronoun)
         amounts = QUANTITY_WEIGHT * (self.amounts.same + len(self.amounts.slots))
         total = self.weight + QUANTITY_WEIGHT * len(self.claim.quantities)
         return (words + amounts) / total if total else 0.0
+
+    @property
+    def _has_pronoun(self) -> bool:
+        """The sentence may speak of somebody who is named before it."""
+        wanted = self.claim.known.pronouns
+        return not wanted or any(lexeme.low in wanted for lexeme in self.window.lexemes)
 
     @cached_property
     def missing(self) -> list[str]:
@@ -147,7 +160,7 @@ class Comparison:
     @cached_property
     def order(self) -> float:
         """Of all pairs of its words, the share that stands in the sentence's order."""
-        steps = list(combinations([other.at for _, other in self.pairs], 2))
+        steps = list(combinations([other.at for word, other in self.pairs if word.weight > LIGHT], 2))
         return sum(a < b for a, b in steps) / len(steps) if steps else 1.0
 
     @cached_property
@@ -168,6 +181,17 @@ class Comparison:
         here = {name for _, name in self.claim.quantifiers}
         there = {name for at, name in self.window.quantifiers if self.span[0] <= at <= self.span[1]}
         return len((there & {"only", "except", "some", "most"}) - here)
+
+    @cached_property
+    def is_denied_alike(self) -> bool:
+        """As many denials here as there, or one more beside an opposite."""
+        turns = len(self.claim.negations) + len(self._turned.denials()) + len(self._turned.opposites)
+        return turns % 2 == 0
+
+    @cached_property
+    def matched(self) -> int:
+        """Words of meaning and amounts that both have."""
+        return sum(word.weight > LIGHT for word, _ in self.pairs) + self.amounts.same
 
     @cached_property
     def nearness(self) -> float:
@@ -196,10 +220,19 @@ def _pairs(claim: Sentence, window: Sentence, kin: Kin) -> Pairs:
 def clauses(sentence: Sentence) -> list[int]:
     """The number of the clause that each lexeme is in."""
     number, found = 0, []
-    for lexeme in sentence.lexemes:
-        number += lexeme.text in _CLAUSE_ENDS
+    for at, lexeme in enumerate(sentence.lexemes):
+        number += lexeme.text in _CLAUSE_ENDS or (lexeme.text == "," and _opens_clause(sentence, at + 1))
         found.append(number)
     return found
+
+
+def _opens_clause(sentence: Sentence, at: int) -> bool:
+    """Behind a comma: a word that joins clauses, or one of meaning with more behind it. "In Maine, on 12 May" is one."""
+    rest = sentence.lexemes[at : at + _SHORT_PIECE]
+    if not rest or any(lexeme.text == "," for lexeme in rest):
+        return False
+    known = sentence.known
+    return rest[0].low in known.joint_words or (rest[0].low not in known.function and rest[0].kind == "word")
 
 
 # Quantities: each of the claim beside the one of the sentence whose neighbours are its neighbours.
@@ -230,10 +263,15 @@ class Amounts:
         if relation(one, best) == SAME:
             self.matched.append((one, best))
             self._free.remove(best)
-        elif not one.soft and _derived(one, self._window.quantities):
+        elif not one.soft and (_derived(one, self._window.quantities) or self._stands_elsewhere(one)):
             self.unfound += 1
         elif not one.soft:
             self.slots.append(Slot(kind_word(one.kind), _words_of(self._claim, one), _words_of(self._window, best)))
+
+    def _stands_elsewhere(self, one: Quantity) -> bool:
+        """The sentence has the value, beside other words or as an end of a range: it may be about something else."""
+        ends = [end for other in self._window.quantities for end in (other, *other.ends)]
+        return any(relation(one._replace(bound=""), other._replace(bound="")) == SAME for other in ends)
 
     def _best(self, one: Quantity, able: Sequence[Quantity]) -> Quantity:
         """The one whose neighbours are the claim's; of two that are as near the one that says the same."""
@@ -282,28 +320,41 @@ class Turned:
     def __init__(self, claim: Sentence, window: Sentence, pairs: Pairs, span: Span, kin: Kin) -> None:
         self._claim, self._window, self._pairs, self._span, self._kin = claim, window, pairs, span, kin
         self.places: set[int] = set()
-        self._opposites = list(self._find())[:2]
+        self.opposites = list(self._find())[:2]
 
     def slots(self) -> Iterator[Slot]:
         """The one that turns it round; none where two turn it back."""
-        here, there = self._claim.negations, self._denials()
+        here, there = self._told_denials(), self.denials()
         denied = len(here) % 2 != len(there) % 2
-        swapped = self._swapped()
-        if (denied + len(self._opposites) + bool(swapped)) % 2 == 0:
+        swapped = self._swapped() or self._compared_the_other_way()
+        if (denied + len(self.opposites) + bool(swapped)) % 2 == 0:
             return
-        if self._opposites:
-            one, other = self._opposites[0]
+        if self.opposites:
+            one, other = self.opposites[0]
             yield Slot(NEGATION, " ".join(one), " ".join(other))
         elif denied:
             yield Slot(NEGATION, _text_at(self._claim, here), _text_at(self._window, there))
-        elif swapped:
+        elif isinstance(swapped, Slot):
             yield swapped
 
-    def _denials(self) -> list[int]:
+    def _told_denials(self) -> list[int]:
+        """Those of the claim that deny something that the sentence has; "the other does not:" denies nothing by itself."""
+        of = clauses(self._claim)
+        found = [(of[word.at], word.at) for word, _ in self._pairs if word.weight > LIGHT]
+        follows = self._claim.known.name == "en"
+        return [
+            at
+            for at in self._claim.negations
+            if any(clause == of[at] and (place > at or not follows) for clause, place in found)
+        ]
+
+    def denials(self) -> list[int]:
         """Those of the sentence in the clauses that the claim's words are taken from."""
         of = clauses(self._window)
-        told = {of[other.at] for word, other in self._pairs if word.weight > LIGHT}
-        told = told or {of[other.at] for _, other in self._pairs}
+        weights: Counter[int] = Counter()
+        for word, other in self._pairs:
+            weights[of[other.at]] += round(100 * word.weight)
+        told = {clause for clause, weight in weights.items() if weight * 2 >= max(weights.values())}
         return [at for at in self._window.negations if of[at] in told and self._span[0] <= at <= self._span[1]]
 
     def _find(self) -> Iterator[tuple[Phrase, Phrase]]:
@@ -321,6 +372,18 @@ class Turned:
         if phrase not in self._window.phrases:
             return False
         return any(self._span[0] <= at <= self._span[1] for at in places(phrase, self._window.lexemes))
+
+    def _compared_the_other_way(self) -> bool:
+        """"A comes after B" is "B comes before A": what stands before the opposite here stands behind it there."""
+        if not self.opposites:
+            return False
+        here, there = (places(phrase, side.lexemes)[0] for phrase, side in self._opposed())
+        crossed = [(word.at < here) != (other.at < there) for word, other in self._pairs if word.weight > LIGHT]
+        return len(crossed) > 1 and all(crossed)
+
+    def _opposed(self) -> list[tuple[Phrase, Sentence]]:
+        one, other = self.opposites[0]
+        return [(one, self._claim), (other, self._window)]
 
     def _swapped(self) -> Slot | None:
         """Two names in the other order, unless one of the two sentences is passive."""

@@ -123,11 +123,13 @@ class CourseEvidence:
 
 
 def _denied(tokens: Sequence[Token]) -> set[str]:
-    """What is said to be missing from a course: everything after a negation, up to a "but"."""
+    """What is said to be missing from a course: everything after a negation, up to a "but" or the end of the clause."""
     found: set[str] = set()
-    denying = False
+    denying, end = False, 0
     for token, following in zip_longest(tokens, tokens[1:]):
         word = token.text.lower()
+        denying = denying and token.start - end < 2  # nothing but a space lies between two words of a clause
+        end = token.start + len(token.text)
         if word in NEGATIONS:
             denying = following is not None and following.stem not in NOT_DENYING
         elif word in TURNS:

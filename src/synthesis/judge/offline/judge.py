@@ -99,7 +99,7 @@ def _limits(count: int, truncated: bool) -> list[str]:
 def _said(told: Sequence[tuple[Claim, Told]]) -> str:
     """How many claims were told, and the first that decides."""
     if not told:
-        return "The answer claims nothing that the context could support or contradict."
+        return "The answer says nothing that could be compared with the context."
     counts = Counter(answer.answer for _, answer in told)
     parts = [f"{counts[name]} {name}" for name in (CONTRADICTED, CANNOT_TELL, SUPPORTED) if counts[name]]
     said = f"{len(told)} claim{'s' if len(told) > 1 else ''}: {', '.join(parts)}."

@@ -1,5 +1,6 @@
 """The words that the offline judge knows, by language: `lexicon.yaml` and `units.yaml`, read once."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 from synthesis.documents import load_yaml
 from synthesis.io import PACKS
 from synthesis.judge.offline.text import script_of, stem
+from synthesis.lazy import regex
 from synthesis.rules.detection import Detector, neighbours
 from synthesis.rules.loader import detection_words, language_folders
 
@@ -46,6 +48,8 @@ class _File(msgspec.Struct, frozen=True):
     clock_to: str
     clock_parts: dict[str, int]
     unsaid: str
+    joints: str
+    pronouns: str
     compound: dict[str, float] = {}
     clock_before: str = ""
     clock_half_before: str = ""
@@ -83,6 +87,9 @@ class Lexicon(NamedTuple):
     clock_half_before: str
     clock_parts: Mapping[str, int]
     unsaid: tuple[Phrase, ...]
+    joints: re.Pattern[str]  # between two clauses
+    joint_words: frozenset[str]
+    pronouns: frozenset[str]  # none where a sentence needs no subject
 
 
 @cache
@@ -136,6 +143,9 @@ def _lexicon(name: str, file: _File) -> Lexicon:
         clock_half_before=file.clock_half_before,
         clock_parts=file.clock_parts,
         unsaid=tuple(_phrases(file.unsaid)),
+        joint_words=frozenset(file.joints.split()),
+        pronouns=frozenset(file.pronouns.split()),
+        joints=regex(rf"\s*(?:;|[,–—]\s*(?:{'|'.join(re.escape(word) for word in file.joints.split())})\s)\s*", re.I),
     )
 
 

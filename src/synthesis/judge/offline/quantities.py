@@ -74,6 +74,13 @@ class Quantity(NamedTuple):
     def is_range(self) -> bool:
         return bool(self.high)
 
+    @property
+    def ends(self) -> "tuple[Quantity, ...]":
+        """The two of a range."""
+        if not self.high:
+            return ()
+        return self._replace(high=frozenset()), self._replace(low=self.high, high=frozenset())
+
 
 def quantities(words: Sequence[Lexeme], known: Lexicon) -> list[Quantity]:
     """All that a sentence says, in order; nothing overlaps."""
@@ -653,7 +660,7 @@ def _only_small(words: Sequence[Lexeme], known: Lexicon) -> bool:
 
 def relation(claim: Quantity, source: Quantity) -> str:
     """SAME, DIFFERS, or OTHER where the two say nothing about each other."""
-    if claim.kind == COUNT and source.kind == CLOCK and not claim.is_range:
+    if claim.kind == COUNT and source.kind == CLOCK and not claim.is_range and not claim.noun:
         claim = claim._replace(kind=CLOCK, low=frozenset(_hours(claim.low)))
     if source.kind == COUNT and claim.kind == CLOCK and not source.is_range:
         source = source._replace(kind=CLOCK, low=frozenset(_hours(source.low)))

@@ -149,7 +149,7 @@ def _runs(found: Sequence[Lexeme]) -> frozenset[Phrase]:
 
 _THAI_GAP = regex(r"(?<=[\u0e00-\u0e4e]) +(?=[\u0e00-\u0e4e])")
 _SHORT = 12  # letters; a piece of a Thai sentence that is shorter goes with the next
-ANSWERED = regex(r"^(?:yes|no|nein|ja|doch|sí|ใช่|ไม่ใช่|ไม่ได้|ได้)(?:[,.;:!–-]\s*|\s)", re.I)
+ANSWERED = regex(r"^(?:(?:yes|no|nein|ja|doch|sí)[,.;:!–-]\s*|(?:ใช่|ไม่ใช่|ไม่ได้|ได้)[,.;:!–-]?\s+)", re.I)
 
 
 def cut(text: str, language: str) -> Iterator[str]:
@@ -167,6 +167,19 @@ def _apart(text: str) -> Iterator[str]:
             held = ""
     if held:
         yield held
+
+
+FEWEST_WORDS = 3  # of a clause; what is shorter is an item of a list
+
+
+def clauses_of(text: str, known: Lexicon) -> list[str]:
+    """The clauses of a sentence: cut at semicolons, and at commas before a word that joins clauses."""
+    found: list[str] = []
+    for part in known.joints.split(text):
+        if found and len(part.split()) < FEWEST_WORDS and known.name != "th":
+            return []
+        found.append(part)
+    return found if len(found) > 1 else []
 
 
 # Which words of a source a word of a claim can be.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from synthesis.judge.claims import CANNOT_TELL, CONTRADICTED, SUPPORTED, Slot
 from synthesis.judge.offline.compare import AMOUNTS, Comparison, Source
-from synthesis.judge.offline.sentences import Sentence, places
+from synthesis.judge.offline.sentences import Sentence, clauses_of, places
 
 
 class Told(NamedTuple):
@@ -24,9 +24,26 @@ NOTHING_SIMILAR = Told(CANNOT_TELL, note="nothing similar in the context")
 
 
 def tell(text: str, source: Source, question: str = "") -> Told:
-    """What the context says of one claim; the question helps to find the place."""
+    """What the context says of one claim, as a whole or clause by clause; the question helps to find the place."""
+    asked = source.read_claim(question)
+    whole = _tell(text, source, asked)
+    if whole.answer != CANNOT_TELL:
+        return whole
+    parts = [_tell(part, source, asked) for part in clauses_of(text, source.known)]
+    return _together(parts) or whole
+
+
+def _together(parts: Sequence[Told]) -> Told | None:
+    """What several clauses add up to: one that is contradicted decides; else all have to be supported."""
+    wrong = next((part for part in parts if part.answer == CONTRADICTED), None)
+    if wrong or not parts or any(part.answer != SUPPORTED for part in parts):
+        return wrong
+    return min(parts, key=lambda part: part.share)
+
+
+def _tell(text: str, source: Source, asked: Sentence) -> Told:
     claim = source.read_claim(text)
-    found = source.nearest(claim, source.read_claim(question))
+    found = source.nearest(claim, asked)
     if any(places(phrase, claim.lexemes) for phrase in source.known.unsaid):
         return _told(CANNOT_TELL, found[0], note="says what the context does not say") if found else NOTHING_SIMILAR
     if not found:
@@ -62,13 +79,16 @@ def contradiction(claim: Sentence, found: Sequence[Comparison]) -> Slot | None:
         return None  # another sentence says what the claim says
     slot = best.slots[0]
     if slot.kind in AMOUNTS:
-        return slot if best.covered >= 0.7 and best.weight >= 1.3 else None
-    return slot if best.covered >= 0.85 and best.weight >= 2 and not best.missing else None
+        about = best.covered >= 0.7 or (best.covered >= 0.5 and best.asked >= 0.5)
+        return slot if about and best.weight >= 1.3 else None
+    return slot if best.covered >= 0.95 and best.matched >= 3 and not best.missing and best.order >= 0.8 else None
 
 
 def supports(one: Comparison) -> bool:
     """Every part of the claim is in the sentence, none of it is turned or taken from elsewhere."""
-    if one.slots or one.amounts.unfound or one.dropped or one.crossed or one.order < 0.8 or one.covered < 0.7:
+    if one.slots or one.amounts.unfound or one.dropped or one.crossed or not one.is_denied_alike:
+        return False
+    if one.order < 0.8 or one.covered < 0.7 or one.matched < 2:
         return False
     return not one.missing or (len(one.missing) == 1 and one.amounts.same > 0 and len(one.claim.words) > 4)
 
@@ -78,6 +98,8 @@ def supports(one: Comparison) -> bool:
 
 def faithfulness(answers: Sequence[str]) -> int | None:
     """5 where every claim is supported, at most 3 where one is contradicted, None where it cannot be told."""
+    if not answers:
+        return None  # a greeting, a question back
     wrong = answers.count(CONTRADICTED)
     if not wrong:
         return 5 if answers.count(SUPPORTED) == len(answers) else None
