@@ -46,7 +46,7 @@ def test_feedback_is_in_the_language_of_the_user(language: str, user: str) -> No
     assert "“You should just move on”" in review.feedback
     if language != "en":
         assert any(line.endswith(texts.feedback["agency_language"]) for line in lines)
-        assert "Ask what keeps it alive" not in review.feedback
+        assert "Ask what keeps the feeling going" not in review.feedback
 
 
 @pytest.mark.parametrize("language", bundled_languages())

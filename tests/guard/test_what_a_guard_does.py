@@ -100,7 +100,7 @@ def test_an_explicit_cue_leads_and_is_decided_although_nobody_asked() -> None:
     assert outcome.alert.cue == "Explicit cue of a crisis: “kill myself”."
     first, *_ = outcome.first.feedback.splitlines()[1:]
     assert first.startswith("- crisis_response: ")
-    assert "asks about safety right now" in first
+    assert "asks whether the user is safe right now" in first
     assert Guard().review(USER, GOOD).alert is None
 
 

@@ -151,7 +151,7 @@ def test_a_history_tells_the_same(tmp_path: Path) -> None:
 
 def test_every_output_says_what_is_missing() -> None:
     for name in ("csv", "github", "html", "junit", "markdown", "sarif"):
-        assert "Nothing in the reply says that it cares." in drawn(name).replace("\\", ""), name
+        assert "Nothing in the reply shows care." in drawn(name).replace("\\", ""), name
 
 
 def test_a_stored_result_is_the_result_that_a_run_gives() -> None:

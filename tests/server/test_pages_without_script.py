@@ -30,7 +30,7 @@ def test_what_is_typed_is_judged_and_its_words_are_marked(client: Any) -> None:
     assert "Fails 1 of 1 check" in words(text)
     assert re.search(r"<mark[^>]*>.*You should", text)
     assert 'href="/rules/en/agency.negative.you-should"' in text
-    assert "Orders a feeling to end." in text
+    assert "Tells the user to move past the feeling." in text
     assert "You should just get over it.</textarea>" in text
 
 

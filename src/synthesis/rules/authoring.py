@@ -24,10 +24,10 @@ REFERENCE = "en"
 _GUARDS = """# Where the words appear, but do not mean what a rule looks for. English shows how: packs/en/guards.yaml
 guards:
   denied:
-    why: The words are denied, not said.
+    why: The words are negated.
     before: REPLACE-ME | not
   quoted:
-    why: The words are quoted, so they are somebody else's.
+    why: The words are quoted, so they are someone else's.
     quoted: true
 """
 
