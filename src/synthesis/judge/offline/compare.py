@@ -133,6 +133,13 @@ class Comparison:
         total = self.weight + QUANTITY_WEIGHT * len(self.claim.quantities)
         return (words + amounts) / total if total else 0.0
 
+    @cached_property
+    def covered_but_names(self) -> float:
+        """The same of what is left without the names that the whole passage does not have."""
+        strange = sum(word.weight for word in self.rest if word.is_name and word not in self.far)
+        total = self.weight + QUANTITY_WEIGHT * len(self.claim.quantities)
+        return self.covered * total / (total - strange) if total > strange else 0.0
+
     @property
     def _has_pronoun(self) -> bool:
         """The sentence may speak of somebody who is named before it."""
@@ -263,7 +270,7 @@ class Amounts:
         if relation(one, best) == SAME:
             self.matched.append((one, best))
             self._free.remove(best)
-        elif not one.soft and (_derived(one, self._window.quantities) or self._stands_elsewhere(one)):
+        elif not one.soft and ((not one.is_range and _derived(one, self._window.quantities)) or self._stands_elsewhere(one)):
             self.unfound += 1
         elif not one.soft:
             self.slots.append(Slot(kind_word(one.kind), _words_of(self._claim, one), _words_of(self._window, best)))
@@ -340,7 +347,7 @@ class Turned:
     def _told_denials(self) -> list[int]:
         """Those of the claim that deny something that the sentence has; "the other does not:" denies nothing by itself."""
         of = clauses(self._claim)
-        found = [(of[word.at], word.at) for word, _ in self._pairs if word.weight > LIGHT]
+        found = [(of[word.at], word.at) for word, _ in self._pairs]
         follows = self._claim.known.name == "en"
         return [
             at

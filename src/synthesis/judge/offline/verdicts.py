@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from synthesis.judge.claims import CANNOT_TELL, CONTRADICTED, SUPPORTED, Slot
-from synthesis.judge.offline.compare import AMOUNTS, Comparison, Source
+from synthesis.judge.offline.compare import AMOUNTS, ENTITY, ROLE, Comparison, Source
 from synthesis.judge.offline.sentences import Sentence, clauses_of, places
 
 
@@ -80,8 +80,12 @@ def contradiction(claim: Sentence, found: Sequence[Comparison]) -> Slot | None:
     slot = best.slots[0]
     if slot.kind in AMOUNTS:
         about = best.covered >= 0.7 or (best.covered >= 0.5 and best.asked >= 0.5)
-        return slot if about and best.weight >= 1.3 else None
-    return slot if best.covered >= 0.95 and best.matched >= 3 and not best.missing and best.order >= 0.8 else None
+        return slot if about and best.weight + best.amounts.same >= (1.0 if best.asked >= 0.5 else 1.3) else None
+    if slot.kind == ENTITY:
+        return slot if best.covered_but_names >= 0.95 and best.matched >= 2 else None
+    if best.covered < 0.95 or best.missing or best.matched < (3 if slot.kind == ROLE else 2):
+        return None
+    return slot if slot.kind == ROLE or best.order >= 0.8 else None
 
 
 def supports(one: Comparison) -> bool:
