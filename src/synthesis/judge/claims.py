@@ -12,7 +12,7 @@ from synthesis.lazy import regex
 from synthesis.stats import rate
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = "supported", "contradicted", "not found"
-CANNOT_TELL = "cannot tell"  # what the offline judge says instead of not found
+CANNOT_TELL = "cannot tell"  # by the offline judge: the claim needs another one
 _VERDICTS = {
     **dict.fromkeys(("supported", "entailed", "yes", "true"), SUPPORTED),
     **dict.fromkeys(("contradicted", "refuted", "contradiction", "false"), CONTRADICTED),
@@ -262,7 +262,8 @@ def _by_verdict(claims: Sequence[Claim]) -> dict[str, int]:
         "supported": verdicts[SUPPORTED],
         "contradicted": verdicts[CONTRADICTED],
         "notFound": verdicts[NOT_FOUND],
-    } | ({"cannotTell": verdicts[CANNOT_TELL]} if verdicts[CANNOT_TELL] else {})
+        "cannotTell": verdicts[CANNOT_TELL],
+    }
 
 
 def _false_quotes(claims: Sequence[Claim]) -> int:

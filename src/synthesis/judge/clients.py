@@ -122,12 +122,7 @@ class _FreeJudge:
 
 
 class LocalJudge(_FreeJudge):
-    """Asks the offline judge in this process; its name includes its version.
-
-    Its gate is faithfulness alone, since its completeness is not validated.
-    """
-
-    gate = "faithfulness"
+    """Asks the offline judge in this process; its name includes its version."""
 
     def __init__(self, rubric: Rubric) -> None:
         self.model = f"offline-{VERSION}"
@@ -145,8 +140,6 @@ class LocalJudge(_FreeJudge):
 
 class EscalatingJudge:
     """Tells offline what can be told, and asks a model about the rest."""
-
-    gate = LocalJudge.gate
 
     def __init__(self, local: LocalJudge, other: Judge, name: str) -> None:
         self._local, self._other, self._name = local, other, name

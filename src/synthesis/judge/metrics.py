@@ -14,7 +14,7 @@ import msgspec
 
 from synthesis.judge.claims import claim_metrics, unsupported_claims
 from synthesis.judge.model import Axis, Level, Rubric
-from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, is_told, reasoning_of, score_of
+from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, reasoning_of, score_of
 from synthesis.report.judged.run import EMPTY, axis_title
 from synthesis.stats import bootstrap_interval, krippendorff_alpha, mean_of_counts, pass_hat_k, rate, share
 
@@ -38,9 +38,6 @@ def iteration_metrics(
     `calls` are those that were paid for each sample that ended with a verdict or an error.
     """
     metrics: dict[str, Any] = {"iteration": iteration, "timestamp": timestamp, "sampleCount": total}
-    claims = claim_metrics(records)
-    untold = [record["queryLogId"] for record in records if not is_told(record)]
-    records = [record for record in records if is_told(record)]
     for axis in rubric.axes:
         metrics |= _axis_figures(records, axis, total)
     metrics["overallPassRate"] = _rate(
@@ -56,7 +53,7 @@ def iteration_metrics(
     for axis in rubric.axes:
         metrics[f"{camel(axis.name)}Distribution"] = _distribution(records, axis)
     metrics |= {"judged": len(records), "errors": errors, "notJudged": not_judged, "stale": stale}
-    metrics |= {"untold": len(untold), "needJudge": untold} if untold else {}
+    claims = claim_metrics(records)
     return metrics | {"callsPerSample": _calls(calls)} | ({"claims": claims} if claims else {})
 
 
@@ -156,7 +153,7 @@ def _by_sample(per_iteration_records: Sequence[Sequence[Record]]) -> dict[str, l
     """Each sample's records over the iterations, samples in the order of their first appearance."""
     rows: dict[str, list[Record | None]] = {}
     for index, records in enumerate(per_iteration_records):
-        for record in filter(is_told, records):
+        for record in records:
             row = rows.setdefault(record["queryLogId"], [None] * len(per_iteration_records))
             row[index] = record
     return rows
@@ -223,12 +220,9 @@ SHOWN_EXAMPLES = 3
 def failure_analysis(records: Sequence[Record], rubric: Rubric, judge: str = "") -> dict[str, Any]:
     """The low-faithfulness file: the records that did not pass, sorted by what each axis says of them.
 
-    Samples that could not be told offline are named apart. An empty answer contradicts nothing and explains nothing, so it is in no category of an axis but in its own.
+    An empty answer contradicts nothing and explains nothing, so it is in no category of an axis but in its own.
     `judge` is its provider: what was not validated for it says so.
     """
-    untold = [record["queryLogId"] for record in records if not is_told(record)]
-    claims = unsupported_claims(records)
-    records = [record for record in records if is_told(record)]
     failed = [record for record in records if not all_passed(record, rubric)]
     analysis: dict[str, Any] = {
         "totalLowQuality": len(failed),
@@ -248,7 +242,7 @@ def failure_analysis(records: Sequence[Record], rubric: Rubric, judge: str = "")
         }
     analysis["insights"] = insights([kinds for kinds in categories if kinds], len(failed), len(records), len(empty))
     analysis["emptyAnswers"] = _kind(empty, rubric.axes[0], "The answer is empty: nothing was judged", len(failed))
-    analysis |= {"needJudge": {"count": len(untold), "queryLogIds": untold}} if untold else {}
+    claims = unsupported_claims(records)
     return analysis | ({"claims": claims} if claims else {})
 
 

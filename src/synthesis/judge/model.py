@@ -49,9 +49,9 @@ class TokenUsage(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AxisVerdict(msgspec.Struct, frozen=True):
-    """A whole score from 1 to 5 on one axis, and why; no score where a judge says that it cannot tell."""
+    """A whole score from 1 to 5 on one axis, and why."""
 
-    score: int | None
+    score: int
     reasoning: str
 
 
@@ -64,11 +64,6 @@ class Verdict(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     axes: dict[str, AxisVerdict]
     token_usage: tuple[TokenUsage, ...] = ()
     details: dict[str, Any] = {}
-
-    @property
-    def is_untold(self) -> bool:
-        """The judge cannot tell: another one is needed."""
-        return bool(self.axes) and all(axis.score is None for axis in self.axes.values())
 
 
 class Level(msgspec.Struct, frozen=True):
@@ -97,12 +92,10 @@ class Rubric(msgspec.Struct, frozen=True, rename="camel"):
     axes: tuple[Axis, ...]
     instructions: str
 
-    def overall(self, verdict: Verdict) -> float | None:
-        """The mean of the axes; None where the judge could not tell."""
-        scores = [verdict.axes[axis.name].score for axis in self.axes]
-        told = [score for score in scores if score is not None]
-        return sum(told) / len(scores) if len(told) == len(scores) else None
+    def overall(self, verdict: Verdict) -> float:
+        """The mean of the axes."""
+        return sum(verdict.axes[axis.name].score for axis in self.axes) / len(self.axes)
 
     def passed(self, verdict: Verdict) -> bool:
         """Every axis reaches its threshold."""
-        return all((verdict.axes[axis.name].score or 0) >= axis.pass_at for axis in self.axes)
+        return all(verdict.axes[axis.name].score >= axis.pass_at for axis in self.axes)

@@ -14,7 +14,6 @@ from synthesis.report.judged.run import EMPTY
 
 Record = dict[str, Any]
 SCORES = (1, 2, 3, 4, 5)
-NEEDS_JUDGE = "needsJudge"  # in a record: it could not be told offline
 EMPTY_REASON = "The answer is empty."
 _LONE_SURROGATE = regex("[\ud800-\udfff]")
 
@@ -33,14 +32,13 @@ def verdict_without_judge(case: TestCase, rubric: Rubric) -> Verdict | None:
     return Verdict({axis.name: AxisVerdict(1, EMPTY_REASON) for axis in rubric.axes})
 
 
-def make_record(case: TestCase, verdict: Verdict, rubric: Rubric, gate: str | None = None) -> Record:
+def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
     """Compare a verdict with the rubric's thresholds: the record of one judged sample.
 
-    Text that cannot be stored is repaired and flagged: the scores count, whatever the reasoning holds. `gate` is the
-    axis on which alone a judge decides whether a sample passes its gate, if it is not all of them.
+    Text that cannot be stored is repaired and flagged: the scores count, whatever the reasoning holds.
     """
     for axis in rubric.axes:
-        if axis.name not in verdict.axes or not (verdict.is_untold or verdict.axes[axis.name].score in SCORES):
+        if axis.name not in verdict.axes or verdict.axes[axis.name].score not in SCORES:
             raise JudgeError(f"the verdict has no whole score from 1 to 5 on '{axis.name}'")
     said = {name: {"score": axis.score, "reasoning": axis.reasoning} for name, axis in verdict.axes.items()}
     details = storable(verdict.details)
@@ -51,40 +49,12 @@ def make_record(case: TestCase, verdict: Verdict, rubric: Rubric, gate: str | No
         "judgeVerdict": storable(said),
         "overallScore": rubric.overall(verdict),
         "passed": rubric.passed(verdict),
-        **_gated(verdict, rubric, gate),
         "courseCount": len(case.context),
         "tokenUsage": msgspec.to_builtins(list(verdict.token_usage)),
     }
     is_repaired = (record["judgeVerdict"], details) != (said, verdict.details)
     flags = flags_of(case.answer) + ([REPAIRED] if is_repaired else [])
     return record | ({"flags": flags} if flags else {}) | ({"details": details} if details else {})
-
-
-def _gated(verdict: Verdict, rubric: Rubric, gate: str | None) -> Record:
-    found: Record = {}
-    for axis in rubric.axes:
-        if axis.name == gate:
-            score = verdict.axes[axis.name].score
-            found[gate_key(gate)] = None if score is None else score >= axis.pass_at
-    return found | ({NEEDS_JUDGE: True} if verdict.is_untold else {})
-
-
-def gate_key(axis: str) -> str:
-    """`faithfulnessPassed`."""
-    return f"{camel(axis)}Passed"
-
-
-def gate_passed(record: Mapping[str, Any], rubric: Rubric) -> bool:
-    """Whether a record passes its judge's gate: on one axis where the record says so, else on all of them."""
-    for axis in rubric.axes:
-        if gate_key(axis.name) in record:
-            return bool(record[gate_key(axis.name)])
-    return bool(record["passed"])
-
-
-def is_told(record: Mapping[str, Any]) -> bool:
-    """Whether a record has scores. One without them needs another judge."""
-    return not record.get(NEEDS_JUDGE, False)
 
 
 def storable(value: Any) -> Any:
@@ -102,7 +72,6 @@ def storable(value: Any) -> Any:
 
 
 def score_of(record: Mapping[str, Any], axis: Axis) -> int:
-    """Of a record that is told."""
     score: int = record["judgeVerdict"][axis.name]["score"]
     return score
 

@@ -13,8 +13,7 @@ from synthesis.judge.cost import final_cost, iteration_cost
 from synthesis.judge.journal import ProgressView, progress_path, read_ledger, replace_file
 from synthesis.judge.ledger import IterationLedger, Ledger, RunLine, Sample, State, VerdictLine
 from synthesis.judge.metrics import failure_analysis, final_metrics, iteration_metrics
-from synthesis.judge.model import Rubric
-from synthesis.judge.records import Record, gate_passed, is_told
+from synthesis.judge.records import Record
 from synthesis.report.judged.run import Iteration, JudgedRun
 from synthesis.settings import JUDGED_RUNS
 
@@ -65,10 +64,10 @@ def states(ledger: Ledger, number: int) -> Counter[State]:
     return Counter(iteration.state(sample) for sample in ledger.samples)
 
 
-def gate_rate(results: Results, rubric: Rubric, total: int) -> float:
+def gate_rate(results: Results, total: int) -> float:
     """The pass rate that a gate looks at: over all samples; a stale verdict has not passed."""
     rates = [
-        sum(gate_passed(record, rubric) and not record.get("stale", False) for record in iteration.records) / total
+        sum(record["passed"] and not record.get("stale", False) for record in iteration.records) / total
         for iteration in results.iterations
     ]
     return sum(rates) / len(rates) if rates else 0.0
@@ -95,7 +94,7 @@ def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
         records,
         tuple(_error(work, sample) for sample in ledger.samples if work.state(sample) is State.FAILED),
         metrics,
-        iteration_cost(ledger, run, number, sum(map(is_told, records)), timestamp),
+        iteration_cost(ledger, run, number, len(records), timestamp),
         failure_analysis(records, run.rubric, run.judge.provider),
     )
 

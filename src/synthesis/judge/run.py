@@ -28,7 +28,7 @@ from synthesis.judge.ledger import (
     now,
 )
 from synthesis.judge.model import Rubric, TestCase
-from synthesis.judge.records import Record, is_asked_about, is_told, make_record, verdict_without_judge
+from synthesis.judge.records import Record, has_scores, is_asked_about, make_record, verdict_without_judge
 from synthesis.judge.results import DEFAULT_ROOT, Results, gate_rate, run_folder, write_results
 from synthesis.judge.rubric import default_rubric, rubric_hash
 
@@ -141,7 +141,7 @@ class EvaluationResult(msgspec.Struct, frozen=True):
     @property
     def untold(self) -> float:
         """The share of samples that the offline judge could not tell: the most of any iteration."""
-        return max((sum(not is_told(record) for record in records) for records in self.records), default=0) / self.total
+        return max((sum(not has_scores(record) for record in records) for records in self.records), default=0) / self.total
 
 
 Observer = Callable[[Progress], None]
@@ -245,7 +245,7 @@ async def _run(
         ledger.present_run(),
         len(cases),
         results,
-        gate_rate(results, rubric, len(cases)),
+        gate_rate(results, len(cases)),
         journal.begun,
         stopped,
         tuple(_warnings(ledger, config)),
@@ -431,7 +431,7 @@ class Workers:
         calls = Calls(self._context, work)
         try:
             verdict = verdict_without_judge(case, self._rubric) or await self._judge.judge(case, calls)
-            record = make_record(case, verdict, self._rubric, getattr(self._judge, "gate", None))
+            record = make_record(case, verdict, self._rubric)
         except NoFurtherCallError as error:
             self._stop(error.message)
             return
