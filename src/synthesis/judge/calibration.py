@@ -8,7 +8,7 @@ from typing import Any
 
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
-from synthesis.judge.records import SCORES, score_of
+from synthesis.judge.records import SCORES, has_scores, score_of
 from synthesis.judge.testset import Problems, as_test_set_errors, named
 from synthesis.read.json import read_json
 from synthesis.read.lines import MOST_LINE, kind_of
@@ -75,8 +75,8 @@ def _is_remark(value: object) -> bool:
 
 
 def calibrate(records: Sequence[Mapping[str, Any]], labels: Labels, rubric: Rubric) -> dict[str, Any]:
-    """Judge against people, axis by axis, over the samples that have both."""
-    judged = {record["queryLogId"]: record for record in records}
+    """Judge against people, axis by axis, over the samples that have both; one that needs a judge has no verdict."""
+    judged = {record["queryLogId"]: record for record in records if has_scores(record)}
     matched = [name for name in labels if name in judged]
     known = {axis.name for axis in rubric.axes}
     labelled = {axis for scores in labels.values() for axis in scores}
@@ -86,6 +86,7 @@ def calibrate(records: Sequence[Mapping[str, Any]], labels: Labels, rubric: Rubr
         "labels": len(labels),
         "labelsWithoutRecord": [name for name in labels if name not in judged],
         "recordsWithoutLabel": [name for name in judged if name not in labels],
+        "needJudge": [record["queryLogId"] for record in records if not has_scores(record)],
         "unknownAxes": sorted(labelled - known),
         "axes": {axis.name: _axis(_pairs(matched, judged, labels, axis), axis) for axis in rubric.axes},
     }

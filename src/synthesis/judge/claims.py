@@ -12,6 +12,7 @@ from synthesis.lazy import regex
 from synthesis.stats import rate
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = "supported", "contradicted", "not found"
+CANNOT_TELL = "cannot tell"  # by the offline judge: the claim needs another one
 _VERDICTS = {
     **dict.fromkeys(("supported", "entailed", "yes", "true"), SUPPORTED),
     **dict.fromkeys(("contradicted", "refuted", "contradiction", "false"), CONTRADICTED),
@@ -215,7 +216,7 @@ def claim_metrics(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
         return None
     counts, false = _by_verdict(claims), _false_quotes(claims)
     quotes = sum(bool(claim.get("quote")) for claim in claims)
-    total, unsupported = len(claims), len(claims) - counts["supported"]
+    total, unsupported = len(claims), counts["contradicted"] + counts["notFound"]
     return {
         **counts,
         "withoutQuote": sum(claim.get("quoteFound") is False for claim in claims) - false,
@@ -235,7 +236,7 @@ def unsupported_claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] |
     claims = [claim for _, claim in named]
     alike: dict[tuple[str, str], list[tuple[str, Claim]]] = {}
     for name, claim in named:
-        if claim["verdict"] != SUPPORTED:
+        if claim["verdict"] in {CONTRADICTED, NOT_FOUND}:
             alike.setdefault((claim["verdict"], _alike(claim["text"])), []).append((name, claim))
     frequent = sorted(alike.values(), key=lambda members: -len(members))[:MOST_FREQUENT]
     examples = [_frequent(members) for members in frequent]
@@ -249,6 +250,7 @@ def _by_verdict(claims: Sequence[Claim]) -> dict[str, int]:
         "supported": verdicts[SUPPORTED],
         "contradicted": verdicts[CONTRADICTED],
         "notFound": verdicts[NOT_FOUND],
+        "cannotTell": verdicts[CANNOT_TELL],
     }
 
 
