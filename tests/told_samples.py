@@ -6,6 +6,7 @@ import msgspec
 
 from synthesis.judge.claims import CheckedClaim, Comparable, with_passages
 from synthesis.judge.metrics import failure_analysis, final_metrics, iteration_metrics
+from synthesis.judge.model import AxisVerdict, TestCase, Verdict
 from synthesis.judge.rubric import load_rubric
 from synthesis.report.judged.run import Iteration, JudgedRun
 
@@ -204,3 +205,20 @@ def _iteration(number: int, judged: list[Record], judge: str, errors: tuple[Reco
     analysis = failure_analysis(judged, RUBRIC, judge)
     parts = {"number": number, "metrics": metrics, "cost": {"totalCost": None}, "analysis": analysis}
     return msgspec.convert({**parts, "records": judged, "errors": errors}, Iteration)
+
+
+# The same through the whole run: `monkeypatch.setattr(clients.LocalJudge, "judge", judged_by_record)`.
+
+
+SAMPLES = {record["queryLogId"]: record for record in records()}
+CASES = [
+    TestCase(name, record["question"], record["systemAnswer"], tuple(PUMP if "pump" in record["question"] else LIBRARY))
+    for name, record in SAMPLES.items()
+]
+
+
+async def judged_by_record(_judge: Any, case: TestCase, _calls: Any) -> Verdict:
+    """What the record of the sample says."""
+    record = SAMPLES[case.query_log_id]
+    axes = {axis: AxisVerdict(said["score"], said["reasoning"]) for axis, said in record["judgeVerdict"].items()}
+    return Verdict(axes, details=record["details"])

@@ -116,6 +116,7 @@ def standing(ledger: "Ledger") -> dict[str, Any]:
     for found in derive(ledger).iterations:
         counts = states(ledger, found.number)
         known = {str(state): counts[state] for state in State}
+        known["untold"] = found.metrics["untold"]
         iterations.append({"iteration": found.number, **known, "cost": found.cost, "errors": found.errors})
     return {"run": run.test_set_name, "samples": len(ledger.samples), "iterations": iterations}
 
@@ -131,6 +132,8 @@ def status_lines(ledger: "Ledger") -> Iterator[str]:
         counts = states(ledger, iteration.number)
         standing = ", ".join(f"{counts[state]} {state}" for state in State)
         yield f"  iteration {iteration.number} of {run.iterations}: {standing}"
+        if untold := iteration.metrics["untold"]:
+            yield f"    {untold} of the judged {'needs' if untold == 1 else 'need'} a judge that can tell"
         yield f"    cost: {cost_line(iteration.cost)}"
         for error in iteration.errors[:SHOWN_FAILURES]:
             yield f"    failed {error['queryLogId']}: {error['reason']}"
@@ -303,7 +306,11 @@ def _figure_lines(drawn: "JudgedRun", results: "Results") -> Iterator[str]:
     figures += [("cost", cost_line(last.cost)), *_stability(drawn)]
     width = max(len(name) for name, _ in figures)
     yield from (f"  {name:<{width}}  {value}" for name, value in figures)
-    yield from (f"  - {one}" for one in weaknesses(drawn))
+    shared = weaknesses(drawn)
+    if shared:
+        yield ""
+        yield "What the failures share, and what to do"
+    yield from (f"  {one}" for one in shared)
 
 
 def _calls(figure: Figures) -> str:
@@ -326,7 +333,7 @@ def _stability(drawn: "JudgedRun") -> Iterator[tuple[str, str]]:
     changes, agreement = found
     flipped = ", ".join(f"{name} {number}" for name, number in changes.flipped.items())
     yield "changed verdicts", f"of {changes.sample_count} samples: {flipped}"
-    yield "pass in all of k", ", ".join(f"k = {k}: {_share(value)}" for k, value in changes.pass_hat_k.items())
+    yield "all of k pass", ", ".join(f"pass^{k} {_share(value)}" for k, value in changes.pass_hat_k.items())
     for axis, one in agreement.items():
         yield f"agreement, {axis}", one.reason if one.alpha is None else f"alpha {one.alpha:.3f}"
 
