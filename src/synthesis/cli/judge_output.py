@@ -214,15 +214,16 @@ def _failed_lines(drawn: "JudgedRun") -> Iterator[str]:
 
 
 def _why_failed(drawn: "JudgedRun", sample: "JudgedSample") -> Iterator[str]:
+    from synthesis.report.html.prose import plain
     from synthesis.report.judged.outcome import CONTRADICTED, NOT_FOUND, claims_of, difference, in_quotes
 
     claims = claims_of(sample, CONTRADICTED, NOT_FOUND)
     for claim in claims[:SHOWN_CLAIMS]:
         if claim.verdict == NOT_FOUND:
-            yield f"    ✗ not in the context: “{shorten(claim.text, QUOTED)}”"
+            yield f"    ✗ not in the context: “{shorten(plain(claim.text), QUOTED)}”"
             continue
         yield f"    ✗ {in_quotes(difference(claim))}"
-        yield f"      answer: “{shorten(claim.text, QUOTED)}”"
+        yield f"      answer: “{shorten(plain(claim.text), QUOTED)}”"
         if claim.quote and not claim.has_false_quote:
             yield f"      passage {claim.passage}: “{shorten(claim.quote, QUOTED)}”"
     if len(claims) > SHOWN_CLAIMS:
@@ -250,6 +251,7 @@ def _more(number: int, shown: int = SHOWN_FAILURES) -> Iterator[str]:
 
 def _untold_lines(drawn: "JudgedRun") -> Iterator[str]:
     """The claims that could not be told, each with the reason, and how to get a verdict."""
+    from synthesis.report.html.prose import plain
     from synthesis.report.judged.outcome import CANNOT_TELL, claims_of, to_be_judged, why_untold
     from synthesis.report.judged.run import UNTOLD
 
@@ -261,7 +263,7 @@ def _untold_lines(drawn: "JudgedRun") -> Iterator[str]:
     for sample in untold[:SHOWN_FAILURES]:
         yield f"  {_sample_name(sample)}"
         for claim in claims_of(sample, CANNOT_TELL)[:SHOWN_CLAIMS]:
-            yield f"    ? “{shorten(claim.text, QUOTED)}”: {shorten(why_untold(claim), QUOTED)}"
+            yield f"    ? “{shorten(plain(claim.text), QUOTED)}”: {shorten(why_untold(claim), QUOTED)}"
     yield from _more(len(untold))
     yield f"  {''.join(words for words, _ in to_be_judged(drawn))}"
 

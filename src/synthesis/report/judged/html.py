@@ -11,7 +11,7 @@ from markupsafe import Markup
 from synthesis.lazy import regex
 from synthesis.report.findings import count
 from synthesis.report.html.case import Span, pieces
-from synthesis.report.html.prose import Part, Step, prose
+from synthesis.report.html.prose import Part, Step, plain, prose
 from synthesis.report.judged.figures import SCORES, repeated, rows, tiles
 from synthesis.report.judged.outcome import (
     CANNOT_TELL,
@@ -214,6 +214,11 @@ class ClaimView(NamedTuple):
     def why(self) -> str:
         return why_untold(self.claim)
 
+    @property
+    def words(self) -> str:
+        """The claim without the signs of Markdown."""
+        return plain(self.claim.text)
+
 
 class Fragment(NamedTuple):
     """Tags, then words of the answer with their mark and the claims that end with them."""
@@ -365,7 +370,8 @@ def _texts(claim: ClaimEvidence, part: PassagePart | None) -> list[str]:
 
 def _remarks(claim: ClaimEvidence) -> str:
     """What the judge or the check of its quote adds, and the words that the context does not have."""
-    notes = [note for note in claim.notes if note != claim.verdict]
+    said = {claim.verdict, f"false quote: it does not stand in passage {claim.passage}"}  # stands there already
+    notes = [note for note in claim.notes if note not in said]
     if claim.unsupported:
         notes.append(f"words not in the context: {', '.join(claim.unsupported)}")
     return f"{'; '.join(notes)}." if notes else ""
