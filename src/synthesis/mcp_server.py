@@ -105,16 +105,16 @@ class PackDescription:
 @dataclass(frozen=True)
 class AxisScore:
     axis: str
-    score: int
+    score: int | None
     reasoning: str
 
 
 @dataclass(frozen=True)
 class OfflineVerdict:
-    """Scores from 1 to 5 by comparing words; no understanding of them."""
+    """Scores from 1 to 5 by comparing words, no understanding of them; null where that cannot tell."""
 
     passed: bool
-    overall_score: float
+    overall_score: float | None
     axes: list[AxisScore]
     details: dict[str, Any] = field(default_factory=dict)
 

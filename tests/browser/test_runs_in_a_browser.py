@@ -148,7 +148,7 @@ def test_a_set_is_judged_and_followed_live(desktop: Any, tmp_path: Path) -> None
     desktop.goto("/judged")
     desktop.set_input_files("#file", file)
     desktop.click("#judge button")
-    desktop.get_by_text("1 of 2 have faithfulness of 4 or more").wait_for()
+    desktop.get_by_text("1 of 2 pass, 50.0 % (faithfulness of 4 or more)").wait_for()
     assert "ferry" in desktop.inner_text("h1")
     assert desktop.get_by_text("Persuasive but wrong").is_visible()
 
@@ -157,6 +157,8 @@ def test_a_sentence_leads_to_its_quote_and_opens_the_passage(page: Any, ids: dic
     page.goto(f"/judged/{ids['judged']}")
     sign = page.locator("mark sup a[aria-label^='claim 1: supported']").first
     quote = page.locator(f"mark[id='{(sign.get_attribute('href') or '#')[1:]}']")
+    passed = page.locator(".case.passed summary").first
+    passed.click()
     assert not quote.is_visible()
     sign.focus()
     page.keyboard.press("Enter")

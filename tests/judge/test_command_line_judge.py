@@ -66,7 +66,7 @@ def test_a_name_is_looked_for_among_the_users_sets_first(capsys, here):
     write_set(own / "passages.json", sample_cases(3))
     code, out, _ = said(capsys, "judge", "run", "passages")
     assert code == 0
-    assert out.startswith("passages: 3 samples")
+    assert out.startswith("passages: 3 of 3 samples told")
 
 
 def test_answers_and_contexts_are_joined_and_named_after_the_answers(capsys, here):
@@ -76,7 +76,7 @@ def test_answers_and_contexts_are_joined_and_named_after_the_answers(capsys, her
     (here / "c.json").write_text(json.dumps([{"queryLogId": case["queryLogId"], "context": context}]))
     code, out, _ = said(capsys, "judge", "run", "--answers", "mine.json", "--contexts", "c.json")
     assert code == 0
-    assert out.startswith("mine: 1 samples")
+    assert out.startswith("mine: 1 of 1 sample told")
 
 
 def test_exit_codes_of_the_gate(capsys, here):
@@ -114,7 +114,7 @@ def test_an_error_outranks_the_gate(capsys, here):
     with JudgeServer({"sample-1": [says("no")] * 9}) as server:
         code, out, _ = said(capsys, *over(server, "set.json"), "--fail-under", "1.0")
     assert code == 3
-    assert "1 ended in error" in out
+    assert ", 1 error" in out
     assert "log-1: no verdict after 2 calls" in out
 
 
@@ -124,7 +124,7 @@ def test_the_cap_stops_with_3_and_says_how_to_go_on(capsys, here):
         code, out, err = said(capsys, *over(server, "set.json"), "--max-cost", "0.002")
     assert code == 3
     assert "cap of 0.002 USD is reached" in err
-    assert "not judged" in out
+    assert "not yet judged" in out
 
 
 def test_estimate_sends_nothing_writes_nothing_and_needs_no_key(capsys, here, monkeypatch):
@@ -189,6 +189,14 @@ def test_over_several_iterations_stability_and_agreement_are_reported(capsys, he
         _, out, _ = said(capsys, *over(server, "set.json"), "--iterations", "3")
     assert "pass^3" in out
     assert "alpha 1.000" in out
+
+
+def test_an_offline_judge_has_no_agreement_with_itself(capsys, here):
+    write_set(here / "set.json", sample_cases(6))
+    _, out, _ = said(capsys, "judge", "run", "set.json", "--iterations", "3")
+    assert "alpha" not in out
+    assert "pass^" not in out
+    assert "The iterations are alike" in out
 
 
 def started(here, *args):

@@ -45,6 +45,7 @@ def test_the_file_has_the_keys_of_the_contract_in_their_order():
         "errors",
         "notJudged",
         "stale",
+        "untold",
         "callsPerSample",
     ]
     for name in AVERAGES + RATES:

@@ -52,7 +52,7 @@ def test_each_sentence_has_a_sign_and_words_for_its_verdict_and_leads_to_its_evi
         anchor = f"s1-claim{number}"
         assert f'<a href="#{anchor}" aria-label="claim {number}: {words}">{sign}</a>' in page
         assert page.count(f'id="{anchor}"') == 1
-    assert len(set(re.findall(r'<mark class="(for|against|unrecorded)', page))) == 3  # told apart in black and white
+    assert len(set(re.findall(r'<mark class="(for|against|outweighed)', page))) == 3  # told apart in black and white
     assert "Entry is &lt;b&gt;free&lt;/b&gt;." in page
 
 
@@ -68,16 +68,16 @@ def test_a_false_quote_is_struck_out_beside_the_passage_that_it_names() -> None:
     assert '<del dir="auto">Entry costs ten</del> is not in passage 1' in page
     assert "! false quote</span>" in page
     assert f'<blockquote class="text" dir="auto">{PASSAGE}</blockquote>' in page
-    assert "of quotes false: 1 of 2" in page
+    assert '<th scope="row">quotes that are not in their passage</th><td>50.0 % (1 of 2)</td>' in page
 
 
 def test_empty_answers_are_apart_from_contradictions() -> None:
     page = page_of(record("q-0", "", 1, []), record("q-1", ANSWER, 1, CLAIMS))
-    assert page.index(">q-1<") < page.index("<h2>1 empty answer</h2>") < page.index(">q-0<")
-    assert "1: nothing was said, so nothing was judged" in page
+    assert page.index(">q-1<") < page.index("<h3>1 empty answer</h3>") < page.index(">q-0<")
+    assert "Nothing was said, so nothing was judged" in page
     assert "without 1 empty answer" in page
     assert "Wrong and useless (bottom left)</dt><dd>1 sample:" in page  # of the two with 1 on both axes
-    assert "2 samples, 1 empty" in page
+    assert "1 of 2 failed samples has an empty answer" in page
 
 
 def test_the_analysis_names_the_unsupported_claims_that_most_answers_have() -> None:
@@ -90,7 +90,7 @@ def test_the_analysis_names_the_unsupported_claims_that_most_answers_have() -> N
         (1, "Entry is free."),
     ]
     assert claims["examples"][0]["queryLogIds"] == ["q-1", "q-2"]
-    assert "2 answers, not found: <q" in page_of(*records)
+    assert "2 answers with a claim that is not found: <q" in page_of(*records)
 
 
 def test_offline_completeness_is_not_validated_in_the_analysis_either() -> None:
@@ -99,7 +99,7 @@ def test_offline_completeness_is_not_validated_in_the_analysis_either() -> None:
         "completeness (not validated) 2 (" in failure_analysis(records, RUBRIC, "offline")["insights"]["systemWeakness"]
     )
     assert "not validated" not in str(failure_analysis(records, RUBRIC, "openai"))
-    assert "<b>completeness (not validated) 2</b>" in page_of(*records, judge="offline")
+    assert "faithfulness: 2, completeness (not validated): 2" in page_of(*records, judge="offline")
 
 
 def test_claims_of_version_0_1_are_a_table_without_verdicts() -> None:

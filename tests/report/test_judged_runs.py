@@ -34,45 +34,33 @@ def runs(cli: CommandLine) -> tuple[Path, Path]:
     return judged(root, "old", [RIGHT] * 9), judged(root, "new", [RIGHT] + [WRONG] * 8)
 
 
-def test_the_page_shows_rates_distributions_stability_and_claims_and_escapes_everything(
+def test_the_page_shows_outcome_rates_and_claims_and_escapes_everything(
     cli: CommandLine, runs: tuple[Path, Path]
 ) -> None:
     assert cli("judge", "report", "new", "--root", "runs", "--format", "html").code == 0
     page = (runs[1] / "report.html").read_text(encoding="utf-8")
-    assert "1 of 9 have faithfulness of 4 or more" in page  # an offline page leads with what was measured
-    assert (
-        page.index("mean faithfulness") < page.index("mean completeness (not validated)") < page.index("passed: 1 of 9")
-    )
+    assert "9 of 9 samples told offline" in page
+    assert ">✓ 1 passed</a>" in page
+    assert ">✗ 8 failed</a>" in page
+    assert page.index("mean faithfulness") < page.index("mean completeness (not validated)")
     assert "Completeness (not validated)" in page
     assert "95 % interval" in page
-    assert "Stability over 2 iterations" in page
+    assert "The iterations are alike" in page  # so how far the judge agrees with itself is not told
     for corner in ("Persuasive but wrong", "Accurate but useless", "Right and helpful", "Wrong and useless"):
         assert corner in page
     assert "&lt;b&gt;ferry&lt;/b&gt;" in page
     assert "<b>ferry</b>" not in page
     assert "<script" not in page
-    assert "number not in the context" in page
     assert page.index("q-1") < page.index(">q-0<")  # what did not pass comes first
-
-
-def test_the_page_draws_the_insights_as_one_table_a_row_each(cli: CommandLine, runs: tuple[Path, Path]) -> None:
-    assert cli("judge", "report", "new", "--root", "runs", "--format", "html").code == 0
-    page = (runs[1] / "report.html").read_text(encoding="utf-8")
-    analysis = json.loads((runs[1] / "low-faithfulness" / "low-faithfulness-iteration-2.json").read_text())
-    kinds = {"strength": "systemStrengths", "weakness": "systemWeaknesses", "recommendation": "recommendations"}
-    rows = [(kind, said) for kind, field in kinds.items() for said in analysis["insights"][field]]
-    assert {kind for kind, _ in rows} >= {"weakness", "recommendation"}
-    table = "".join(f'<tr><th scope="row">{kind}</th><td>{said}</td></tr>' for kind, said in rows)
-    assert f"<tbody>{table}</tbody>" in page
 
 
 def test_the_markdown_is_short_and_escaped(cli: CommandLine, runs: tuple[Path, Path]) -> None:
     out = cli.folder / "summary.md"
     assert cli("judge", "report", "new", "--root", "runs", "--format", "markdown", "--out", out).code == 0
     text = out.read_text(encoding="utf-8")
-    assert "1 of 9, 11.1 %" in text
-    assert "8 not passed" in text
-    assert len(text) < 5000
+    assert "9 of 9 samples told offline: 1 passed, 8 failed" in text
+    assert "1 of 9 pass, 11.1 %" in text
+    assert len(text) < 8000
 
 
 def test_two_runs_are_compared_by_sample(cli: CommandLine, runs: tuple[Path, Path]) -> None:

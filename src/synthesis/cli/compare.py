@@ -307,6 +307,7 @@ def _judged_lines(comparison: "JudgedComparison") -> Iterator[str]:
     yield from _names("newly failing", comparison.newly_failing, bad)
     yield from _names("newly passing", comparison.newly_passing, good)
     yield from _names("other scores", comparison.changed_scores)
+    yield from _names("need a judge in one of the runs", comparison.untold, "yellow")
     yield from _names("only in the old run", comparison.only_before)
     yield from _names("only in the new run", comparison.only_after)
     yield from _judged_rate(comparison)

@@ -56,7 +56,7 @@ def run_fields(run: "SavedRun") -> dict[str, Any]:
 def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase] | Page[SavedSample]":
     """The cases or samples of a run that need a look."""
     if run.kind == "judge":
-        return history.samples(run.id, outcome=("fail", "error"), per_page=limit)
+        return history.samples(run.id, outcome=("fail", "needs_judge", "error"), per_page=limit)
     return history.outcomes(run.id, kind=_TROUBLE, per_page=limit)
 
 
@@ -158,6 +158,7 @@ def _headline(run: "SavedRun", figures: "Figures") -> str:
     parts = [
         count(figures.total, noun),
         f"{figures.failures} {failed}",
+        f"{figures.untold} {'needs' if figures.untold == 1 else 'need'} a judge" if figures.untold else "",
         f"{figures.errors} without a verdict" if figures.errors else "",
         f"{_percent(figures.pass_rate)} passed" if figures.pass_rate is not None else "",
         f"label accuracy {_percent(figures.label_accuracy)}" if figures.label_accuracy is not None else "",
@@ -192,6 +193,9 @@ def _sample_lines(sample: "SavedSample") -> Iterator[str]:
     name = f"{safe(sample.query_log_id)} (iteration {sample.iteration})"
     if sample.error is not None:
         yield f"{click.style('error', fg='red')} {name}: {safe(shorten(sample.error))}"
+        return
+    if sample.passed is None:
+        yield f"{click.style('needs a judge', fg='yellow')} {name}"
         return
     verdict = sample.record.get("judgeVerdict", {})
     yield f"{click.style('not passed', fg='red')} {name}: " + ", ".join(

@@ -10,12 +10,15 @@ from synthesis.run.files import Pace, duration
 
 if TYPE_CHECKING:
     from synthesis.judge.ledger import Ledger, RunLine
-    from synthesis.judge.results import IterationResults, Results
+    from synthesis.judge.results import Results
     from synthesis.judge.run import Estimate, Progress
+    from synthesis.report.judged.run import JudgedRun, JudgedSample
 
 SHOWN_FAILURES = 5
+SHOWN_CLAIMS = 3  # of one sample
+QUOTED = 100  # characters of what is quoted
+WIDTH = 14  # of the names of figures
 Figures = Mapping[str, Any]
-_COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
 
 
 class RunProgress:
@@ -65,14 +68,23 @@ class RunProgress:
 
 
 def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) -> Iterator[str]:
-    """The console summary of a run."""
-    yield _heading(run, total)
-    for iteration in results.iterations:
+    """The console summary of a run: its outcome, what failed and why, what needs a judge, then the figures."""
+    from synthesis.judge.results import as_drawn
+    from synthesis.report.judged.outcome import gate_words, headline
+
+    if not results.iterations:
+        yield _heading(run, total)
+    else:
+        drawn = as_drawn(run, results)
+        yield f"{run.test_set_name}: {headline(drawn)}"
+        yield f"  {'gate':<{WIDTH}} {gate_words(drawn)}"
+        yield from _failed_lines(drawn)
+        yield from _untold_lines(drawn)
+        yield from _missing_lines(drawn)
         yield ""
-        yield from _iteration_lines(run, iteration, several=run.iterations > 1)
-    if results.final_metrics is not None and run.iterations > 1:
+        yield from _figure_lines(drawn, results)
         yield ""
-        yield from _stability_lines(run, results.final_metrics)
+        yield from _how_lines(drawn)
     yield ""
     yield f"Files: {folder}"
 
@@ -104,6 +116,7 @@ def standing(ledger: "Ledger") -> dict[str, Any]:
     for found in derive(ledger).iterations:
         counts = states(ledger, found.number)
         known = {str(state): counts[state] for state in State}
+        known["untold"] = found.metrics["untold"]
         iterations.append({"iteration": found.number, **known, "cost": found.cost, "errors": found.errors})
     return {"run": run.test_set_name, "samples": len(ledger.samples), "iterations": iterations}
 
@@ -119,6 +132,8 @@ def status_lines(ledger: "Ledger") -> Iterator[str]:
         counts = states(ledger, iteration.number)
         standing = ", ".join(f"{counts[state]} {state}" for state in State)
         yield f"  iteration {iteration.number} of {run.iterations}: {standing}"
+        if untold := iteration.metrics["untold"]:
+            yield f"    {untold} of the judged {'needs' if untold == 1 else 'need'} a judge that can tell"
         yield f"    cost: {cost_line(iteration.cost)}"
         for error in iteration.errors[:SHOWN_FAILURES]:
             yield f"    failed {error['queryLogId']}: {error['reason']}"
@@ -164,6 +179,8 @@ def estimate_lines(estimate: "Estimate") -> Iterator[str]:
 def calibration_lines(found: Figures) -> Iterator[str]:
     """Agreement with people, axis by axis."""
     yield f"  {found['n']} samples have both a verdict and a label ({found['labels']} labels)"
+    if found["needJudge"]:
+        yield f"  {len(found['needJudge'])} samples need a judge: they have no score to compare"
     if found["unknownAxes"]:
         yield f"  labels on axes that the rubric does not have: {', '.join(found['unknownAxes'])}"
     for axis, figures in found["axes"].items():
@@ -184,51 +201,86 @@ def _heading(run: "RunLine", total: int) -> str:
     return f"{run.test_set_name}: {total} samples, judge {judge}, rubric {run.rubric.name}"
 
 
-def _iteration_lines(run: "RunLine", iteration: "IterationResults", *, several: bool) -> Iterator[str]:
-    from synthesis.judge.records import camel
-    from synthesis.report.judged.run import NOT_VALIDATED, axis_title
-
-    metrics = iteration.metrics
-    if several:
-        yield f"Iteration {iteration.number}"
-    for axis in run.rubric.axes:
-        average = metrics[f"average{camel(axis.name, capital=True)}Score"]
-        rate = metrics[f"{camel(axis.name)}PassRate"]
-        proof = f"; {NOT_VALIDATED}" if axis_title(run.judge.provider, axis.name) != axis.name else ""
-        yield f"  {axis.name:<14} mean {_number(average)}, {axis.pass_at} or more: {_rate(rate)}{proof}"
-    overall = metrics["overallPassRate"]
-    yield f"  {'passed':<14} {_rate(overall)}"
-    counts = [f"{metrics[key]} {words}" for key, words in _COUNTS if metrics[key]]
-    if counts:
-        yield f"  {'missing':<14} {', '.join(counts)}; judged samples only: {_rate(overall['judgedOnly'])}"
-    if claims := metrics.get("claims"):
-        yield f"  {'claims':<14} not supported: {_rate(claims['unsupported'])}"
-        yield f"  {'quotes':<14} false: {_rate(claims['falseQuotes'])}"
-    if metrics["callsPerSample"]["numerator"]:
-        yield f"  {'calls':<14} {_calls(metrics['callsPerSample'])}"
-    yield f"  {'cost':<14} {cost_line(iteration.cost)}"
-    yield from _failure_lines(run, iteration)
+def _failed_lines(drawn: "JudgedRun") -> Iterator[str]:
+    """The worst first, each with what the answer says and what the passage says instead."""
+    failed = drawn.failed()
+    if failed:
+        yield ""
+        yield f"Failed: {len(failed):,}"
+    for sample in failed[:SHOWN_FAILURES]:
+        yield f"  {_sample_name(sample)}"
+        yield from _why_failed(drawn, sample)
+    yield from _more(len(failed))
 
 
-def _calls(figure: Figures) -> str:
-    """`28 for 26 samples: 24 took 1, 2 took 2`."""
-    spread = ", ".join(f"{samples} took {calls}" for calls, samples in figure["distribution"].items())
-    return f"{figure['numerator']} for {figure['denominator']} samples: {spread}"
+def _why_failed(drawn: "JudgedRun", sample: "JudgedSample") -> Iterator[str]:
+    from synthesis.report.html.prose import plain
+    from synthesis.report.judged.outcome import CONTRADICTED, NOT_FOUND, claims_of, difference, in_quotes
+
+    claims = claims_of(sample, CONTRADICTED, NOT_FOUND)
+    for claim in claims[:SHOWN_CLAIMS]:
+        if claim.verdict == NOT_FOUND:
+            yield f"    ✗ not in the context: “{shorten(plain(claim.text), QUOTED)}”"
+            continue
+        yield f"    ✗ {in_quotes(difference(claim))}"
+        yield f"      answer: “{shorten(plain(claim.text), QUOTED)}”"
+        if claim.quote and not claim.has_false_quote:
+            yield f"      passage {claim.passage}: “{shorten(claim.quote, QUOTED)}”"
+    if len(claims) > SHOWN_CLAIMS:
+        yield f"      and {len(claims) - SHOWN_CLAIMS} more claims"
+    if not claims:
+        yield f"    {_scores(drawn, sample)}"
 
 
-def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[str]:
-    failed = [record for record in iteration.records if not record["passed"]]
-    for record in failed[:SHOWN_FAILURES]:
-        scores = ", ".join(f"{axis.name} {record['judgeVerdict'][axis.name]['score']}" for axis in run.rubric.axes)
-        yield f"  not passed     {record['queryLogId']}: {scores}: {shorten(record['question'], 60)}"
-    if len(failed) > SHOWN_FAILURES:
-        yield f"                 and {len(failed) - SHOWN_FAILURES} more"
-    for error in iteration.errors[:SHOWN_FAILURES]:
-        yield f"  error          {error['queryLogId']}: {shorten(error['reason'], 100)}"
-    yield from _flag_lines(iteration)
+def _scores(drawn: "JudgedRun", sample: "JudgedSample") -> str:
+    return (
+        "the answer is empty"
+        if sample.is_empty
+        else ", ".join(f"{axis} {sample.score(axis)}" for axis, _ in drawn.gate)
+    )
 
 
-def _flag_lines(iteration: "IterationResults") -> Iterator[str]:
+def _sample_name(sample: "JudgedSample") -> str:
+    return f"{sample.query_log_id}: {shorten(sample.question, 60)}" if sample.question else sample.query_log_id
+
+
+def _more(number: int, shown: int = SHOWN_FAILURES) -> Iterator[str]:
+    if number > shown:
+        yield f"  and {number - shown:,} more: synthesis judge report NAME --format html shows them"
+
+
+def _untold_lines(drawn: "JudgedRun") -> Iterator[str]:
+    """The claims that could not be told, each with the reason, and how to get a verdict."""
+    from synthesis.report.html.prose import plain
+    from synthesis.report.judged.outcome import CANNOT_TELL, claims_of, to_be_judged, why_untold
+    from synthesis.report.judged.run import UNTOLD
+
+    untold = drawn.ended(UNTOLD)
+    if not untold:
+        return
+    yield ""
+    yield f"{'Needs' if len(untold) == 1 else 'Need'} a judge: {len(untold):,}"
+    for sample in untold[:SHOWN_FAILURES]:
+        yield f"  {_sample_name(sample)}"
+        for claim in claims_of(sample, CANNOT_TELL)[:SHOWN_CLAIMS]:
+            yield f"    ? “{shorten(plain(claim.text), QUOTED)}”: {shorten(why_untold(claim), QUOTED)}"
+    yield from _more(len(untold))
+    yield f"  {''.join(words for words, _ in to_be_judged(drawn))}"
+
+
+def _missing_lines(drawn: "JudgedRun") -> Iterator[str]:
+    """Errors, and answers with a flag."""
+    errors = drawn.last.errors
+    flags = list(_flag_lines(drawn))
+    if errors or flags:
+        yield ""
+    for error in errors[:SHOWN_FAILURES]:
+        yield f"  {'error':<{WIDTH}} {error.query_log_id}: {shorten(error.reason, 100)}"
+    yield from _more(len(errors))
+    yield from flags
+
+
+def _flag_lines(drawn: "JudgedRun") -> Iterator[str]:
     from synthesis.judge.records import IMITATES, REPAIRED
     from synthesis.report.judged.run import EMPTY
 
@@ -238,28 +290,60 @@ def _flag_lines(iteration: "IterationResults") -> Iterator[str]:
         REPAIRED: "verdicts held text that cannot be stored; U+FFFD is in its place",
     }
     for flag, meaning in meanings.items():
-        flagged = [record["queryLogId"] for record in iteration.records if flag in record.get("flags", ())]
+        flagged = [sample.query_log_id for sample in drawn.last.records if flag in sample.flags]
         if flagged:
-            yield f"  flagged        {len(flagged)} {meaning}: {', '.join(flagged[:SHOWN_FAILURES])}"
+            yield f"  {'flagged':<{WIDTH}} {len(flagged)} {meaning}: {', '.join(flagged[:SHOWN_FAILURES])}"
 
 
-def _stability_lines(run: "RunLine", final: Figures) -> Iterator[str]:
-    spread = final["aggregateMetrics"]["overallPassRate"]
-    yield f"Over {final['iterations']} iterations"
+def _figure_lines(drawn: "JudgedRun", results: "Results") -> Iterator[str]:
+    from synthesis.report.judged.figures import rows
+    from synthesis.report.judged.outcome import outcome, weaknesses
+    from synthesis.report.judged.run import last_figures
+
+    table = rows(drawn, last_figures(drawn), outcome(drawn))
+    figures = [(row.name, f"{row.value}{f', 95 % interval {row.interval}' if row.interval else ''}") for row in table]
+    last = results.iterations[-1]
+    if last.metrics["callsPerSample"]["numerator"]:
+        figures.append(("calls", _calls(last.metrics["callsPerSample"])))
+    figures += [("cost", cost_line(last.cost)), *_stability(drawn)]
+    width = max(len(name) for name, _ in figures)
+    yield from (f"  {name:<{width}}  {value}" for name, value in figures)
+    shared = weaknesses(drawn)
+    if shared:
+        yield ""
+        yield "What the failures share, and what to do"
+    yield from (f"  {one}" for one in shared)
+
+
+def _calls(figure: Figures) -> str:
+    """`28 for 26 samples: 24 took 1, 2 took 2`."""
+    spread = ", ".join(f"{samples} took {calls}" for calls, samples in figure["distribution"].items())
+    return f"{figure['numerator']} for {figure['denominator']} samples: {spread}"
+
+
+def _stability(drawn: "JudgedRun") -> Iterator[tuple[str, str]]:
+    """How iterations differ; nothing for one, or for a judge that gives the same verdict every time."""
+    from synthesis.report.judged.run import stability
+
+    found = stability(drawn)
+    if found is None or drawn.final_metrics is None:
+        return
+    spread = drawn.final_metrics["aggregateMetrics"]["overallPassRate"]
     if spread["mean"] is not None:
-        yield (
-            f"  pass rate      mean {spread['mean']:.1%}, from {spread['min']:.1%} to {spread['max']:.1%}, "
-            f"standard deviation {spread['stdDev']:.3f}"
-        )
-    stability = final["stability"]
-    flipped = ", ".join(f"{name} {count}" for name, count in stability["flipped"].items())
-    yield f"  flipped        of {stability['sampleCount']} samples, across the threshold: {flipped}"
-    hats = ", ".join(f"pass^{k} {_share(value)}" for k, value in stability["passHatK"].items())
-    yield f"  all of k pass  {hats}"
-    for axis in run.rubric.axes:
-        agreement = final["agreement"][axis.name]
-        alpha = agreement.get("reason") or f"alpha {agreement['alpha']:.3f}"
-        yield f"  agreement      {axis.name}: {alpha} ({agreement['samples']} samples)"
+        between = f"from {spread['min']:.1%} to {spread['max']:.1%}, standard deviation {spread['stdDev']:.3f}"
+        yield f"over {len(drawn.iterations)} iterations", f"pass rate {spread['mean']:.1%} on average, {between}"
+    changes, agreement = found
+    flipped = ", ".join(f"{name} {number}" for name, number in changes.flipped.items())
+    yield "changed verdicts", f"of {changes.sample_count} samples: {flipped}"
+    yield "all of k pass", ", ".join(f"pass^{k} {_share(value)}" for k, value in changes.pass_hat_k.items())
+    for axis, one in agreement.items():
+        yield f"agreement, {axis}", one.reason if one.alpha is None else f"alpha {one.alpha:.3f}"
+
+
+def _how_lines(drawn: "JudgedRun") -> Iterator[str]:
+    from synthesis.report.judged.outcome import how
+
+    yield from (f"  {sentence}" for sentence in how(drawn) if not sentence.startswith("Cost:"))
 
 
 def _number(figure: Figures) -> str:

@@ -8,10 +8,12 @@ import msgspec
 
 from synthesis.model import CaseResult
 from synthesis.model.report import reader_name
+from synthesis.report.judged.run import OFFLINE
 from synthesis.settings import FORMER_PROFILES
 from synthesis.stats import wilson_interval
 
 CHECKS, JUDGE = "checks", "judge"
+NEEDS_JUDGE = "needs_judge"  # how a sample ends that its judge could not tell
 KINDS = (CHECKS, JUDGE)
 _REVISION_SHOWN = 7
 Item = TypeVar("Item")
@@ -93,19 +95,20 @@ class SavedRun(RunFields, frozen=True):
 
     @property
     def figures(self) -> "Figures":
-        return checked_figures(self.summary) if self.kind == CHECKS else judged_figures(self.summary)
+        return checked_figures(self.summary) if self.kind == CHECKS else judged_figures(self.summary, self.conditions)
 
 
 class Figures(msgspec.Struct, frozen=True):
     """The headline of a run, rates in percent. `failures` are unexpected ones, or samples that did not pass.
 
     The `pass_rate` of a run of the checks leaves negative examples out: they are supposed to fail. Cases that no check
-    applied to are in no rate.
+    applied to are in no rate. `untold` are samples that need another judge: they neither passed nor failed.
     """
 
     total: int
     failures: int
     errors: int
+    untold: int = 0
     pass_rate: float | None = None
     label_accuracy: float | None = None
     faithfulness: float | None = None
@@ -171,7 +174,10 @@ class SavedCase(msgspec.Struct, frozen=True):
 
 
 class SavedSample(msgspec.Struct, frozen=True):
-    """One judged sample of one iteration; `error` says why there is no verdict."""
+    """One judged sample of one iteration; `error` says why there is no verdict.
+
+    Without `passed` and without `error` it needs another judge.
+    """
 
     iteration: int
     position: int
@@ -222,6 +228,8 @@ class _JudgedMetrics(msgspec.Struct, frozen=True, rename="camel"):
     """A custom rubric may lack either axis."""
 
     overall_pass_rate: _Ratio
+    faithfulness_pass_rate: _Ratio | None = None
+    untold: int = 0
     average_faithfulness_score: _Ratio = _Ratio()
     average_completeness_score: _Ratio = _Ratio()
 
@@ -258,14 +266,18 @@ def checked_figures(summary: dict[str, Any]) -> Figures:
     )
 
 
-def judged_figures(summary: dict[str, Any]) -> Figures:
+def judged_figures(summary: dict[str, Any], conditions: dict[str, Any]) -> Figures:
     """The figures of a judged run over all iterations: sums, and means of the iterations' means."""
     iterations = msgspec.convert(summary, _JudgedSummary).iterations
     metrics = [iteration.metrics for iteration in iterations]
-    rates = [one.overall_pass_rate for one in metrics]
+    judge = conditions.get("judge")
+    offline = isinstance(judge, dict) and judge.get("provider") == OFFLINE  # there faithfulness alone decides
+    rates = [(one.faithfulness_pass_rate if offline else None) or one.overall_pass_rate for one in metrics]
+    untold = sum(one.untold for one in metrics)
     return Figures(
         total=sum(rate.denominator for rate in rates),
-        failures=sum(rate.denominator - rate.numerator for rate in rates),
+        failures=sum(rate.denominator - rate.numerator for rate in rates) - untold,
+        untold=untold,
         errors=sum(len(iteration.errors) for iteration in iterations),
         pass_rate=_mean((None if rate.value is None else 100 * rate.value for rate in rates), 1),
         faithfulness=_mean((one.average_faithfulness_score.value for one in metrics), 2),

@@ -15,6 +15,7 @@ from synthesis.history.model import (
     CHECKS,
     JUDGE,
     KINDS,
+    NEEDS_JUDGE,
     Page,
     SavedCase,
     SavedCheck,
@@ -327,7 +328,8 @@ def sample_query(run_id: str, iteration: int | None, outcome: AnyOf, search: str
         meaning = {
             PASS: samples.c.passed.is_(True),
             FAIL: samples.c.passed.is_(False),
-            ERROR: samples.c.passed.is_(None),
+            ERROR: samples.c.error.is_not(None),
+            NEEDS_JUDGE: and_(samples.c.passed.is_(None), samples.c.error.is_(None)),
         }
         query = query.where(or_(false(), *(meaning[name] for name in _several(outcome) if name in meaning)))
     if search:

@@ -237,13 +237,14 @@ class RunLabels:
         return [(position, name) for position in order for name in asked.get(position, ())]
 
     def _samples(self) -> list[Question]:
-        """Every axis of every judged sample with a verdict, those that did not pass first."""
+        """Every axis of every judged sample: those that did not pass first, then those that need a judge."""
         query = select(samples.c.position, samples.c.passed).where(
-            samples.c.run_id == self.run.id, samples.c.iteration == self.last_iteration, samples.c.passed.is_not(None)
+            samples.c.run_id == self.run.id, samples.c.iteration == self.last_iteration, samples.c.error.is_(None)
         )
         with self._database.reading(self.run.id) as connection:
             rows = connection.execute(query).all()
-        ordered = sorted(rows, key=lambda row: (row.passed, row.position))
+        order = (False, None, True)
+        ordered = sorted(rows, key=lambda row: (order.index(row.passed), row.position))
         return [(row.position, axis) for row in ordered for axis in self.axes]
 
     @property
@@ -427,7 +428,7 @@ class History:
         page: int = 1,
         per_page: int = 50,
     ) -> Page[SavedSample]:
-        """Samples of a judged run, by iteration and in the order of the set; `outcome` is pass, fail or error."""
+        """Samples of a judged run, by iteration, in the set's order; `outcome`: pass, fail, error, needs_judge."""
         found = self.run(run_id).id
         query = reading.sample_query(found, iteration, outcome, search)
         return reading.sample_page(self._database, found, query, page, per_page)

@@ -264,7 +264,7 @@ def document_entry(path: Path, provenance: Provenance) -> NewRun:
         document = msgspec.json.decode(path.read_bytes(), type=Document)
         with_text = provenance.with_text and document.history.with_text
         summary = _without_words(document.summary, with_text)
-        judged_figures(summary)
+        judged_figures(summary, document.conditions)
         found = [
             _row(sample.iteration, sample.position, decode_sample(sample.record), with_text)
             for sample in document.results
@@ -336,6 +336,9 @@ def _bare(sample: Sample) -> Sample:
         judge_verdict={axis: SavedScore(verdict.score) for axis, verdict in sample.judge_verdict.items()},
         overall_score=sample.overall_score,
         passed=sample.passed,
+        faithfulness_passed=sample.faithfulness_passed,
+        needs_judge=sample.needs_judge,
+        details={"judgedBy": sample.judged_by} if sample.judged_by else {},
         course_count=sample.course_count,
         stale=sample.stale,
     )
@@ -357,11 +360,18 @@ def _row(iteration: int, position: int, sample: Sample, with_text: bool) -> Samp
         faithfulness=scores.get("faithfulness"),
         completeness=scores.get("completeness"),
         overall=judged.overall_score if judged else None,
-        passed=judged.passed if judged else None,
+        passed=_passed(judged) if judged else None,
         error=storable(kept.reason) if isinstance(kept, UnjudgedSample) else None,
         words=searchable(*(text for text in texts if text is not None)),
         record=encoded(kept),
     )
+
+
+def _passed(sample: JudgedSample) -> bool | None:
+    """By the gate: offline, faithfulness decides; a sample that needs a judge neither passes nor fails."""
+    if sample.needs_judge:
+        return None
+    return sample.passed if sample.faithfulness_passed is None else sample.faithfulness_passed
 
 
 # Changes to a history. Each is one transaction: a run that fails midway leaves nothing behind.

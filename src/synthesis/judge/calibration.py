@@ -8,7 +8,7 @@ from typing import Any
 
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
-from synthesis.judge.records import SCORES, score_of
+from synthesis.judge.records import SCORES, has_scores, score_of
 from synthesis.judge.testset import Problems, as_test_set_errors, named
 from synthesis.read.json import read_json
 from synthesis.read.lines import MOST_LINE, kind_of
@@ -75,17 +75,19 @@ def _is_remark(value: object) -> bool:
 
 
 def calibrate(records: Sequence[Mapping[str, Any]], labels: Labels, rubric: Rubric) -> dict[str, Any]:
-    """Judge against people, axis by axis, over the samples that have both."""
-    judged = {record["queryLogId"]: record for record in records}
+    """Judge against people, axis by axis, over the samples that have both; one that needs a judge has no verdict."""
+    known_ids = {record["queryLogId"]: None for record in records}  # in the order of the set
+    judged = {record["queryLogId"]: record for record in records if has_scores(record)}
     matched = [name for name in labels if name in judged]
     known = {axis.name for axis in rubric.axes}
     labelled = {axis for scores in labels.values() for axis in scores}
     return {
         "n": len(matched),
-        "records": len(judged),
+        "records": len(known_ids),
         "labels": len(labels),
-        "labelsWithoutRecord": [name for name in labels if name not in judged],
-        "recordsWithoutLabel": [name for name in judged if name not in labels],
+        "labelsWithoutRecord": [name for name in labels if name not in known_ids],
+        "recordsWithoutLabel": [name for name in known_ids if name not in labels],
+        "needJudge": [name for name in known_ids if name not in judged],
         "unknownAxes": sorted(labelled - known),
         "axes": {axis.name: _axis(_pairs(matched, judged, labels, axis), axis) for axis in rubric.axes},
     }

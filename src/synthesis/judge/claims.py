@@ -248,7 +248,7 @@ def unsupported_claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any] |
     claims = [claim for _, claim in named]
     alike: dict[tuple[str, str], list[tuple[str, Claim]]] = {}
     for name, claim in named:
-        if claim["verdict"] in (CONTRADICTED, NOT_FOUND):
+        if claim["verdict"] in {CONTRADICTED, NOT_FOUND}:
             alike.setdefault((claim["verdict"], _alike(claim["text"])), []).append((name, claim))
     frequent = sorted(alike.values(), key=lambda members: -len(members))[:MOST_FREQUENT]
     examples = [_frequent(members) for members in frequent]

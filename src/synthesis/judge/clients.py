@@ -17,7 +17,7 @@ import msgspec
 
 from synthesis.errors import JudgeError, OptionError, Place, TestSetError, did_you_mean
 from synthesis.judge.calls import Calls, Patience
-from synthesis.judge.model import Rubric, TestCase, TokenUsage, Verdict
+from synthesis.judge.model import AxisVerdict, Rubric, TestCase, TokenUsage, Verdict
 from synthesis.judge.offline import OfflineJudge
 from synthesis.judge.offline.judge import AXES, VERSION
 from synthesis.judge.replies import UnusableReplyError, read_verdict
@@ -228,17 +228,27 @@ class ReplayJudge(_FreeJudge):
             case.answer,
         ):
             raise JudgeError("the recorded verdict is for another question or answer")
+        details = record.get("details") or {}
+        if record.get("needsJudge"):
+            return Verdict(
+                {axis.name: AxisVerdict(None, _reason(record, axis.name)) for axis in self._rubric.axes},
+                details=details,
+            )
         try:
             axes = read_verdict(record.get("judgeVerdict", record), self._rubric)
         except UnusableReplyError as error:
             raise JudgeError(f"the recorded verdict cannot be used: {error.message}") from None
-        return Verdict(axes, details=record.get("details") or {})
+        return Verdict(axes, details=details)
 
     def _recording(self, iteration: int) -> Recording:
         """A run's folder has records per iteration; a single file answers for all of them."""
         if self._source.is_dir():
             return _read_recording(self._source / "records" / f"records-iteration-{iteration}.json")
         return _read_recording(self._source)
+
+
+def _reason(record: Mapping[str, Any], axis: str) -> str:
+    return str(record.get("judgeVerdict", {}).get(axis, {}).get("reasoning", ""))
 
 
 def replay_judge(settings: JudgeSettings) -> ReplayJudge:

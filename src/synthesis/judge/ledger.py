@@ -436,7 +436,7 @@ class DamagedLineError(ValueError):
 
 
 class StoredVerdict(msgspec.Struct, frozen=True):
-    score: Annotated[int, msgspec.Meta(ge=1, le=5)]
+    score: Annotated[int, msgspec.Meta(ge=1, le=5)] | None
     reasoning: str
 
 
@@ -447,7 +447,7 @@ class StoredRecord(msgspec.Struct, frozen=True, rename="camel"):
     question: str
     system_answer: str
     judge_verdict: dict[str, StoredVerdict]
-    overall_score: float
+    overall_score: float | None
     passed: bool
     course_count: Annotated[int, msgspec.Meta(ge=0)]
     token_usage: tuple[TokenUsage, ...]
@@ -479,8 +479,9 @@ def _check_record(line: VerdictLine, query_log_id: str | None, rubric: Rubric) -
     missing = [axis.name for axis in rubric.axes if axis.name not in record.judge_verdict]
     _require(not missing, f"the record has no verdict on {', '.join(missing)}")
     verdict = Verdict({name: AxisVerdict(said.score, said.reasoning) for name, said in record.judge_verdict.items()})
-    agrees = abs(rubric.overall(verdict) - record.overall_score) < _ROUNDING and rubric.passed(verdict) == record.passed
-    _require(agrees, "overallScore or passed do not follow from the scores")
+    overall, told = rubric.overall(verdict), record.overall_score
+    same = told is overall if told is None or overall is None else abs(overall - told) < _ROUNDING
+    _require(same and rubric.passed(verdict) == record.passed, "overallScore or passed do not follow from the scores")
 
 
 def _require(holds: bool, message: str) -> None:

@@ -14,7 +14,8 @@ import msgspec
 
 from synthesis.judge.claims import claim_metrics, unsupported_claims
 from synthesis.judge.model import Axis, Level, Rubric
-from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, reasoning_of, score_of
+from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, has_scores, reasoning_of, score_of
+from synthesis.report.judged.outcome import ADVICE, EMPTY_ADVICE, GENERAL_ADVICE
 from synthesis.report.judged.run import EMPTY, axis_title
 from synthesis.stats import bootstrap_interval, krippendorff_alpha, mean_of_counts, pass_hat_k, rate, share
 
@@ -35,8 +36,10 @@ def iteration_metrics(
 ) -> dict[str, Any]:
     """The metrics file of one iteration; `total` counts all samples of the set, judged or not.
 
-    `calls` are those that were paid for each sample that ended with a verdict or an error.
+    `calls` are those that were paid for each sample that ended with a verdict or an error. `untold` counts the records
+    that need a judge: they have not passed, and they are in no average.
     """
+    every, records = records, [record for record in records if has_scores(record)]
     metrics: dict[str, Any] = {"iteration": iteration, "timestamp": timestamp, "sampleCount": total}
     for axis in rubric.axes:
         metrics |= _axis_figures(records, axis, total)
@@ -53,7 +56,8 @@ def iteration_metrics(
     for axis in rubric.axes:
         metrics[f"{camel(axis.name)}Distribution"] = _distribution(records, axis)
     metrics |= {"judged": len(records), "errors": errors, "notJudged": not_judged, "stale": stale}
-    claims = claim_metrics(records)
+    metrics["untold"] = len(every) - len(records)
+    claims = claim_metrics(every)
     return metrics | {"callsPerSample": _calls(calls)} | ({"claims": claims} if claims else {})
 
 
@@ -176,15 +180,21 @@ def _stability(rows: Mapping[str, Row], rubric: Rubric, total: int, iterations: 
 
 
 def _sample(name: str, row: Row, rubric: Rubric) -> dict[str, Any]:
+    told = _told(row)
     return {
         "queryLogId": name,
         "scores": {
-            axis.name: [None if record is None else score_of(record, axis) for record in row] for axis in rubric.axes
+            axis.name: [None if record is None else score_of(record, axis) for record in told] for axis in rubric.axes
         },
-        "passed": [None if record is None else all_passed(record, rubric) for record in row],
+        "passed": [None if record is None else all_passed(record, rubric) for record in told],
         "flips": {axis.name: _axis_flips(row, axis) for axis in rubric.axes}
         | {"overall": _flips(row, lambda record: all_passed(record, rubric))},
     }
+
+
+def _told(row: Row) -> Row:
+    """A sample that needs a judge has no outcome that could change."""
+    return [record if record is not None and has_scores(record) else None for record in row]
 
 
 def _axis_flips(row: Row, axis: Axis) -> int:
@@ -193,12 +203,12 @@ def _axis_flips(row: Row, axis: Axis) -> int:
 
 def _flips(row: Row, passed: Callable[[Record], bool]) -> int:
     """How often the outcome changes from one judged iteration to the next."""
-    outcomes = [passed(record) for record in row if record is not None]
+    outcomes = [passed(record) for record in _told(row) if record is not None]
     return sum(before != after for before, after in pairwise(outcomes))
 
 
 def _agreement(rows: Sequence[Row], axis: Axis) -> dict[str, Any]:
-    units = [tuple(sorted(score_of(record, axis) for record in row if record is not None)) for row in rows]
+    units = [tuple(sorted(score_of(record, axis) for record in _told(row) if record is not None)) for row in rows]
     compared = sum(len(unit) > 1 for unit in units)
     alpha = krippendorff_alpha(Counter(units))
     found = {"alpha": alpha, "samples": compared}
@@ -221,8 +231,9 @@ def failure_analysis(records: Sequence[Record], rubric: Rubric, judge: str = "")
     """The low-faithfulness file: the records that did not pass, sorted by what each axis says of them.
 
     An empty answer contradicts nothing and explains nothing, so it is in no category of an axis but in its own.
-    `judge` is its provider: what was not validated for it says so.
+    `judge` is its provider: what was not validated for it says so. A record that needs a judge has not failed.
     """
+    every, records = records, [record for record in records if has_scores(record)]
     failed = [record for record in records if not all_passed(record, rubric)]
     analysis: dict[str, Any] = {
         "totalLowQuality": len(failed),
@@ -242,7 +253,7 @@ def failure_analysis(records: Sequence[Record], rubric: Rubric, judge: str = "")
         }
     analysis["insights"] = insights([kinds for kinds in categories if kinds], len(failed), len(records), len(empty))
     analysis["emptyAnswers"] = _kind(empty, rubric.axes[0], "The answer is empty: nothing was judged", len(failed))
-    claims = unsupported_claims(records)
+    claims = unsupported_claims(every)
     return analysis | ({"claims": claims} if claims else {})
 
 
@@ -292,21 +303,6 @@ def _example(record: Record, axis: Axis) -> dict[str, Any]:
 GOOD_SHARE = 0.8  # of all records passed: a strength
 FEW = 0.3  # of the failed records: below it the mildest kind of failure is rare
 GRAVE_SHARE, PLAIN_SHARE = 0.3, 0.5  # of the failed records: above it a kind of failure is a weakness
-ADVICE = {
-    "faithfulness": (
-        "restrict the generator to the given context: no claim without its source, and say so when nothing fits",
-        "look for added details that the context does not have, and forbid them in the prompt",
-    ),
-    "completeness": (
-        "have every recommendation explained, and valid options used where the context offers them",
-        "ask in the prompt why each point matters to the question, not only what it is",
-    ),
-}
-GENERAL_ADVICE = (
-    "read these records first and fix what they share",
-    "read these records and sharpen the prompt",
-)
-EMPTY_ADVICE = "find out why the system said nothing before judging what it says"
 
 
 class Category(msgspec.Struct, frozen=True):
@@ -353,7 +349,9 @@ def _clean(categories: Sequence[Category], failed: int, total: int) -> list[str]
     *grave, mildest = categories
     found = [f"0 of {total} records have {category}." for category in grave if category.count == 0]
     if mildest.count < FEW * failed:
-        found.append(f"{_counted(mildest.count, failed, total)} {mildest}.")
+        found.append(
+            f"Few records have {mildest}: {mildest.count} of {failed} failed ({mildest.count} of {total} in all)."
+        )
     return found
 
 

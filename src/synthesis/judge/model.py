@@ -49,9 +49,9 @@ class TokenUsage(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AxisVerdict(msgspec.Struct, frozen=True):
-    """A whole score from 1 to 5 on one axis, and why."""
+    """A whole score from 1 to 5 on one axis, and why; None where the judge cannot tell."""
 
-    score: int
+    score: int | None
     reasoning: str
 
 
@@ -92,10 +92,11 @@ class Rubric(msgspec.Struct, frozen=True, rename="camel"):
     axes: tuple[Axis, ...]
     instructions: str
 
-    def overall(self, verdict: Verdict) -> float:
-        """The mean of the axes."""
-        return sum(verdict.axes[axis.name].score for axis in self.axes) / len(self.axes)
+    def overall(self, verdict: Verdict) -> float | None:
+        """The mean of the axes; None where the judge could not tell."""
+        scores = [score for axis in self.axes if (score := verdict.axes[axis.name].score) is not None]
+        return sum(scores) / len(scores) if len(scores) == len(self.axes) else None
 
     def passed(self, verdict: Verdict) -> bool:
-        """Every axis reaches its threshold."""
-        return all(verdict.axes[axis.name].score >= axis.pass_at for axis in self.axes)
+        """Every axis has a score that reaches its threshold."""
+        return all((verdict.axes[axis.name].score or 0) >= axis.pass_at for axis in self.axes)

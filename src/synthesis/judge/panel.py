@@ -29,8 +29,12 @@ class PanelRun(msgspec.Struct, frozen=True):
     texts: Mapping[str, str]
 
     def verdicts(self) -> dict[str, JudgedSample]:
-        """Those on the present texts: a stale verdict is about another answer than the other judges saw."""
-        return {sample.query_log_id: sample for sample in self.judged.last.records if not sample.stale}
+        """Those on the present texts: a stale verdict is about another answer than the other judges saw.
+
+        A sample that needs a judge has no score, so it has no verdict.
+        """
+        scored = (sample for sample in self.judged.last.records if sample.has_scores and not sample.stale)
+        return {sample.query_log_id: sample for sample in scored}
 
 
 class PanelAxis(msgspec.Struct, frozen=True, rename="camel"):
@@ -196,7 +200,10 @@ def _no_sample(left_out: LeftOut) -> InputError:
 def _sample(name: str, runs: Sequence[PanelRun], found: Sequence[Mapping[str, JudgedSample]]) -> PanelSample:
     said = {run.run: verdicts[name] for run, verdicts in zip(runs, found, strict=True) if name in verdicts}
     axes = runs[0].judged.axes
-    scores = {run: {axis: sample.judge_verdict[axis].score for axis, _ in axes} for run, sample in said.items()}
+    scores = {
+        run: {axis: score for axis, _ in axes if (score := sample.score(axis)) is not None}
+        for run, sample in said.items()
+    }
     by_axis = {axis: [given[axis] for given in scores.values()] for axis, _ in axes}
     median = {axis: lower_median(given) for axis, given in by_axis.items()}
     return PanelSample(

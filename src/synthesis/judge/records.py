@@ -10,7 +10,7 @@ import msgspec
 from synthesis.errors import JudgeError
 from synthesis.judge.model import Axis, AxisVerdict, Rubric, TestCase, Verdict
 from synthesis.lazy import regex
-from synthesis.report.judged.run import EMPTY
+from synthesis.report.judged.run import EMPTY, OFFLINE
 
 Record = dict[str, Any]
 SCORES = (1, 2, 3, 4, 5)
@@ -37,8 +37,9 @@ def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
 
     Text that cannot be stored is repaired and flagged: the scores count, whatever the reasoning holds.
     """
+    untold = bool(verdict.axes) and all(axis.score is None for axis in verdict.axes.values())
     for axis in rubric.axes:
-        if axis.name not in verdict.axes or verdict.axes[axis.name].score not in SCORES:
+        if axis.name not in verdict.axes or not (untold or verdict.axes[axis.name].score in SCORES):
             raise JudgeError(f"the verdict has no whole score from 1 to 5 on '{axis.name}'")
     said = {name: {"score": axis.score, "reasoning": axis.reasoning} for name, axis in verdict.axes.items()}
     details = storable(verdict.details)
@@ -52,9 +53,20 @@ def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
         "courseCount": len(case.context),
         "tokenUsage": msgspec.to_builtins(list(verdict.token_usage)),
     }
+    record |= _told_offline(verdict, rubric, untold)
     is_repaired = (record["judgeVerdict"], details) != (said, verdict.details)
     flags = flags_of(case.answer) + ([REPAIRED] if is_repaired else [])
     return record | ({"flags": flags} if flags else {}) | ({"details": details} if details else {})
+
+
+def _told_offline(verdict: Verdict, rubric: Rubric, untold: bool) -> Record:
+    """What the gate of an offline run looks at; and whether the sample still needs a judge."""
+    if untold:
+        return {"faithfulnessPassed": None, "needsJudge": True}
+    if verdict.details.get("judge") != OFFLINE:
+        return {}
+    axis = next((axis for axis in rubric.axes if axis.name == "faithfulness"), None)
+    return {"faithfulnessPassed": (verdict.axes[axis.name].score or 0) >= axis.pass_at} if axis else {}
 
 
 def storable(value: Any) -> Any:
@@ -71,7 +83,13 @@ def storable(value: Any) -> Any:
     return value
 
 
+def has_scores(record: Mapping[str, Any]) -> bool:
+    """Whether the sample was told: one that needs a judge has no score on any axis."""
+    return all(said["score"] is not None for said in record["judgeVerdict"].values())
+
+
 def score_of(record: Mapping[str, Any], axis: Axis) -> int:
+    """Of a record that has scores."""
     score: int = record["judgeVerdict"][axis.name]["score"]
     return score
 
@@ -87,7 +105,7 @@ def axis_passed(record: Mapping[str, Any], axis: Axis) -> bool:
 
 def all_passed(record: Mapping[str, Any], rubric: Rubric) -> bool:
     """Every axis reaches its threshold."""
-    return all(axis_passed(record, axis) for axis in rubric.axes)
+    return has_scores(record) and all(axis_passed(record, axis) for axis in rubric.axes)
 
 
 def camel(name: str, *, capital: bool = False) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from synthesis.judge.cost import final_cost, iteration_cost
 from synthesis.judge.journal import ProgressView, progress_path, read_ledger, replace_file
 from synthesis.judge.ledger import IterationLedger, Ledger, RunLine, Sample, State, VerdictLine
 from synthesis.judge.metrics import failure_analysis, final_metrics, iteration_metrics
-from synthesis.judge.records import Record
-from synthesis.report.judged.run import Iteration, JudgedRun
+from synthesis.judge.model import Axis
+from synthesis.judge.records import Record, axis_passed, has_scores
+from synthesis.report.judged.run import Iteration, JudgedRun, deciding_axes
 from synthesis.settings import JUDGED_RUNS
 
 _ENDED = (State.JUDGED, State.FAILED)
@@ -64,13 +65,18 @@ def states(ledger: Ledger, number: int) -> Counter[State]:
     return Counter(iteration.state(sample) for sample in ledger.samples)
 
 
-def gate_rate(results: Results, total: int) -> float:
+def gate_rate(results: Results, total: int, run: RunLine) -> float:
     """The pass rate that a gate looks at: over all samples; a stale verdict has not passed."""
+    deciding = deciding_axes(run.judge.provider, [axis.name for axis in run.rubric.axes])
+    axes = [axis for axis in run.rubric.axes if axis.name in deciding]
     rates = [
-        sum(record["passed"] and not record.get("stale", False) for record in iteration.records) / total
-        for iteration in results.iterations
+        sum(_passes_gate(record, axes) for record in iteration.records) / total for iteration in results.iterations
     ]
     return sum(rates) / len(rates) if rates else 0.0
+
+
+def _passes_gate(record: Record, axes: Sequence[Axis]) -> bool:
+    return not record.get("stale", False) and has_scores(record) and all(axis_passed(record, axis) for axis in axes)
 
 
 def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
@@ -144,6 +150,11 @@ def judged_run(ledger: Ledger) -> JudgedRun:
     run, results = ledger.present_run(), derive(ledger)
     if not results.iterations:
         raise RunFolderError(f"the run {run.test_set_name} has no verdict yet", hint="Run `synthesis judge run` first.")
+    return as_drawn(run, results)
+
+
+def as_drawn(run: RunLine, results: Results) -> JudgedRun:
+    """Results that have an iteration, as reports see them."""
     return JudgedRun(
         name=run.test_set_name,
         judge=f"{run.judge.provider} ({run.judge.model})",

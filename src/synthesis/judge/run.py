@@ -245,7 +245,7 @@ async def _run(
         ledger.present_run(),
         len(cases),
         results,
-        gate_rate(results, len(cases)),
+        gate_rate(results, len(cases), ledger.present_run()),
         journal.begun,
         stopped,
         tuple(_warnings(ledger, config)),

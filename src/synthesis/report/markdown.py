@@ -6,7 +6,7 @@ text is put in code spans only, so that nothing in it can link, mention or forma
 
 import heapq
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from synthesis.errors import ALIKE, listed
@@ -41,7 +41,22 @@ from synthesis.report.findings import (
     soft_count,
     visible,
 )
-from synthesis.report.judged.run import Interval, JudgedRun, JudgedSample, Mean, Rate, cost, last_figures
+from synthesis.report.judged.figures import rows
+from synthesis.report.judged.outcome import (
+    CANNOT_TELL,
+    CONTRADICTED,
+    NOT_FOUND,
+    claims_of,
+    difference,
+    gate_words,
+    how,
+    outcome,
+    to_be_judged,
+    weaknesses,
+    why_untold,
+)
+from synthesis.report.judged.outcome import headline as headline_of_run
+from synthesis.report.judged.run import UNTOLD, ClaimEvidence, JudgedRun, JudgedSample, last_figures
 from synthesis.report.stored import Record, StoredReport
 from synthesis.settings import TRAFFIC
 
@@ -231,46 +246,84 @@ def _code(text: str) -> str:
 
 
 MOST_LISTED = 20
+_MOST_CLAIMS = 5  # of one sample
 
 
 def render_judged(run: JudgedRun) -> Iterator[str]:
-    """A judged run, as short."""
-    figures = last_figures(run)
-    totals = figures.totals
+    """A judged run: its outcome, what failed and why, what needs a judge, then figures and how it was judged."""
     yield f"### Judged run: {plain_words(run.name)}\n\n"
-    judge, rubric = plain_words(run.judge), plain_words(run.rubric)
-    yield f"{_share(totals.overall_pass_rate)} passed. Judge: {judge}, rubric {rubric}.\n\n"
-    yield "| axis | mean | passed |\n| --- | --- | --- |\n"
-    for axis in figures.axes:
-        yield f"| {plain_words(axis.title)} ({axis.passes_at} or more) | {_mean(axis.mean)} | {_share(axis.rate)} |\n"
-    yield f"\n{totals.errors} could not be judged, {totals.not_judged} not yet judged, "
-    yield f"{totals.stale} stale. Cost: {cost(run)}.\n"
-    lowest = run.failed()
-    if lowest:
-        yield f"\n<details><summary>{len(lowest)} not passed</summary>\n\n"
-        yield from (f"- {_sample_line(run, sample)}\n" for sample in lowest[:MOST_LISTED])
-        yield f"- ... and {len(lowest) - MOST_LISTED} more\n" if len(lowest) > MOST_LISTED else ""
+    yield f"**{headline_of_run(run)}.** Gate: {gate_words(run)}.\n"
+    failed, untold = run.failed(), run.ended(UNTOLD)
+    if failed:
+        yield f"\n#### Failed: {len(failed):,}\n\n"
+        yield from _listed(failed, lambda sample: _failed_lines(sample, run))
+    if untold:
+        yield f"\n<details><summary>{_need(len(untold))} a judge: {len(untold):,}</summary>\n\n"
+        yield "".join(f"`{words}`" if is_code else words for words, is_code in to_be_judged(run)) + "\n\n"
+        yield from _listed(untold, _untold_lines)
+        yield "\n</details>\n"
+    yield from _judged_errors(run)
+    yield from _judged_figures(run)
+    yield f"\n<sub>{' '.join(map(plain_words, how(run)))}</sub>\n"
+
+
+def _need(number: int) -> str:
+    return "Needs" if number == 1 else "Need"
+
+
+def _listed(samples: Sequence[JudgedSample], lines: Callable[[JudgedSample], Iterator[str]]) -> Iterator[str]:
+    for sample in samples[:MOST_LISTED]:
+        yield from (f"{line}\n" for line in lines(sample))
+    yield f"- ... and {len(samples) - MOST_LISTED:,} more\n" if len(samples) > MOST_LISTED else ""
+
+
+def _sample_name(sample: JudgedSample) -> str:
+    question = f"{_code(sample.question)} " if sample.question else ""
+    return f"{question}({plain_words(sample.query_log_id)})"
+
+
+def _failed_lines(sample: JudgedSample, run: JudgedRun) -> Iterator[str]:
+    if sample.is_empty:
+        yield f"- {_sample_name(sample)}: the answer is empty"
+        return
+    scores = ", ".join(f"{axis} {sample.score(axis)}" for axis, _ in run.gate)
+    yield f"- {_sample_name(sample)}: {plain_words(scores)}"
+    for claim in claims_of(sample, CONTRADICTED, NOT_FOUND)[:_MOST_CLAIMS]:
+        yield f"  - {_claim_words(claim)}"
+
+
+def _claim_words(claim: ClaimEvidence) -> str:
+    """What differs, the claim, and the passage's own words."""
+    if claim.verdict == NOT_FOUND:
+        return f"The context does not have: {_code(claim.text)}"
+    told = "".join(_code(piece.text) if piece.whose else piece.text for piece in difference(claim))
+    quote = f", passage {claim.passage}: {_code(claim.quote)}" if claim.quote and not claim.has_false_quote else ""
+    return f"{told} Answer: {_code(claim.text)}{quote}"
+
+
+def _untold_lines(sample: JudgedSample) -> Iterator[str]:
+    yield f"- {_sample_name(sample)}"
+    for claim in claims_of(sample, CANNOT_TELL)[:_MOST_CLAIMS]:
+        yield f"  - {_code(claim.text)}: {plain_words(why_untold(claim))}"
+
+
+def _judged_errors(run: JudgedRun) -> Iterator[str]:
+    errors = run.last.errors
+    if errors:
+        yield f"\n<details><summary>{count(len(errors), 'error')}</summary>\n\n"
+        yield from (f"- {plain_words(one.query_log_id)}: {_code(one.reason)}\n" for one in errors[:MOST_LISTED])
+        yield f"- ... and {len(errors) - MOST_LISTED:,} more\n" if len(errors) > MOST_LISTED else ""
         yield "\n</details>\n"
 
 
-def _sample_line(run: JudgedRun, sample: JudgedSample) -> str:
-    scores = ", ".join(f"{axis} {sample.judge_verdict[axis].score}" for axis, _ in run.axes)
-    return f"{plain_words(sample.query_log_id)}: {plain_words(scores)}: {plain_words((sample.question or '')[:120])}"
-
-
-def _share(rate: Rate) -> str:
-    """`5 of 8, 62.5 % (30.6 to 86.3)`: a rate with its base and its interval."""
-    base = f"{rate.numerator} of {rate.denominator}"
-    return base if rate.value is None else f"{base}, {100 * rate.value:.1f} %{_interval(rate.interval, 100, 1)}"
-
-
-def _mean(mean: Mean) -> str:
-    """`3.75 (2.88 to 4.63)`: a mean with its interval."""
-    return "none" if mean.value is None else f"{mean.value:.2f}{_interval(mean.interval, 1, 2)}"
-
-
-def _interval(interval: Interval | None, scale: int, digits: int) -> str:
-    return f" ({scale * interval[0]:.{digits}f} to {scale * interval[1]:.{digits}f})" if interval else ""
+def _judged_figures(run: JudgedRun) -> Iterator[str]:
+    yield "\n| figure | value | 95 % interval |\n| --- | --- | --- |\n"
+    for row in rows(run, last_figures(run), outcome(run)):
+        yield f"| {plain_words(row.name)} | {plain_words(row.value)} | {plain_words(row.interval)} |\n"
+    shared = weaknesses(run)
+    if shared:
+        yield "\nWhat the failures share, and what to do:\n\n"
+        yield from (f"- {plain_words(str(one))}\n" for one in shared)
 
 
 # A comparison for a pull request: what is new and how bad first, both replies, then checks, then statistics.

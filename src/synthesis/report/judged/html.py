@@ -1,33 +1,49 @@
-"""A judged run as one page: rates with intervals, distributions, failures, and samples with their evidence."""
+"""A judged run as one page: the outcome, what failed with its evidence, what needs a judge, then the figures."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import msgspec
 from markupsafe import Markup
 
+from synthesis.lazy import regex
 from synthesis.report.findings import count
 from synthesis.report.html.case import Span, pieces
+from synthesis.report.html.prose import Part, Step, plain, prose
+from synthesis.report.judged.figures import SCORES, repeated, rows, tiles
+from synthesis.report.judged.outcome import (
+    CANNOT_TELL,
+    CONTRADICTED,
+    NOT_FOUND,
+    Piece,
+    difference,
+    gate_words,
+    how,
+    outcome,
+    to_be_judged,
+    told_words,
+    weaknesses,
+    why_untold,
+)
 from synthesis.report.judged.run import (
-    AxisFigures,
+    FAILED,
+    FAITHFULNESS,
+    PASSED,
+    STALE,
+    UNTOLD,
     ClaimEvidence,
     JudgedRun,
     JudgedSample,
-    Mean,
     PassagePart,
-    Rate,
-    RunFigures,
     axis_title,
-    cost,
     is_offline,
     last_figures,
     stability,
 )
 from synthesis.report.templates import environment, macro, stream
 
-SCORES = (1, 2, 3, 4, 5)
 MOST_SAMPLES = 500
 _PARTS = "judged_parts.html"
 _SHADES = 4
@@ -50,89 +66,61 @@ def body(run: JudgedRun) -> Markup:
 
 
 def _values(run: JudgedRun) -> dict[str, Any]:
-    figures = last_figures(run)
-    chosen = [*run.failed(), *(sample for sample in run.last.records if sample.passed)][:MOST_SAMPLES]
-    numbered = [(f"s{number}-", sample) for number, sample in enumerate(chosen, 1)]
+    figures, found = last_figures(run), outcome(run)
+    shown = _Shown(run)
     return {
         "run": run,
-        "figures": figures,
-        "leading": _leading(run, figures),
-        "cells": _cells(run, figures),
-        "scores": SCORES[::-1],
+        "outcome": found,
+        "told": told_words(run),
+        "gate": gate_words(run),
+        "failed": [view for view in shown.failed if not view.sample.is_empty],
+        "empty": [view for view in shown.failed if view.sample.is_empty],
+        "untold": shown.untold,
+        "to_be_judged": to_be_judged(run),
+        "stale": run.ended(STALE)[:MOST_SAMPLES],
+        "errors": run.last.errors[:MOST_SAMPLES],
+        "passed": shown.passed,
+        "left_out": shown.left_out,
+        "tiles": list(tiles(run, figures, found)),
+        "rows": list(rows(run, figures, found)),
+        "weaknesses": weaknesses(run),
+        "repeated": repeated(figures),
+        "scores": SCORES,
         "matrix": _matrix(run),
         "stability": stability(run),
-        "errors": run.last.errors[:MOST_SAMPLES],
-        "judged": len(run.last.records),
-        "chosen": len(chosen),
-        "samples": [one for one in numbered if not one[1].is_empty],
-        "empty": [one for one in numbered if one[1].is_empty],
-        "view": SampleView,
+        "how": list(how(run)),
     }
 
 
-def _leading(run: JudgedRun, figures: RunFigures) -> AxisFigures | None:
-    """The axis that the offline judge's page leads with: the only one that its agreement with people speaks for."""
-    found = (axis for axis in figures.axes if axis.name == "faithfulness" and is_offline(run.judge))
-    return next(found, None)
+class _Shown:
+    """The samples that the page has room for, each under a name of its own: what failed before what passed."""
 
+    def __init__(self, run: JudgedRun) -> None:
+        self._run, self._number = run, 0
+        self.left_out: dict[str, int] = {}
+        self.failed = self._views(run.failed(), FAILED)
+        self.untold = self._views(run.ended(UNTOLD), UNTOLD)
+        self.passed = self._views(run.ended(PASSED), PASSED)
 
-def _cells(run: JudgedRun, figures: RunFigures) -> list[tuple[str, str, str]]:
-    """The figures of a run: value, words, and kind."""
-    totals = figures.totals
-    passed = (*_rate(totals.overall_pass_rate, "passed"), "pass")
-    axes = []
-    for axis in figures.axes:
-        axes += [
-            (*_mean(axis.mean, f"mean {axis.title}"), "label"),
-            (*_rate(axis.rate, f"with {axis.title} of {axis.passes_at} or more"), "pass"),
+    def _views(self, samples: Sequence[JudgedSample], ending: str) -> "list[SampleView]":
+        room = samples[: max(0, MOST_SAMPLES - self._number)]
+        self.left_out[ending] = len(samples) - len(room)
+        views = [
+            SampleView(sample, f"s{number}-", self._run.judge) for number, sample in enumerate(room, self._number + 1)
         ]
-    empty = (str(figures.empty_answers), "empty answers: 1 on every axis", "error")
-    return [
-        *([*axes, passed] if _leading(run, figures) else [passed, *axes]),
-        *([empty] if figures.empty_answers else []),
-        *_claim_cells(run),
-        (str(totals.errors), "could not be judged", "error" if totals.errors else ""),
-        (str(totals.not_judged), "not yet judged", ""),
-        (str(totals.stale), "stale: changed since", ""),
-        (cost(run), "cost", ""),
-    ]
+        self._number += len(room)
+        return views
 
 
-def _claim_cells(run: JudgedRun) -> list[tuple[str, str, str]]:
-    """Unsupported claims and false quotes; none where the judge listed no claims."""
-    found = run.last.metrics.get("claims")
-    if not found:
-        return []
-    rates = [
-        (msgspec.convert(found["unsupported"], Rate), "of claims not supported"),
-        (msgspec.convert(found["falseQuotes"], Rate), "of quotes false"),
-    ]
-    return [(*_rate(rate, words), "error" if rate.numerator else "") for rate, words in rates]
-
-
-def _rate(rate: Rate, what: str) -> tuple[str, str]:
-    """The figure itself, and below it what it counts, its base and its interval."""
-    if rate.value is None or rate.interval is None:
-        return "none", what
-    low, high = (100 * bound for bound in rate.interval)
-    base = f"{rate.numerator} of {rate.denominator}"
-    return f"{100 * rate.value:.1f} %", f"{what}: {base}, 95 % interval {low:.1f} to {high:.1f}"
-
-
-def _mean(mean: Mean, what: str) -> tuple[str, str]:
-    if mean.value is None:
-        return "none", what
-    interval = f", 95 % interval {mean.interval[0]:.2f} to {mean.interval[1]:.2f}" if mean.interval else ""
-    return f"{mean.value:.2f}", f"{what}{interval}"
+# The two axes against each other.
 
 
 class Matrix(NamedTuple):
     """Two axes against each other: an answer can be persuasive but wrong, or accurate but useless."""
 
     down: str
-    title: str
     across: str
-    left_out: int
+    left_out: str
     rows: list[tuple[int, list[tuple[int, str]]]]  # a score, and number and classes of each cell
     corners: list[tuple[str, str]]  # what such an answer is, and how many there are
 
@@ -140,30 +128,41 @@ class Matrix(NamedTuple):
 def _matrix(run: JudgedRun) -> Matrix | None:
     if len(run.axes) < 2:
         return None
-    (across, _), (down, _) = run.axes[:2]
-    verdicts = [sample.judge_verdict for sample in run.last.records if not sample.is_empty]
-    cells = Counter((verdict[down].score, verdict[across].score) for verdict in verdicts)
+    (across, right), (down, up) = run.axes[:2]
+    cells: Counter[tuple[int, int]] = Counter()
+    for sample in run.last.records:
+        scores = sample.score(down), sample.score(across)
+        if not sample.is_empty and not sample.stale and scores[0] is not None and scores[1] is not None:
+            cells[scores[0], scores[1]] += 1
     most = max(cells.values(), default=1)
-    rows = [
-        (row, [(cells[row, column], _look(cells[row, column], most, row, column)) for column in SCORES])
-        for row in SCORES[::-1]
+    counted = [
+        (score, [(cells[score, one], _look(cells[score, one], most, score >= up and one >= right)) for one in SCORES])
+        for score in SCORES[::-1]
     ]
-    left_out = len(run.last.records) - len(verdicts)
-    return Matrix(down, axis_title(run.judge, down), across, left_out, rows, list(_corners(cells, down, across)))
+    titles = [axis_title(run.judge, axis) for axis in (down, across)]
+    return Matrix(titles[0], titles[1], _left_out(run), counted, list(_corners(cells, down, across)))
 
 
-def _look(number: int, most: int, row: int, column: int) -> str:
-    """A shade by the share of the fullest cell."""
+def _left_out(run: JudgedRun) -> str:
+    """What has a record and yet no place among the scores."""
+    empty = sum(sample.is_empty for sample in run.last.records)
+    untold = len(run.ended(UNTOLD))
+    parts = [count(empty, "empty answer")] * bool(empty) + [f"{untold:,} that need a judge"] * bool(untold)
+    return f", without {' and '.join(parts)}" if parts else ""
+
+
+def _look(number: int, most: int, passes: bool) -> str:
+    """Good or bad, in a shade by the share of the fullest cell."""
     shade = f" shade{-(-_SHADES * number // most)}" if number else ""
-    return f"cell{shade}{' corner' if 3 not in {row, column} else ''}"
+    return f"cell {'good' if passes else 'bad'}{shade}"
 
 
 def _corners(cells: Counter[tuple[int, int]], down: str, across: str) -> Iterator[tuple[str, str]]:
     """The four corners, each two scores wide, named and counted."""
-    named = (across, down) == ("faithfulness", "completeness")
-    for place, (name, rows, columns) in _CORNERS.items():
-        number = sum(cells[row, column] for row in rows for column in columns)
-        levels = f"{'high' if 5 in rows else 'low'} {down}, {'high' if 5 in columns else 'low'} {across}"
+    named = (across, down) == (FAITHFULNESS, "completeness")
+    for place, (name, upward, rightward) in _CORNERS.items():
+        number = sum(cells[row, column] for row in upward for column in rightward)
+        levels = f"{'high' if 5 in upward else 'low'} {down}, {'high' if 5 in rightward else 'low'} {across}"
         title = f"{name.capitalize()} ({place})" if named else place.capitalize()
         yield title, f"{count(number, 'sample')}: {levels}"
 
@@ -182,10 +181,12 @@ class Look(NamedTuple):
 
 LOOKS = {
     "supported": Look("✓", "for", "pass", "supported"),
-    "contradicted": Look("✗", "against", "unexpected", "contradicted"),
-    "not found": Look("?", "unrecorded", "not_applicable", "not found in the context"),
+    CONTRADICTED: Look("✗", "against", "unexpected", "contradicted"),
+    NOT_FOUND: Look("?", "outweighed", "missed", "not found in the context"),
+    CANNOT_TELL: Look("…", "unrecorded", "not_applicable", "cannot be told"),
 }
-_WORST = ("contradicted", "not found", "supported")
+_WORST = (CONTRADICTED, NOT_FOUND, CANNOT_TELL, "supported")
+_TELLING = {CONTRADICTED, NOT_FOUND}  # a claim that failed the sample
 
 
 class ClaimView(NamedTuple):
@@ -204,32 +205,115 @@ class ClaimView(NamedTuple):
         part = self.part
         return part is not None and (part.start > 0 or part.start + len(part.text) < part.length)
 
+    @property
+    def difference(self) -> list[Piece]:
+        """What the answer says and what the passage says; nothing where they do not differ."""
+        return difference(self.claim) if self.claim.verdict == CONTRADICTED else []
+
+    @property
+    def why(self) -> str:
+        return why_untold(self.claim)
+
+    @property
+    def words(self) -> str:
+        """The claim without the signs of Markdown."""
+        return plain(self.claim.text)
+
+
+class Fragment(NamedTuple):
+    """Tags, then words of the answer with their mark and the claims that end with them."""
+
+    tags: Markup
+    text: str
+    mark: str
+    ended: list[ClaimView]
+
 
 class SampleView:
     """One sample; `name` tells its anchors from those of others on the page. Without one, claims are not marked."""
 
     def __init__(self, sample: JudgedSample, name: str = "", judge: str = "") -> None:
         self.sample, self.name = sample, name
-        self.verdicts = [(axis_title(judge, axis), one) for axis, one in sample.judge_verdict.items()]
+        self.verdicts = [
+            (axis_title("" if sample.judged_by else judge, axis), one.score, reason_of(one.reasoning))
+            for axis, one in sample.judge_verdict.items()
+        ]
         self.has_verdicts = any(claim.verdict for claim in sample.claims)
         self.claims = (
             [self._claim(number, one) for number, one in enumerate(sample.claims, 1)] if self.has_verdicts else []
         )
+        self.by_comparison = is_offline(judge) and not sample.judged_by and self.has_verdicts
 
-    def answer(self) -> list[tuple[str, str, list[ClaimView]]]:
-        """The answer in pieces: text, mark, and the claims that end here."""
-        claims = [one for one in self.claims if one.claim.span] if self.name else []
-        spans = [Span(*one.claim.span, one.number) for one in claims if one.claim.span]
+    def answer(self) -> list[Fragment]:
+        """The answer without its Markdown, in fragments."""
+        found = list(self._fragments())
+        last = {number: at for at, (_, _, notes) in enumerate(found) for number in notes}
         return [
-            (piece.text, self._mark(piece.notes), [self.claims[number - 1] for number in piece.ends])
-            for piece in pieces(self.sample.system_answer or "", spans)
+            Fragment(
+                Markup(tags),
+                text,
+                self._mark(notes),
+                [self.claims[number - 1] for number in notes if last[number] == at],
+            )
+            for at, (tags, text, notes) in enumerate(found)
         ]
 
-    def tally(self) -> str:
-        verdicts = [claim.verdict for claim in self.sample.claims]
+    @property
+    def is_prose(self) -> bool:
+        return self._steps is not None
+
+    @property
+    def telling(self) -> list[ClaimView]:
+        """The claims that speak against the answer, contradictions first."""
+        found = [one for one in self.claims if one.claim.verdict in _TELLING or one.claim.has_false_quote]
+        return sorted(found, key=lambda one: (_WORST.index(one.claim.verdict), one.number))
+
+    @property
+    def others(self) -> list[ClaimView]:
+        return [one for one in self.claims if one not in self.telling]
+
+    @property
+    def untold(self) -> list[ClaimView]:
+        return [one for one in self.claims if one.claim.verdict == CANNOT_TELL]
+
+    def tally(self, only_others: bool = False) -> str:
+        """`✓ 3 supported, ✗ 1 contradicted`."""
+        claims = [one.claim for one in (self.others if only_others else self.claims)]
+        verdicts = [claim.verdict for claim in claims]
         parts = [f"{look.sign} {verdicts.count(name)} {name}" for name, look in LOOKS.items() if name in verdicts]
-        false = sum(claim.has_false_quote for claim in self.sample.claims)
+        false = sum(claim.has_false_quote for claim in claims)
         return ", ".join([*parts, *([f"! {count(false, 'false quote')}"] if false else [])])
+
+    def scores(self) -> str:
+        """`faithfulness 2, completeness 4 (not validated)`."""
+        return ", ".join(
+            f"{title}: {'cannot be told' if score is None else score}" for title, score, _ in self.verdicts
+        )
+
+    def _spans(self) -> list[Span]:
+        claims = [one for one in self.claims if one.claim.span] if self.name else []
+        return [Span(*one.claim.span, one.number) for one in claims if one.claim.span]
+
+    @cached_property
+    def _steps(self) -> list[Step] | None:
+        return prose(self.sample.system_answer or "", [(span.start, span.end) for span in self._spans()])
+
+    def _fragments(self) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+        """Tags, text and the claims that it is part of; what Markdown does not show is in no fragment."""
+        text = self.sample.system_answer or ""
+        cuts = _with_places(text, self._spans())
+        tags = ""
+        for step in [Part(0, len(text))] if self._steps is None else self._steps:
+            if isinstance(step, str):
+                tags += step
+                continue
+            for start, end, notes in cuts:
+                here = max(start, step.start), min(end, step.end)
+                if here[0] < here[1]:
+                    yield tags, text[slice(*here)], notes
+                    tags = ""
+        if tags:
+            yield tags, "", ()
 
     def _mark(self, numbers: tuple[int, ...]) -> str:
         if not numbers:
@@ -241,6 +325,28 @@ class SampleView:
         part = _part(claim, self.sample.passages) if claim.quote else None
         anchor = f"{self.name}claim{number}"
         return ClaimView(number, anchor, claim, LOOKS[claim.verdict], part, _texts(claim, part), _remarks(claim))
+
+
+def _with_places(text: str, spans: Sequence[Span]) -> list[tuple[int, int, tuple[int, ...]]]:
+    """The pieces of a text with the place of each."""
+    found, here = [], 0
+    for piece in pieces(text, spans):
+        found.append((here, here + len(piece.text), piece.notes))
+        here += len(piece.text)
+    return found
+
+
+# What earlier versions of the offline judge began every reason with: a page says it once, below.
+_BOILERPLATE = regex(
+    r"Offline judge: a comparison of words, not an understanding of them\.\s*"
+    r"|Completeness offline is not validated: no agreement with people was found\.\s*"
+    r"|The answer is [^;.]{1,60}; people find [^.]{1,200}\(4 needs \d+\s?%\)\.\s*"
+)
+
+
+def reason_of(reasoning: str) -> str:
+    """What a judge says about one sample in particular."""
+    return _BOILERPLATE.sub("", reasoning).strip()
 
 
 def _part(claim: ClaimEvidence, parts: tuple[PassagePart, ...]) -> PassagePart | None:
@@ -264,11 +370,11 @@ def _texts(claim: ClaimEvidence, part: PassagePart | None) -> list[str]:
 
 def _remarks(claim: ClaimEvidence) -> str:
     """What the judge or the check of its quote adds, and the words that the context does not have."""
-    notes = [note for note in claim.notes if note != claim.verdict]
+    said = {claim.verdict, f"false quote: it does not stand in passage {claim.passage}"}  # stands there already
+    notes = [note for note in claim.notes if note not in said]
     if claim.unsupported:
         notes.append(f"words not in the context: {', '.join(claim.unsupported)}")
-    words = f"{'; '.join(notes)}." if notes else ""
-    return f"{words} Support {claim.support:.2f}." if 0 < claim.support < 1 else words
+    return f"{'; '.join(notes)}." if notes else ""
 
 
 def sample_texts(sample: JudgedSample, name: str = "") -> Markup:

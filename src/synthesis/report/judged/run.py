@@ -1,6 +1,6 @@
 """Judged runs as the renderers see them: records and figures, decoded once, and two runs compared."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,20 +10,31 @@ from synthesis.stats import Difference, difference, verdict_on
 
 Document = dict[str, Any]  # a file of a run, with names that depend on the rubric
 EMPTY = "empty answer"  # a flag of a sample
-OFFLINE, NOT_VALIDATED = "offline", "not validated"
+OFFLINE, REPLAY, NOT_VALIDATED = "offline", "replay", "not validated"
+FAITHFULNESS = "faithfulness"
+PASSED, FAILED, UNTOLD, STALE = "passed", "failed", "needs a judge", "stale"  # how a sample with a record ends
 
 
 class SavedScore(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The score on one axis; the reasoning is empty where a run was saved without its texts."""
+    """The score on one axis, None where the judge cannot tell; without its texts a run has no reasoning."""
 
-    score: int
+    score: int | None
     reasoning: str = ""
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """What a claim says and what the source says in its place."""
+
+    kind: str
+    claim: str
+    source: str
 
 
 class ClaimEvidence(msgspec.Struct, frozen=True, rename="camel"):
     """What a judge found for one claim of an answer; runs of version 0.1 have no verdict and what follows it.
 
-    `span` is its place in the answer, `quote_span` that of its quote in the passage (numbered from 1).
+    `span` is its place in the answer, `quote_span` that of its quote in the passage (numbered from 1). `slot` is
+    what the offline judge found to differ.
     """
 
     text: str
@@ -37,6 +48,7 @@ class ClaimEvidence(msgspec.Struct, frozen=True, rename="camel"):
     quote: str = ""
     quote_found: bool | None = None
     quote_span: tuple[int, int] | None = None
+    slot: Slot | None = None
 
     @property
     def has_false_quote(self) -> bool:
@@ -54,14 +66,19 @@ class PassagePart(msgspec.Struct, frozen=True):
 
 
 class JudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The record of a sample with a verdict; without texts where the run was saved without them."""
+    """The record of a sample with a verdict; without texts where the run was saved without them.
+
+    One that `needs_judge` has no score. `faithfulness_passed` is what the gate of an offline run looks at.
+    """
 
     query_log_id: str
     question: str | None = None
     system_answer: str | None = None
     judge_verdict: dict[str, SavedScore]
-    overall_score: float
+    overall_score: float | None
     passed: bool
+    faithfulness_passed: bool | None = None
+    needs_judge: bool = False
     course_count: int | None = None
     token_usage: list[Document] | msgspec.UnsetType = msgspec.UNSET
     flags: tuple[str, ...] = ()
@@ -77,6 +94,21 @@ class JudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     def passages(self) -> tuple[PassagePart, ...]:
         """The parts of the context that the record has kept."""
         return msgspec.convert(self.details.get("passages", ()), tuple[PassagePart, ...])
+
+    @property
+    def judged_by(self) -> str:
+        """The model that an offline run has asked about this sample; empty where it asked none."""
+        return str(self.details.get("judgedBy", ""))
+
+    @property
+    def has_scores(self) -> bool:
+        """One that needs a judge has none."""
+        return all(said.score is not None for said in self.judge_verdict.values())
+
+    def score(self, axis: str) -> int | None:
+        """None where the judge could not tell."""
+        said = self.judge_verdict.get(axis)
+        return said.score if said else None
 
     @property
     def is_empty(self) -> bool:
@@ -136,10 +168,33 @@ class JudgedRun(msgspec.Struct, frozen=True):
         cost: float | None = (self.final_cost["aggregateStats"] if self.final_cost else self.last.cost).get("totalCost")
         return cost
 
+    @property
+    def gate(self) -> tuple[tuple[str, int], ...]:
+        """The axes that decide whether a sample passes, each with the score from which it does."""
+        deciding = deciding_axes(self.judge, [axis for axis, _ in self.axes])
+        return tuple(pair for pair in self.axes if pair[0] in deciding)
+
+    def ending(self, sample: JudgedSample) -> str:
+        """Passed or failed by the gate, or why it is neither."""
+        if sample.stale:
+            return STALE
+        scores = [(sample.score(axis), passes_at) for axis, passes_at in self.gate]
+        if any(score is None for score, _ in scores):
+            return UNTOLD
+        return PASSED if all(score is not None and score >= passes_at for score, passes_at in scores) else FAILED
+
+    def ended(self, ending: str) -> list[JudgedSample]:
+        """The samples of the last iteration that ended so, in the order of the set."""
+        return [sample for sample in self.last.records if self.ending(sample) == ending]
+
     def failed(self) -> list[JudgedSample]:
-        """The samples of the last iteration that did not pass, the lowest scores first."""
-        found = (sample for sample in self.last.records if not sample.passed)
-        return sorted(found, key=lambda sample: (sample.overall_score, sample.query_log_id))
+        """Those of the last iteration that failed: lowest scores first, then most contradictions; empty ones last."""
+        return sorted(self.ended(FAILED), key=self._need)
+
+    def _need(self, sample: JudgedSample) -> tuple[bool, int, int, str]:
+        contradictions = sum(claim.verdict == "contradicted" for claim in sample.claims)
+        score = sum(sample.score(axis) or 0 for axis, _ in self.gate)
+        return sample.is_empty, score, -contradictions, sample.query_log_id
 
 
 def cost(run: JudgedRun) -> str:
@@ -152,6 +207,11 @@ def cost(run: JudgedRun) -> str:
 def axis_title(judge: str, axis: str) -> str:
     """The axis as it is shown: completeness by the offline judge agrees with people no better than length does."""
     return f"{axis} ({NOT_VALIDATED})" if is_offline(judge) and axis == "completeness" else axis
+
+
+def deciding_axes(judge: str, axes: Sequence[str]) -> Sequence[str]:
+    """Those that decide whether a sample passes: offline, only the one that was measured against people."""
+    return [FAITHFULNESS] if FAITHFULNESS in axes and is_offline(judge) else axes
 
 
 def is_offline(judge: str) -> bool:
@@ -237,12 +297,14 @@ class ClaimCounts(msgspec.Struct, frozen=True, rename="camel"):
     contradicted: int
     not_found: int
     false_quotes: int
+    cannot_tell: int = 0
     examples: tuple[FrequentClaim, ...] = ()
 
 
 class Totals(msgspec.Struct, frozen=True, rename="camel"):
     """Figures whose names do not depend on the axes."""
 
+    sample_count: int
     overall_pass_rate: Rate
     errors: int
     not_judged: int
@@ -285,10 +347,17 @@ def last_figures(run: JudgedRun) -> RunFigures:
     )
 
 
+def can_vary(judge: str, final: Document) -> bool:
+    """Whether iterations can differ: an offline or replayed judge whose verdicts never did agrees by its nature."""
+    rows = (row for sample in final["stability"]["samples"] for row in sample["scores"].values())
+    varied = any(len({score for score in row if score is not None}) > 1 for row in rows)
+    return varied or judge.partition(" ")[0] not in {OFFLINE, REPLAY}
+
+
 def stability(run: JudgedRun) -> tuple[Stability, dict[str, Agreement]] | None:
-    """Stability, and agreement by axis; None before the last of several iterations is done."""
+    """Stability, and agreement by axis; None before the last of several iterations or for a judge that cannot vary."""
     final = run.final_metrics
-    if not final or len(run.iterations) < 2:
+    if not final or len(run.iterations) < 2 or not can_vary(run.judge, final):
         return None
     return msgspec.convert(final["stability"], Stability), msgspec.convert(final["agreement"], dict[str, Agreement])
 
@@ -311,7 +380,10 @@ def _axis_figures(run: JudgedRun, axis: str, passes_at: int) -> AxisFigures:
 
 
 class JudgedComparison(msgspec.Struct, frozen=True):
-    """What changed from one run to another, in the last iteration of each; ids in the order of the new run."""
+    """What changed from one run to another, in the last iteration of each; ids in the order of the new run.
+
+    `untold` are the samples that need a judge in either run.
+    """
 
     in_both: int
     newly_failing: tuple[str, ...]
@@ -319,6 +391,7 @@ class JudgedComparison(msgspec.Struct, frozen=True):
     changed_scores: tuple[str, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+    untold: tuple[str, ...]
     conditions: dict[str, tuple[str, str]]
     passed_before: int
     passed_after: int
@@ -340,9 +413,10 @@ class JudgedComparison(msgspec.Struct, frozen=True):
 def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
     """Compare the samples that both runs have judged; one that could not be judged is in neither."""
     old, new = _by_id(before), _by_id(after)
-    shared = [name for name in new if name in old]
-    lost = tuple(name for name in shared if old[name].passed and not new[name].passed)
-    won = tuple(name for name in shared if new[name].passed and not old[name].passed)
+    passed_before, passed_after = _passed(before), _passed(after)
+    shared = [name for name in new if name in passed_before and name in passed_after]
+    lost = tuple(name for name in shared if passed_before[name] and not passed_after[name])
+    won = tuple(name for name in shared if passed_after[name] and not passed_before[name])
     return JudgedComparison(
         in_both=len(shared),
         newly_failing=lost,
@@ -350,9 +424,10 @@ def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
         changed_scores=tuple(name for name in shared if _scores(old[name]) != _scores(new[name])),
         only_before=tuple(name for name in old if name not in new),
         only_after=tuple(name for name in new if name not in old),
+        untold=tuple(name for name in (new | old) if UNTOLD in {_ending(before, old, name), _ending(after, new, name)}),
         conditions=_conditions(before, after),
-        passed_before=sum(old[name].passed for name in shared),
-        passed_after=sum(new[name].passed for name in shared),
+        passed_before=sum(passed_before[name] for name in shared),
+        passed_after=sum(passed_after[name] for name in shared),
         difference=difference(len(lost), len(won), len(shared)),
     )
 
@@ -361,7 +436,17 @@ def _by_id(run: JudgedRun) -> dict[str, JudgedSample]:
     return {sample.query_log_id: sample for sample in run.last.records}
 
 
-def _scores(sample: JudgedSample) -> dict[str, int]:
+def _passed(run: JudgedRun) -> dict[str, bool]:
+    """Whether each sample passes, of those that have a verdict."""
+    endings = ((sample.query_log_id, run.ending(sample)) for sample in run.last.records)
+    return {name: ending == PASSED for name, ending in endings if ending in {PASSED, FAILED}}
+
+
+def _ending(run: JudgedRun, samples: dict[str, JudgedSample], name: str) -> str:
+    return run.ending(samples[name]) if name in samples else ""
+
+
+def _scores(sample: JudgedSample) -> dict[str, int | None]:
     return {axis: said.score for axis, said in sample.judge_verdict.items()}
 
 

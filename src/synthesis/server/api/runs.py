@@ -185,7 +185,9 @@ async def samples(
     request: Request,
     run_id: RunId,
     iteration: Annotated[int | None, Query(ge=1, le=1_000_000, description="Only this iteration.")] = None,
-    outcome: Annotated[Literal["pass", "fail", "error"] | None, Query(description="Outcome of the sample.")] = None,
+    outcome: Annotated[
+        Literal["pass", "fail", "error", "needs_judge"] | None, Query(description="Outcome of the sample.")
+    ] = None,
     q: Words = None,
     page: PageNumber = 1,
     per_page: PerPage = 50,

@@ -25,7 +25,15 @@ from synthesis.report.compare import (
 )
 from synthesis.report.findings import KINDS, kind_of, kinds_in_words
 from synthesis.report.judged.html import sample_texts, sample_verdicts
-from synthesis.report.judged.run import JudgedComparison, JudgedSample
+from synthesis.report.judged.run import (
+    FAILED,
+    PASSED,
+    STALE,
+    UNTOLD,
+    JudgedComparison,
+    JudgedRun,
+    JudgedSample,
+)
 from synthesis.run.evaluator import Evaluator
 from synthesis.run.tally import stored_case
 from synthesis.server.api.runs import compared
@@ -141,10 +149,12 @@ def _changed_cases(
 def _changed_samples(
     history: "History", runs: tuple[SavedRun, SavedRun], comparison: JudgedComparison
 ) -> Iterator[ChangeGroup]:
-    samples = [{sample.query_log_id: sample for sample in history.judged(run.id).last.records} for run in runs]
+    judged = [history.judged(run.id) for run in runs]
+    samples = [{sample.query_log_id: sample for sample in run.last.records} for run in judged]
 
     def sides(name: str) -> Drawn:
-        return Drawn((_judged_side(samples[0].get(name)), _judged_side(samples[1].get(name))), [])
+        before, after = (_judged_side(run, found.get(name)) for run, found in zip(judged, samples, strict=True))
+        return Drawn((before, after), [])
 
     flipped = {*comparison.newly_failing, *comparison.newly_passing}
     others = [name for name in comparison.changed_scores if name not in flipped]
@@ -152,6 +162,7 @@ def _changed_samples(
     yield _group("Newly failing", bad, _plain(comparison.newly_failing), sides)
     yield _group("Newly passing", good, _plain(comparison.newly_passing), sides)
     yield _group("Other scores, same verdict", "", _plain(others), sides)
+    yield _group("Need a judge in one of the runs", "", _plain(comparison.untold), sides)
     yield _group("Only in the run before", "", _plain(comparison.only_before))
     yield _group("Only in the run after", "", _plain(comparison.only_after))
 
@@ -195,11 +206,14 @@ def _side(server: ServerState, result: CaseResult, profile: str, anchor: str) ->
     return Side(kind, words, view.strips + view.check_list + view.conversation, view.content_warning)
 
 
-def _judged_side(sample: JudgedSample | None) -> Side | None:
+_BADGES = {PASSED: "pass", FAILED: "unexpected", UNTOLD: "missed", STALE: "not_applicable"}
+
+
+def _judged_side(run: JudgedRun, sample: JudgedSample | None) -> Side | None:
     if sample is None:
         return None
-    badge, words = ("pass", "passed") if sample.passed else ("unexpected", "not passed")
-    return Side(badge, words, sample_verdicts(sample) + sample_texts(sample), "")
+    ending = run.ending(sample)
+    return Side(_BADGES[ending], ending, sample_verdicts(sample, run.judge) + sample_texts(sample), "")
 
 
 # Compare: two runs, what was measured differently, and how much better or worse the new one is.

@@ -38,7 +38,7 @@ from synthesis.labels import (
 from synthesis.lazy import regex
 from synthesis.model import CaseResult
 from synthesis.report.findings import CUES, Glossary, remarks_on_check
-from synthesis.report.judged.html import claims, context, sample_texts
+from synthesis.report.judged.html import claims, context, reason_of, sample_texts
 from synthesis.report.judged.run import JudgedSample, decode_sample
 from synthesis.report.stored import Record
 from synthesis.run.evaluator import with_checks
@@ -114,7 +114,8 @@ def revealed_sample(sample: SavedSample, axis: str) -> LabelView | None:
         return None
     score = judged.judge_verdict[axis]
     body, notes = sample_texts(judged, "s-"), claims(judged, "s-")
-    return LabelView(body, judged.query_log_id, f"score {score.score} of 5", "", score.reasoning, notes)
+    told = f"score {score.score} of 5" if score.score is not None else "cannot tell: it needs another judge"
+    return LabelView(body, judged.query_log_id, told, "", reason_of(score.reasoning), notes)
 
 
 def _judged(sample: SavedSample) -> JudgedSample | None:
