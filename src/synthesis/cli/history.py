@@ -193,6 +193,9 @@ def _sample_lines(sample: "SavedSample") -> Iterator[str]:
     if sample.error is not None:
         yield f"{click.style('error', fg='red')} {name}: {safe(shorten(sample.error))}"
         return
+    if sample.record.get("stale"):
+        yield f"{click.style('stale', fg='yellow')} {name}: question, context or answer changed since it was judged"
+        return
     verdict = sample.record.get("judgeVerdict", {})
     yield f"{click.style('not passed', fg='red')} {name}: " + ", ".join(
         f"{safe(axis)} {found['score']}" for axis, found in verdict.items()

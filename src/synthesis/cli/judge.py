@@ -110,9 +110,14 @@ _OPTIONS = (
     click.option(
         "--on-change",
         type=click.Choice(["keep", "rejudge", "error"]),
-        default="keep",
+        default="rejudge",
         show_default=True,
-        help="What to do with a verdict whose question, context or answer has changed.",
+        help="What to do with a verdict whose question, context or answer has changed; kept ones count as none.",
+    ),
+    click.option(
+        "--replace-judge",
+        is_flag=True,
+        help="Let this judge take over the folder of another; earlier verdicts stay in the journal.",
     ),
     map_option("question=prompt,answer=out[0].text,context=docs"),
     click.option("--id", "ids", multiple=True, metavar="ID", help="Only the one with this id; repeatable."),

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 SHOWN_FAILURES = 5
 Figures = Mapping[str, Any]
-_COUNTS = (("errors", "ended in error"), ("notJudged", "not judged"), ("stale", "stale"))
+_COUNTS = (
+    ("errors", "ended in error"),
+    ("notJudged", "not judged"),
+    ("stale", "stale: changed since they were judged"),
+)
 
 
 class RunProgress:
@@ -36,7 +40,7 @@ class RunProgress:
     def update(self, progress: "Progress") -> None:
         self._last = progress
         asked = progress.done + progress.failed - progress.stored_before
-        self._pace.note(asked, asked, progress.total - progress.stored_before)
+        self._pace.note(asked, asked, progress.total - progress.stored_before - progress.left_stale)
         if progress.interrupted and not self._is_stopping:
             self._is_stopping = True
             self.line.say(self._stopping(progress.under_way))
@@ -217,7 +221,7 @@ def _calls(figure: Figures) -> str:
 
 
 def _failure_lines(run: "RunLine", iteration: "IterationResults") -> Iterator[str]:
-    failed = [record for record in iteration.records if not record["passed"]]
+    failed = [record for record in iteration.judged if not record["passed"]]
     for record in failed[:SHOWN_FAILURES]:
         scores = ", ".join(f"{axis.name} {record['judgeVerdict'][axis.name]['score']}" for axis in run.rubric.axes)
         yield f"  not passed     {record['queryLogId']}: {scores}: {shorten(record['question'], 60)}"
@@ -238,7 +242,7 @@ def _flag_lines(iteration: "IterationResults") -> Iterator[str]:
         REPAIRED: "verdicts held text that cannot be stored; U+FFFD is in its place",
     }
     for flag, meaning in meanings.items():
-        flagged = [record["queryLogId"] for record in iteration.records if flag in record.get("flags", ())]
+        flagged = [record["queryLogId"] for record in iteration.judged if flag in record.get("flags", ())]
         if flagged:
             yield f"  flagged        {len(flagged)} {meaning}: {', '.join(flagged[:SHOWN_FAILURES])}"
 

@@ -348,7 +348,9 @@ def _batches(rows: Iterable[SampleRow]) -> Iterator[Sequence[Rows]]:
 def _row(iteration: int, position: int, sample: Sample, with_text: bool) -> SampleRow:
     kept = sample if with_text else _bare(sample)
     judged = kept if isinstance(kept, JudgedSample) else None
-    scores = {axis: verdict.score for axis, verdict in judged.judge_verdict.items()} if judged else {}
+    # A stale verdict is in the record alone: lists, labels and trends go by the columns.
+    told = judged if judged and not judged.stale else None
+    scores = {axis: verdict.score for axis, verdict in told.judge_verdict.items()} if told else {}
     texts = (kept.query_log_id, kept.question, judged.system_answer if judged else None)
     return SampleRow(
         iteration=iteration,
@@ -356,8 +358,8 @@ def _row(iteration: int, position: int, sample: Sample, with_text: bool) -> Samp
         query_log_id=storable(kept.query_log_id),
         faithfulness=scores.get("faithfulness"),
         completeness=scores.get("completeness"),
-        overall=judged.overall_score if judged else None,
-        passed=judged.passed if judged else None,
+        overall=told.overall_score if told else None,
+        passed=told.passed if told else None,
         error=storable(kept.reason) if isinstance(kept, UnjudgedSample) else None,
         words=searchable(*(text for text in texts if text is not None)),
         record=encoded(kept),

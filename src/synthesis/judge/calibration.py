@@ -8,7 +8,7 @@ from typing import Any
 
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
-from synthesis.judge.records import SCORES, score_of
+from synthesis.judge.records import SCORES, on_present_texts, score_of
 from synthesis.judge.testset import Problems, as_test_set_errors, named
 from synthesis.read.json import read_json
 from synthesis.read.lines import MOST_LINE, kind_of
@@ -76,7 +76,7 @@ def _is_remark(value: object) -> bool:
 
 def calibrate(records: Sequence[Mapping[str, Any]], labels: Labels, rubric: Rubric) -> dict[str, Any]:
     """Judge against people, axis by axis, over the samples that have both."""
-    judged = {record["queryLogId"]: record for record in records}
+    judged = {record["queryLogId"]: record for record in on_present_texts(records)}
     matched = [name for name in labels if name in judged]
     known = {axis.name for axis in rubric.axes}
     labelled = {axis for scores in labels.values() for axis in scores}

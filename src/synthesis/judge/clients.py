@@ -198,7 +198,9 @@ def _read_recording(path: Path) -> Recording:
     except msgspec.DecodeError as error:
         raise TestSetError(f"is not valid JSON: {error}", place=Place(str(path)), hint=_HINT) from None
     if isinstance(content, list):
-        content = {item.get("queryLogId", ""): item for item in content if isinstance(item, dict)}
+        content = {
+            item.get("queryLogId", ""): item for item in content if isinstance(item, dict) and not item.get("stale")
+        }
     if not isinstance(content, dict) or not all(isinstance(item, dict) for item in content.values()):
         raise TestSetError("contains neither records nor verdicts", place=Place(str(path)), hint=_HINT)
     return content

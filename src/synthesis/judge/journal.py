@@ -219,10 +219,16 @@ OnChange = Literal["keep", "rejudge", "error"]
 Samples = tuple[tuple[str, str], ...]
 
 
-def missing_lines(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> list[Line]:
-    """Lines for judge, price and set where they differ from the recorded ones; another judge is refused."""
+def missing_lines(
+    ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str, *, replace_judge: bool = False
+) -> list[Line]:
+    """Lines for judge, price and set where they differ from the recorded ones.
+
+    Another judge is refused, unless it is to replace the recorded one.
+    """
     run = as_recorded(ledger, run)
-    _check_judge(ledger, run.judge, on_change, journal)
+    if not replace_judge:
+        _check_judge(ledger, run.judge, on_change, journal)
     _check_changes(ledger, run, samples, on_change, journal)
     lines: list[Line] = []
     if ledger.run is None or _noted(ledger.run) != _noted(run):
@@ -240,12 +246,18 @@ def as_recorded(ledger: Ledger, run: RunLine) -> RunLine:
 
 def _check_judge(ledger: Ledger, identity: Identity, on_change: OnChange, journal: str) -> None:
     run = ledger.run
-    if run is not None and run.judge != identity and on_change != "rejudge":
-        raise RunFolderError(
-            f"this folder belongs to another judge: it has {run.judge.difference(identity)}",
-            place=Place(journal),
-            hint="Use --output-dir NAME, or judge all samples here again with --on-change rejudge.",
-        )
+    if run is None or run.judge == identity:
+        return
+    is_same_kind = run.judge.is_continued_by(identity)
+    if is_same_kind and on_change == "rejudge":
+        return
+    option = "--on-change rejudge" if is_same_kind else "--replace-judge"
+    raise RunFolderError(
+        f"this folder belongs to another judge: it has {run.judge.difference(identity)}",
+        place=Place(journal),
+        hint=f"Use --output-dir NAME, or {option} to judge everything here again; "
+        "the earlier verdicts stay in the journal.",
+    )
 
 
 def _check_changes(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> None:
@@ -259,7 +271,7 @@ def _check_changes(ledger: Ledger, run: RunLine, samples: Samples, on_change: On
         raise RunFolderError(
             f"{len(changed)} samples have changed since they were judged: {', '.join(changed[:5])}",
             place=Place(journal),
-            hint="--on-change keep keeps and flags their verdicts, --on-change rejudge judges them again.",
+            hint="--on-change rejudge judges them again, --on-change keep leaves them without a verdict.",
         )
 
 
@@ -336,7 +348,7 @@ class ProgressView:
 
     def _entry(self, sample: Sample, state: State) -> bytes | None:
         line = self._work.verdict(sample)
-        if line is None or state not in (State.JUDGED, State.STALE):
+        if line is None or state is not State.JUDGED:
             return None
         verdict = line.record["judgeVerdict"]
         result: dict[str, Any] = {f"{axis}Score": said["score"] for axis, said in verdict.items()}
@@ -347,7 +359,7 @@ class ProgressView:
                 "queryLogId": sample.query_log_id,
                 "question": line.record["question"],
                 "completedAt": line.at,
-                "result": result | ({"stale": True} if state is State.STALE else {}),
+                "result": result,
             }
         )
 

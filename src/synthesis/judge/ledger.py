@@ -13,6 +13,7 @@ import msgspec
 
 from synthesis.errors import Place, RunFolderError, shorten
 from synthesis.judge.model import AxisVerdict, Rubric, TestCase, TokenUsage, Verdict
+from synthesis.report.judged.run import OFFLINE
 
 FORMAT = 1
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -31,6 +32,11 @@ class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
     def covers(self, other: "Identity") -> bool:
         """Whether it is the same judge, as far as is recorded."""
         return self == (other if self.settings is not None else msgspec.structs.replace(other, settings=None))
+
+    def is_continued_by(self, other: "Identity") -> bool:
+        """Whether both are versions of the offline judge under one rubric: judging again is free."""
+        names = {judge.rubric.rpartition(":")[0] for judge in (self, other)}
+        return self.provider == other.provider == OFFLINE and len(names) == 1
 
     def difference(self, other: "Identity") -> str:
         """How two judges differ, in words."""

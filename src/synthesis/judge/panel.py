@@ -30,7 +30,7 @@ class PanelRun(msgspec.Struct, frozen=True):
 
     def verdicts(self) -> dict[str, JudgedSample]:
         """Those on the present texts: a stale verdict is about another answer than the other judges saw."""
-        return {sample.query_log_id: sample for sample in self.judged.last.records if not sample.stale}
+        return {sample.query_log_id: sample for sample in self.judged.last.judged}
 
 
 class PanelAxis(msgspec.Struct, frozen=True, rename="camel"):

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,6 +13,7 @@ from synthesis.lazy import regex
 from synthesis.report.judged.run import EMPTY
 
 Record = dict[str, Any]
+AnyRecord = TypeVar("AnyRecord", bound=Mapping[str, Any])
 SCORES = (1, 2, 3, 4, 5)
 EMPTY_REASON = "The answer is empty."
 _LONE_SURROGATE = regex("[\ud800-\udfff]")
@@ -69,6 +70,11 @@ def storable(value: Any) -> Any:
         case tuple():
             return tuple(map(storable, value))
     return value
+
+
+def on_present_texts(records: Iterable[AnyRecord]) -> list[AnyRecord]:
+    """The records that figures are about: a stale one is no verdict on what the sample says now."""
+    return [record for record in records if not record.get("stale")]
 
 
 def score_of(record: Mapping[str, Any], axis: Axis) -> int:

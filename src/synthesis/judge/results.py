@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import OptionError, RunFolderError
+from synthesis.io import refused_writes
 from synthesis.judge.cost import final_cost, iteration_cost
-from synthesis.judge.journal import ProgressView, progress_path, read_ledger, replace_file
+from synthesis.judge.journal import RESUMES, ProgressView, progress_path, read_ledger, replace_file
 from synthesis.judge.ledger import IterationLedger, Ledger, RunLine, Sample, State, VerdictLine
 from synthesis.judge.metrics import failure_analysis, final_metrics, iteration_metrics
-from synthesis.judge.records import Record
+from synthesis.judge.records import Record, on_present_texts
 from synthesis.report.judged.run import Iteration, JudgedRun
 from synthesis.settings import JUDGED_RUNS
 
@@ -21,7 +22,10 @@ _ENDED = (State.JUDGED, State.FAILED)
 
 
 class IterationResults(msgspec.Struct, frozen=True):
-    """One iteration: what was judged, what could not be, and the figures."""
+    """One iteration: what was judged, what could not be, and the figures.
+
+    `records` has stale ones, too, which are marked. Everything that counts or lists samples goes by `judged`.
+    """
 
     number: int
     records: tuple[Record, ...]
@@ -29,6 +33,11 @@ class IterationResults(msgspec.Struct, frozen=True):
     metrics: dict[str, Any]
     cost: dict[str, Any]
     analysis: dict[str, Any]
+
+    @property
+    def judged(self) -> list[Record]:
+        """The records on the present texts."""
+        return on_present_texts(self.records)
 
 
 class Results(msgspec.Struct, frozen=True):
@@ -64,12 +73,9 @@ def states(ledger: Ledger, number: int) -> Counter[State]:
     return Counter(iteration.state(sample) for sample in ledger.samples)
 
 
-def gate_rate(results: Results, total: int) -> float:
-    """The pass rate that a gate looks at: over all samples; a stale verdict has not passed."""
-    rates = [
-        sum(record["passed"] and not record.get("stale", False) for record in iteration.records) / total
-        for iteration in results.iterations
-    ]
+def gate_rate(results: Results) -> float:
+    """The pass rate that a gate looks at: the one in the metrics, over all samples."""
+    rates = [iteration.metrics["overallPassRate"]["value"] for iteration in results.iterations]
     return sum(rates) / len(rates) if rates else 0.0
 
 
@@ -94,7 +100,7 @@ def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
         records,
         tuple(_error(work, sample) for sample in ledger.samples if work.state(sample) is State.FAILED),
         metrics,
-        iteration_cost(ledger, run, number, len(records), timestamp),
+        iteration_cost(ledger, run, number, metrics["judged"], timestamp),
         failure_analysis(records, run.rubric, run.judge.provider),
     )
 
@@ -183,6 +189,23 @@ def write_results(folder: Path, ledger: Ledger) -> Results:
         _write(folder / "final-metrics" / f"final-metrics-{count}.json", results.final_metrics)
         _write(folder / "final-cost" / f"final-cost-{count}.json", results.final_cost)
     return results
+
+
+_DERIVED = (
+    *("iteration-*", "records", "metrics", "cost", "low-faithfulness", "calibration"),
+    *("final-metrics", "final-cost"),
+)
+
+
+def remove_results(folder: Path) -> None:
+    """Remove what was derived from the verdicts of another judge, who may have judged more iterations.
+
+    The journal has it all: when that judge returns, the same files are written again.
+    """
+    for pattern in _DERIVED:
+        for path in folder.glob(f"{pattern}/*.json"):
+            with refused_writes(path, RESUMES):
+                path.unlink(missing_ok=True)
 
 
 def write_calibration(folder: Path, iteration: int, calibration: Mapping[str, Any]) -> Path:

@@ -29,7 +29,15 @@ from synthesis.judge.ledger import (
 )
 from synthesis.judge.model import Rubric, TestCase
 from synthesis.judge.records import Record, is_asked_about, make_record, verdict_without_judge
-from synthesis.judge.results import DEFAULT_ROOT, Results, gate_rate, run_folder, write_results
+from synthesis.judge.results import (
+    DEFAULT_ROOT,
+    Results,
+    gate_rate,
+    remove_results,
+    run_folder,
+    states,
+    write_results,
+)
 from synthesis.judge.rubric import default_rubric, rubric_hash
 
 Detail = Literal["scores", "claims"]
@@ -41,6 +49,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
     and counts everything this run has cost so far.
     `seed`, `reasoning_effort` and `extra_body` are sent along if given; like `temperature` they make another judge.
+    `on_change` says what becomes of a verdict whose question, context or answer has changed: `keep` leaves it in the
+    records, marked as stale, and counts the sample as one without a verdict. `replace_judge` lets this judge take over
+    the folder of another one.
     `detail` "claims" asks a chat judge for the evidence of each claim. `grace` is for how many seconds a cancelled
     run waits for its calls under way, which are paid for.
     """
@@ -55,7 +66,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 5
     system_prompt_version: str = "v1"
     rubric: Rubric | None = None
-    on_change: OnChange = "keep"
+    on_change: OnChange = "rejudge"
+    replace_judge: bool = False
     max_cost: float | None = None
     price_file: Path | None = None
     temperature: float | None = None
@@ -88,7 +100,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Progress(msgspec.Struct, frozen=True):
     """The progress of a run: samples over all iterations, and the cost so far (None: not known).
 
-    `under_way` counts the calls that were sent and not answered; an interrupted run waits for them.
+    `under_way` counts the calls that were sent and not answered; an interrupted run waits for them. `left_stale` are
+    samples whose text has changed and which are not judged again.
     """
 
     total: int
@@ -98,6 +111,7 @@ class Progress(msgspec.Struct, frozen=True):
     cost: float | None
     under_way: int = 0
     interrupted: bool = False
+    left_stale: int = 0
 
 
 class EvaluationResult(msgspec.Struct, frozen=True):
@@ -129,11 +143,11 @@ class EvaluationResult(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Every sample of every iteration has a verdict."""
+        """Every sample of every iteration has a verdict on its present text."""
         return (
             self.stopped is None
             and self.final_metrics is not None
-            and all(len(records) == self.total for records in self.records)
+            and all(len(iteration.judged) == self.total for iteration in self.results.iterations)
         )
 
 
@@ -222,7 +236,11 @@ async def _run(
     run = _open_line(config, judge, rubric, price)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
     ledger = journal.ledger
-    for line in missing_lines(ledger, run, samples, config.on_change, str(journal.path)):
+    lines = missing_lines(ledger, run, samples, config.on_change, str(journal.path), replace_judge=config.replace_judge)
+    if ledger.run is not None and ledger.run.judge != as_recorded(ledger, run).judge:
+        # First, so that a run that is killed in between has no results of the judge before beside its own.
+        remove_results(journal.folder)
+    for line in lines:
         journal.store(line)
     await journal.commit()
     budget = Budget(config.max_cost, price, spent_so_far(ledger, run))
@@ -236,7 +254,7 @@ async def _run(
         ledger.present_run(),
         len(cases),
         results,
-        gate_rate(results, len(cases)),
+        gate_rate(results),
         journal.begun,
         stopped,
         tuple(_warnings(ledger, config)),
@@ -265,17 +283,21 @@ def _check_cap(config: EvaluationConfig, judge: Judge, price: Price | None) -> N
 
 
 def _warnings(ledger: Ledger, config: EvaluationConfig) -> list[str]:
-    stale = sum(
-        ledger.iteration(number).state(sample) is State.STALE
-        for number in range(1, config.iterations + 1)
-        for sample in ledger.samples
-    )
+    stale = _count(ledger, config.iterations, State.STALE)
     if not stale:
         return []
+    way = (
+        "--on-change rejudge judges them again" if config.on_change == "keep" else "the same command judges them again"
+    )
     return [
         f"{stale} verdicts are stale: question, context or answer have changed since. "
-        "They count as not passed for --fail-under; --on-change rejudge judges them again."
+        f"Their samples have no verdict as they are now; {way}."
     ]
+
+
+def _count(ledger: Ledger, iterations: int, wanted: State) -> int:
+    """How many samples are in a state, over the iterations that are asked for."""
+    return sum(states(ledger, number)[wanted] for number in range(1, iterations + 1))
 
 
 # An estimate: tokens and cost before the first call.
@@ -374,6 +396,7 @@ class Workers:
         self._observer = observer
         self._stopped: str | None = None
         self._stored_before = 0
+        self._left_stale = 0
         self._flusher = JournalFlusher(context.journal, config.concurrency, self._report)
         self._total = config.iterations * len(cases)
         self._done = 0
@@ -382,7 +405,9 @@ class Workers:
 
     async def run(self, work: Sequence[Work]) -> str | None:
         """Judge all of it; returns why it stopped early, if it did."""
-        self._stored_before = self._done = self._total - len(work)
+        ledger, iterations = self._context.journal.ledger, self._config.iterations
+        self._stored_before = self._done = _count(ledger, iterations, State.JUDGED)
+        self._left_stale = self._total - self._stored_before - len(work)
         self._report()
         self._queue.extend(work)
         # At least one: asyncio does not wait for an empty list.
@@ -473,5 +498,6 @@ class Workers:
                     self._context.budget.known_spending(),
                     self._context.under_way,
                     self._stopped == INTERRUPTED,
+                    self._left_stale,
                 )
             )

@@ -51,7 +51,8 @@ def body(run: JudgedRun) -> Markup:
 
 def _values(run: JudgedRun) -> dict[str, Any]:
     figures = last_figures(run)
-    chosen = [*run.failed(), *(sample for sample in run.last.records if sample.passed)][:MOST_SAMPLES]
+    judged = run.last.judged
+    chosen = [*run.failed(), *(sample for sample in judged if sample.passed)][:MOST_SAMPLES]
     numbered = [(f"s{number}-", sample) for number, sample in enumerate(chosen, 1)]
     return {
         "run": run,
@@ -62,10 +63,11 @@ def _values(run: JudgedRun) -> dict[str, Any]:
         "matrix": _matrix(run),
         "stability": stability(run),
         "errors": run.last.errors[:MOST_SAMPLES],
-        "judged": len(run.last.records),
+        "judged": len(judged),
         "chosen": len(chosen),
         "samples": [one for one in numbered if not one[1].is_empty],
         "empty": [one for one in numbered if one[1].is_empty],
+        "stale": [(f"o{number}-", sample) for number, sample in enumerate(run.last.stale[:MOST_SAMPLES], 1)],
         "view": SampleView,
     }
 
@@ -141,14 +143,14 @@ def _matrix(run: JudgedRun) -> Matrix | None:
     if len(run.axes) < 2:
         return None
     (across, _), (down, _) = run.axes[:2]
-    verdicts = [sample.judge_verdict for sample in run.last.records if not sample.is_empty]
+    verdicts = [sample.judge_verdict for sample in run.last.judged if not sample.is_empty]
     cells = Counter((verdict[down].score, verdict[across].score) for verdict in verdicts)
     most = max(cells.values(), default=1)
     rows = [
         (row, [(cells[row, column], _look(cells[row, column], most, row, column)) for column in SCORES])
         for row in SCORES[::-1]
     ]
-    left_out = len(run.last.records) - len(verdicts)
+    left_out = len(run.last.judged) - len(verdicts)
     return Matrix(down, axis_title(run.judge, down), across, left_out, rows, list(_corners(cells, down, across)))
 
 

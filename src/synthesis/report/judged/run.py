@@ -114,6 +114,16 @@ class Iteration(msgspec.Struct, frozen=True):
     records: tuple[JudgedSample, ...]
     errors: tuple[UnjudgedSample, ...]
 
+    @property
+    def judged(self) -> list[JudgedSample]:
+        """The records on the present texts, which the figures are about; a stale one counts nowhere."""
+        return [sample for sample in self.records if not sample.stale]
+
+    @property
+    def stale(self) -> list[JudgedSample]:
+        """The records whose question, context or answer has changed since."""
+        return [sample for sample in self.records if sample.stale]
+
 
 class JudgedRun(msgspec.Struct, frozen=True):
     """A run with all its iterations; `axes` are the names and the score from which each passes."""
@@ -138,7 +148,7 @@ class JudgedRun(msgspec.Struct, frozen=True):
 
     def failed(self) -> list[JudgedSample]:
         """The samples of the last iteration that did not pass, the lowest scores first."""
-        found = (sample for sample in self.last.records if not sample.passed)
+        found = (sample for sample in self.last.judged if not sample.passed)
         return sorted(found, key=lambda sample: (sample.overall_score, sample.query_log_id))
 
 
@@ -358,7 +368,7 @@ def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
 
 
 def _by_id(run: JudgedRun) -> dict[str, JudgedSample]:
-    return {sample.query_log_id: sample for sample in run.last.records}
+    return {sample.query_log_id: sample for sample in run.last.judged}
 
 
 def _scores(sample: JudgedSample) -> dict[str, int]:

@@ -141,7 +141,7 @@ def _changed_cases(
 def _changed_samples(
     history: "History", runs: tuple[SavedRun, SavedRun], comparison: JudgedComparison
 ) -> Iterator[ChangeGroup]:
-    samples = [{sample.query_log_id: sample for sample in history.judged(run.id).last.records} for run in runs]
+    samples = [{sample.query_log_id: sample for sample in history.judged(run.id).last.judged} for run in runs]
 
     def sides(name: str) -> Drawn:
         return Drawn((_judged_side(samples[0].get(name)), _judged_side(samples[1].get(name))), [])
