@@ -73,7 +73,7 @@ def test_a_grown_set_judges_only_what_is_new(server, tmp_path):
 def test_a_shrunk_and_reordered_set_is_reported_as_it_is_now(server, tmp_path):
     judge(sample_cases(5), config_for(server, tmp_path))
     result = judge([sample_case(4), sample_case(0)], config_for(server, tmp_path))
-    assert [record["queryLogId"] for record in result.records[0]] == ["log-4", "log-0"]
+    assert [record["id"] for record in result.records[0]] == ["log-4", "log-0"]
     assert result.metrics[0]["sampleCount"] == 2
     assert result.complete
     assert result.results.iterations[0].cost["totalTokens"]["input"] == sum(range(400, 405))

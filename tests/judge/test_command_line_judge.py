@@ -114,6 +114,22 @@ def test_a_kept_verdict_does_not_pass_the_gate_and_the_run_is_incomplete(capsys,
     assert "20 verdicts are stale" in err
 
 
+def test_another_judge_is_refused_and_takes_over_on_request(capsys, here):
+    write_set(here / "set.json", sample_cases(3))
+    assert said(capsys, "judge", "run", "set.json")[0] == 0
+    with JudgeServer() as server:
+        code, _, err = said(capsys, *over(server, "set.json"))
+        assert code == 1
+        assert "this folder belongs to another judge: it has provider offline, not openai" in err
+        assert "--replace-judge" in err
+        assert server.calls == []
+        assert said(capsys, *over(server, "set.json"), "--replace-judge")[0] == 0
+        assert said(capsys, *over(server, "set.json"))[0] == 0
+        assert len(server.calls) == 3
+    assert "judge openai" in said(capsys, "judge", "report", "set")[1]
+    assert said(capsys, "judge", "run", "set.json", "--replace-judge")[0] == 0
+
+
 def test_an_error_outranks_the_gate(capsys, here):
     write_set(here / "set.json", sample_cases(3))
     with JudgeServer({"sample-1": [says("no")] * 9}) as server:

@@ -146,7 +146,7 @@ def test_a_reply_that_was_paid_for_and_rejected_stays_on_the_bill_after_a_kill(l
     cost = read(tmp_path / "run" / "cost" / "cost-iteration-1.json")
     assert [usage["inputTokens"] for usage in record["tokenUsage"]] == [400, 400]
     assert cost["totalTokens"]["input"] == 800
-    assert [call["queryLogId"] for call in cost["unaccountedCalls"]] == ["log-0"]
+    assert [call["id"] for call in cost["unaccountedCalls"]] == ["log-0"]
 
 
 def test_a_judge_that_is_killed_while_it_replaces_another_resumes_under_either_command(lab, tmp_path):

@@ -83,6 +83,8 @@ def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) 
 
 def figures(run: "RunLine", total: int, results: "Results", folder: Path) -> dict[str, Any]:
     """The same as JSON: what the files of the run hold about it, without its records."""
+    from synthesis.report.judged.layout import told
+
     iterations = [
         {"iteration": found.number, "metrics": found.metrics, "cost": found.cost, "errors": found.errors}
         for found in results.iterations
@@ -92,8 +94,8 @@ def figures(run: "RunLine", total: int, results: "Results", folder: Path) -> dic
         "samples": total,
         "judge": {"provider": run.judge.provider, "model": run.judge.model},
         "rubric": run.rubric.name,
-        "iterations": iterations,
-        "final": results.final_metrics,
+        "iterations": told(iterations, run.layout),
+        "final": told(results.final_metrics, run.layout),
         "folder": str(folder),
     }
 
@@ -102,6 +104,7 @@ def standing(ledger: "Ledger") -> dict[str, Any]:
     """The state of every sample, as JSON."""
     from synthesis.judge.ledger import State
     from synthesis.judge.results import derive, states
+    from synthesis.report.judged.layout import told
 
     run = ledger.present_run()
     iterations = []
@@ -109,7 +112,7 @@ def standing(ledger: "Ledger") -> dict[str, Any]:
         counts = states(ledger, found.number)
         known = {str(state): counts[state] for state in State}
         iterations.append({"iteration": found.number, **known, "cost": found.cost, "errors": found.errors})
-    return {"run": run.test_set_name, "samples": len(ledger.samples), "iterations": iterations}
+    return {"run": run.test_set_name, "samples": len(ledger.samples), "iterations": told(iterations, run.layout)}
 
 
 def status_lines(ledger: "Ledger") -> Iterator[str]:

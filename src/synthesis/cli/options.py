@@ -177,10 +177,10 @@ max_line_option = click.option(
     help="Longer lines are errors and are not read. [default: 16 MB]",
 )
 answers_option = click.option(
-    "--answers", type=click.Path(path_type=Path), metavar="FILE", help="Answers by queryLogId, with --contexts."
+    "--answers", type=click.Path(path_type=Path), metavar="FILE", help="Answers by id, with --contexts."
 )
 contexts_option = click.option(
-    "--contexts", type=click.Path(path_type=Path), metavar="FILE", help="Contexts (rankedCourses) by queryLogId."
+    "--contexts", type=click.Path(path_type=Path), metavar="FILE", help="Contexts by id, with --answers."
 )
 
 

@@ -35,6 +35,7 @@ from synthesis.judge.ledger import (
     now,
 )
 from synthesis.judge.model import TokenUsage
+from synthesis.report.judged.layout import told
 
 JOURNAL = "journal.jsonl"
 _RESULTS = ("records", "metrics", "cost", "final-metrics")
@@ -280,7 +281,7 @@ def _is_stale(ledger: Ledger, sample: Sample, iterations: int) -> bool:
 
 
 def _noted(run: RunLine) -> tuple[object, ...]:
-    return (run.test_set_name, run.judge, run.iterations, run.price)
+    return (run.test_set_name, run.judge, run.iterations, run.price, run.has_courses)
 
 
 # Appended lines become durable and then visible: flushes in batches, and the progress file for people and scripts.
@@ -297,6 +298,7 @@ class ProgressView:
         self._ledger = ledger
         self._number = number
         self._work = ledger.iteration(number)
+        self._layout = ledger.present_run().layout
         self._entries: list[bytes | None] = [None] * len(ledger.samples)
         self._errors: list[bytes | None] = [None] * len(ledger.samples)
         self._done = 0
@@ -353,7 +355,7 @@ class ProgressView:
         verdict = line.record["judgeVerdict"]
         result: dict[str, Any] = {f"{axis}Score": said["score"] for axis, said in verdict.items()}
         result["passed"] = line.record["passed"]
-        return msgspec.json.encode(
+        return self._encoded(
             {
                 "hash": sample.hash,
                 "queryLogId": sample.query_log_id,
@@ -365,7 +367,7 @@ class ProgressView:
 
     def _error(self, sample: Sample) -> bytes:
         line = self._work.errors[sample.hash, sample.fingerprint]
-        return msgspec.json.encode(
+        return self._encoded(
             {
                 "hash": sample.hash,
                 "queryLogId": sample.query_log_id,
@@ -374,6 +376,9 @@ class ProgressView:
                 "reason": line.reason,
             }
         )
+
+    def _encoded(self, entry: dict[str, Any]) -> bytes:
+        return msgspec.json.encode(told(entry, self._layout))
 
 
 class JournalFlusher:

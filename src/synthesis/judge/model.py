@@ -3,6 +3,7 @@
 Field names in files are camelCase, as the contract says; `rename="camel"` does it.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -40,6 +41,11 @@ class TestCase(msgspec.Struct, frozen=True, rename="camel"):
     context: tuple[Course, ...] | tuple[str, ...]
     meta: dict[str, Any] = {}
     problem: str = ""
+
+
+def have_courses(cases: Iterable[TestCase]) -> bool:
+    """Whether a context holds courses."""
+    return any(isinstance(item, Course) for case in cases for item in case.context)
 
 
 class TokenUsage(msgspec.Struct, frozen=True, rename="camel"):

@@ -3,17 +3,17 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from synthesis.errors import JudgeError
 from synthesis.judge.model import Axis, AxisVerdict, Rubric, TestCase, Verdict
 from synthesis.lazy import regex
+from synthesis.report.judged.layout import canonical_record
 from synthesis.report.judged.run import EMPTY
 
 Record = dict[str, Any]
-AnyRecord = TypeVar("AnyRecord", bound=Mapping[str, Any])
 SCORES = (1, 2, 3, 4, 5)
 EMPTY_REASON = "The answer is empty."
 _LONE_SURROGATE = regex("[\ud800-\udfff]")
@@ -72,9 +72,9 @@ def storable(value: Any) -> Any:
     return value
 
 
-def on_present_texts(records: Iterable[AnyRecord]) -> list[AnyRecord]:
+def on_present_texts(records: Iterable[Mapping[str, Any]]) -> list[Record]:
     """The records that figures are about: a stale one is no verdict on what the sample says now."""
-    return [record for record in records if not record.get("stale")]
+    return [canonical_record(record) for record in records if not record.get("stale")]
 
 
 def score_of(record: Mapping[str, Any], axis: Axis) -> int:

@@ -15,6 +15,7 @@ from synthesis.judge.journal import RESUMES, ProgressView, progress_path, read_l
 from synthesis.judge.ledger import IterationLedger, Ledger, RunLine, Sample, State, VerdictLine
 from synthesis.judge.metrics import failure_analysis, final_metrics, iteration_metrics
 from synthesis.judge.records import Record, on_present_texts
+from synthesis.report.judged.layout import Layout, canonical_record, told
 from synthesis.report.judged.run import Iteration, JudgedRun
 from synthesis.settings import JUDGED_RUNS
 
@@ -123,14 +124,14 @@ def _records(ledger: Ledger, work: IterationLedger) -> list[Record]:
 
 def _record(work: IterationLedger, verdict: VerdictLine, *, stale: bool) -> Record:
     usage = msgspec.to_builtins(list(work.usage(verdict.h, verdict.f)))
-    return {**verdict.record, "tokenUsage": usage} | ({"stale": True} if stale else {})
+    return {**canonical_record(verdict.record), "tokenUsage": usage} | ({"stale": True} if stale else {})
 
 
 def _error(work: IterationLedger, sample: Sample) -> Record:
     line = work.errors[sample.hash, sample.fingerprint]
     calls = [call for call in work.calls_of.get(sample.hash, ()) if call.begun.f == sample.fingerprint]
     return {
-        "queryLogId": line.query_log_id,
+        "queryLogId": line.sample_id,
         "hash": line.h,
         "question": line.question,
         "reason": line.reason,
@@ -182,12 +183,15 @@ def run_folder(root: Path, name: str) -> Path:
 def write_results(folder: Path, ledger: Ledger) -> Results:
     """Derive everything from the ledger and put it into the folder's files."""
     results = derive(ledger)
+    if ledger.run is None:
+        return results
+    layout = ledger.run.layout
     for iteration in results.iterations:
-        _write_iteration(folder, ledger, iteration)
+        _write_iteration(folder, ledger, iteration, layout)
     count = len(results.iterations)
     if results.final_metrics is not None:
-        _write(folder / "final-metrics" / f"final-metrics-{count}.json", results.final_metrics)
-        _write(folder / "final-cost" / f"final-cost-{count}.json", results.final_cost)
+        _write(folder / "final-metrics" / f"final-metrics-{count}.json", told(results.final_metrics, layout))
+        _write(folder / "final-cost" / f"final-cost-{count}.json", told(results.final_cost, layout))
     return results
 
 
@@ -200,7 +204,8 @@ _DERIVED = (
 def remove_results(folder: Path) -> None:
     """Remove what was derived from the verdicts of another judge, who may have judged more iterations.
 
-    The journal has it all: when that judge returns, the same files are written again.
+    The journal has it all: when that judge returns, the same files are written again (its agreement with people by
+    `synthesis judge calibrate`, from the labels).
     """
     for pattern in _DERIVED:
         for path in folder.glob(f"{pattern}/*.json"):
@@ -215,14 +220,18 @@ def write_calibration(folder: Path, iteration: int, calibration: Mapping[str, An
     return path
 
 
-def _write_iteration(folder: Path, ledger: Ledger, iteration: IterationResults) -> None:
+def _write_iteration(folder: Path, ledger: Ledger, iteration: IterationResults, layout: Layout) -> None:
     number = iteration.number
     replace_file(progress_path(folder, number), ProgressView(ledger, number).content())
-    _write(folder / "records" / f"records-iteration-{number}.json", iteration.records)
-    _write(folder / "records" / f"errors-iteration-{number}.json", iteration.errors)
-    _write(folder / "metrics" / f"metrics-iteration-{number}.json", iteration.metrics)
-    _write(folder / "cost" / f"cost-iteration-{number}.json", iteration.cost)
-    _write(folder / "low-faithfulness" / f"low-faithfulness-iteration-{number}.json", iteration.analysis)
+    files = {
+        "records/records": iteration.records,
+        "records/errors": iteration.errors,
+        "metrics/metrics": iteration.metrics,
+        "cost/cost": iteration.cost,
+        "low-faithfulness/low-faithfulness": iteration.analysis,
+    }
+    for name, content in files.items():
+        _write(folder / f"{name}-iteration-{number}.json", told(content, layout))
 
 
 def _write(path: Path, value: Any) -> None:

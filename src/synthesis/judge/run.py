@@ -27,7 +27,7 @@ from synthesis.judge.ledger import (
     fingerprint,
     now,
 )
-from synthesis.judge.model import Rubric, TestCase
+from synthesis.judge.model import Rubric, TestCase, have_courses
 from synthesis.judge.records import Record, is_asked_about, make_record, verdict_without_judge
 from synthesis.judge.results import (
     DEFAULT_ROOT,
@@ -39,6 +39,7 @@ from synthesis.judge.results import (
     write_results,
 )
 from synthesis.judge.rubric import default_rubric, rubric_hash
+from synthesis.report.judged.layout import COURSE_RUBRIC, COURSES, PASSAGES, told
 
 Detail = Literal["scores", "claims"]
 
@@ -115,7 +116,10 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class EvaluationResult(msgspec.Struct, frozen=True):
-    """The outcome of a run. `stopped` is why it ended early, if it did."""
+    """The outcome of a run. `stopped` is why it ended early, if it did.
+
+    `records`, `metrics` and `final_metrics` are what the files hold; `results` names fields as for courses.
+    """
 
     folder: Path
     run: RunLine
@@ -129,24 +133,25 @@ class EvaluationResult(msgspec.Struct, frozen=True):
     @property
     def records(self) -> tuple[tuple[Record, ...], ...]:
         """The records of each iteration, in the order of the set."""
-        return tuple(iteration.records for iteration in self.results.iterations)
+        return tuple(tuple(told(iteration.records, self.run.layout)) for iteration in self.results.iterations)
 
     @property
     def metrics(self) -> tuple[Mapping[str, Any], ...]:
         """The metrics of each iteration."""
-        return tuple(iteration.metrics for iteration in self.results.iterations)
+        return tuple(told(iteration.metrics, self.run.layout) for iteration in self.results.iterations)
 
     @property
     def final_metrics(self) -> Mapping[str, Any] | None:
         """The figures over all iterations; None while one has not begun."""
-        return self.results.final_metrics
+        figures: Mapping[str, Any] | None = told(self.results.final_metrics, self.run.layout)
+        return figures
 
     @property
     def complete(self) -> bool:
         """Every sample of every iteration has a verdict on its present text."""
         return (
             self.stopped is None
-            and self.final_metrics is not None
+            and self.results.final_metrics is not None
             and all(len(iteration.judged) == self.total for iteration in self.results.iterations)
         )
 
@@ -206,11 +211,14 @@ def _price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
     return find_price(judge.model, config.judge_provider, config.price_file)
 
 
-def _open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
+def _open_line(
+    cases: Sequence[TestCase], config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None
+) -> RunLine:
     """The line that opens a journal: which judge, at which price."""
     rubric_id = f"{rubric.name}:{rubric_hash(rubric)[:12]}"
     identity = Identity(config.judge_provider, judge.model, judge.prompt, rubric_id, getattr(judge, "settings", ""))
-    return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric)
+    has_courses = rubric.name != COURSE_RUBRIC and have_courses(cases)
+    return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric, has_courses)
 
 
 def _pending_work(ledger: Ledger, config: EvaluationConfig) -> list[Work]:
@@ -233,7 +241,7 @@ async def _run(
     journal: Journal,
     observer: Observer | None,
 ) -> EvaluationResult:
-    run = _open_line(config, judge, rubric, price)
+    run = _open_line(cases, config, judge, rubric, price)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
     ledger = journal.ledger
     lines = missing_lines(ledger, run, samples, config.on_change, str(journal.path), replace_judge=config.replace_judge)
@@ -269,8 +277,8 @@ def _check_cases(cases: Sequence[TestCase]) -> None:
         first = seen.setdefault(case.query_log_id, position)
         if first != position:
             raise TestSetError(
-                f"the queryLogId '{case.query_log_id}' appears twice: cases {first} and {position}",
-                hint="A sample is identified by its queryLogId; give each its own.",
+                f"the id '{case.query_log_id}' appears twice: cases {first} and {position}",
+                hint="A sample is identified by its id; give each its own.",
             )
 
 
@@ -340,7 +348,7 @@ async def estimate_evaluation(test_cases: Sequence[TestCase], config: Evaluation
     judge = create_judge(msgspec.structs.replace(_judge_settings(config, rubric), sends_calls=False))
     try:
         price = _price_of(judge, config)
-        ledger = _ledger(test_cases, config, _open_line(config, judge, rubric, price))
+        ledger = _ledger(test_cases, config, _open_line(test_cases, config, judge, rubric, price))
         work = [test_cases[item.sample.position] for item in _pending_work(ledger, config)]
         work = [case for case in work if is_asked_about(case)]
         worst = [judge.worst_case(case) for case in work]
@@ -394,6 +402,7 @@ class Workers:
         self._context = context
         self._config = config
         self._observer = observer
+        self._layout = context.journal.ledger.present_run().layout
         self._stopped: str | None = None
         self._stored_before = 0
         self._left_stale = 0
@@ -455,6 +464,7 @@ class Workers:
             await self._store(work, self._error_line(work, case, error))
         else:
             sample = work.sample
+            record = told(record, self._layout)
             line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), calls.last, record)
             await self._store(work, line)
 
@@ -471,15 +481,17 @@ class Workers:
         if isinstance(error, RunStopError):
             self._stop(reason)
         sample = work.sample
+        name = case.query_log_id
         return ErrorLine(
-            work.iteration,
-            sample.hash,
-            sample.fingerprint,
-            now(),
-            case.query_log_id,
-            case.question,
-            shorten(reason, REASON_WIDTH),
-            error.kind if isinstance(error, JudgeError) else None,
+            i=work.iteration,
+            h=sample.hash,
+            f=sample.fingerprint,
+            at=now(),
+            id=name if self._layout == PASSAGES else None,
+            query_log_id=name if self._layout == COURSES else None,
+            question=case.question,
+            reason=shorten(reason, REASON_WIDTH),
+            kind=error.kind if isinstance(error, JudgeError) else None,
         )
 
     def _stop(self, reason: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from synthesis.report.compare import JUDGE, MEASURED_DIFFERENTLY, RUBRIC, ruler_changes
+from synthesis.report.judged.layout import canonical, canonical_record
 from synthesis.stats import Difference, difference, verdict_on
 
 Document = dict[str, Any]  # a file of a run, with names that depend on the rubric
@@ -98,7 +99,8 @@ class UnjudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 def decode_sample(record: Document) -> JudgedSample | UnjudgedSample:
-    """A record of a run's files; an error record is the one without a verdict."""
+    """A record of a run's files in either layout; an error record is the one without a verdict."""
+    record = canonical_record(record)
     if "judgeVerdict" in record:
         return msgspec.convert(record, JudgedSample)
     return msgspec.convert(record, UnjudgedSample)
@@ -291,7 +293,7 @@ def last_figures(run: JudgedRun) -> RunFigures:
         tuple(_axis_figures(run, axis, passes_at) for axis, passes_at in run.axes),
         msgspec.convert(run.last.analysis["insights"], Insights),
         run.last.analysis.get("emptyAnswers", {}).get("count", 0),
-        msgspec.convert(run.last.analysis.get("claims"), ClaimCounts | None),
+        msgspec.convert(canonical(run.last.analysis.get("claims")), ClaimCounts | None),
     )
 
 
