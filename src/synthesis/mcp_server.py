@@ -208,7 +208,7 @@ class Tools:
         from synthesis.judge.rubric import default_rubric
         from synthesis.judge.testset import parse_test_cases
 
-        fields = {"queryLogId": "answer", "question": question, "answer": answer, "context": context}
+        fields = {"id": "answer", "question": question, "answer": answer, "context": context}
         (case,) = parse_test_cases([fields], "judge_answer_offline")
         rubric = default_rubric([case])
         verdict = OfflineJudge().judge(case, rubric)

@@ -20,7 +20,7 @@ def write(tmp_path, value):
     [
         [
             {"queryLogId": "q-1", "faithfulness": 5, "note": "sure"},
-            {"queryLogId": "q-2", "tone": 1, "x": None},
+            {"id": "q-2", "tone": 1, "x": None},
         ],
         {"q-1": {"faithfulness": 5}, "q-2": {"tone": 1}},
     ],
@@ -36,7 +36,7 @@ def test_labels_come_as_a_list_or_by_id_with_free_axes(tmp_path, content):
         ({}, "there are no labels"),
         ("3", "expected labels, found a number"),
         ("[", "not valid JSON"),
-        ([{"faithfulness": 4}], "label 1: has no queryLogId"),
+        ([{"faithfulness": 4}], "label 1: has no id"),
         ([7], "label 1: must be an object"),
         (
             [{"queryLogId": "a", "faithfulness": 6}],
@@ -48,7 +48,7 @@ def test_labels_come_as_a_list_or_by_id_with_free_axes(tmp_path, content):
         ([{"queryLogId": "a", "note": "later"}], "label 1 (a): has no score"),
         (
             [{"queryLogId": "a", "x": 1}, {"queryLogId": "a", "x": 2}],
-            "label 2 (a): the same queryLogId appears at label 1",
+            "label 2 (a): the same id appears at label 1",
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_exit_codes_of_the_gate(capsys, here):
     assert "is below" in err
 
 
-def test_a_stale_verdict_does_not_pass_the_gate(capsys, here):
+def test_a_kept_verdict_does_not_pass_the_gate_and_the_run_is_incomplete(capsys, here):
     cases = sample_cases(20)
     write_set(here / "set.json", cases)
     with JudgeServer() as server:
@@ -103,10 +103,31 @@ def test_a_stale_verdict_does_not_pass_the_gate(capsys, here):
         for case in changed:
             case["answer"] = "Another."
         (here / "set.json").write_text(json.dumps(changed))
-        code, _, err = said(capsys, *over(server, "set.json"), "--fail-under", "0.01")
+        code, out, err = said(capsys, *over(server, "set.json"), "--on-change", "keep", "--fail-under", "0.01")
+        assert len(server.calls) == 20
+        assert said(capsys, *over(server, "set.json"))[0] == 0
+        assert len(server.calls) == 40
     assert rate["overallPassRate"]["value"] > 0.01
-    assert code == 2
+    assert code == 3
+    assert "20 stale" in out
+    assert "not passed" not in out
     assert "20 verdicts are stale" in err
+
+
+def test_another_judge_is_refused_and_takes_over_on_request(capsys, here):
+    write_set(here / "set.json", sample_cases(3))
+    assert said(capsys, "judge", "run", "set.json")[0] == 0
+    with JudgeServer() as server:
+        code, _, err = said(capsys, *over(server, "set.json"))
+        assert code == 1
+        assert "this folder belongs to another judge: it has provider offline, not openai" in err
+        assert "--replace-judge" in err
+        assert server.calls == []
+        assert said(capsys, *over(server, "set.json"), "--replace-judge")[0] == 0
+        assert said(capsys, *over(server, "set.json"))[0] == 0
+        assert len(server.calls) == 3
+    assert "judge openai" in said(capsys, "judge", "report", "set")[1]
+    assert said(capsys, "judge", "run", "set.json", "--replace-judge")[0] == 0
 
 
 def test_an_error_outranks_the_gate(capsys, here):

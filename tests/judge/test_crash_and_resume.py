@@ -34,7 +34,7 @@ for line in sys.stdin:
     if not pid:
         server = Server()
         server.url = order["url"]
-        config = config_for(server, Path(order["root"]), concurrency=order["concurrency"])
+        config = config_for(server, Path(order["root"]), concurrency=order["concurrency"], **order["settings"])
         judge(sample_cases(order["samples"]), config)
         os._exit(0)
     print(pid, flush=True)
@@ -55,8 +55,9 @@ class Lab:
             env=environment(),
         )
 
-    def start(self, server: JudgeServer, root: Path, samples: int = SAMPLES) -> int:
+    def start(self, server: JudgeServer, root: Path, samples: int = SAMPLES, **settings: object) -> int:
         order = {"url": server.url, "root": str(root), "samples": samples, "concurrency": CONCURRENCY}
+        order["settings"] = settings
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -145,7 +146,35 @@ def test_a_reply_that_was_paid_for_and_rejected_stays_on_the_bill_after_a_kill(l
     cost = read(tmp_path / "run" / "cost" / "cost-iteration-1.json")
     assert [usage["inputTokens"] for usage in record["tokenUsage"]] == [400, 400]
     assert cost["totalTokens"]["input"] == 800
-    assert [call["queryLogId"] for call in cost["unaccountedCalls"]] == ["log-0"]
+    assert [call["id"] for call in cost["unaccountedCalls"]] == ["log-0"]
+
+
+def test_a_judge_that_is_killed_while_it_replaces_another_resumes_under_either_command(lab, tmp_path):
+    """With the option and, since the folder is its own by then, without."""
+    new = {"judge_model": "gpt-4.1-mini"}
+    with JudgeServer(delay=0.002) as server:
+        judge(sample_cases(SAMPLES), config_for(server, tmp_path))
+        for replace in (True, True, False):
+            before, safe = len(server.calls), replaced(tmp_path / "run")
+            pid = lab.start(server, tmp_path, replace_judge=replace, **new)
+            wait_for_calls(server, before + 10)
+            os.kill(pid, signal.SIGKILL)
+            lab.outcome()
+            assert not safe & set(server.calls[before:]), "a stored verdict was asked for again"
+        lab.start(server, tmp_path, **new)
+        assert lab.outcome() == 0
+        judge(sample_cases(SAMPLES), config_for(server, tmp_path / "whole", **new))
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "whole" / "run")
+
+
+def replaced(folder: Path) -> set[str]:
+    """The samples that the second judge has a stored verdict on."""
+    journal = (folder / "journal.jsonl").read_bytes()
+    after = journal.partition(b'"model":"gpt-4.1-mini"')[2]
+    lines = after.split(b"\n")[1:-1]
+    return {
+        json.loads(line)["record"]["question"].split()[-1].rstrip("?") for line in lines if b'"t":"verdict"' in line
+    }
 
 
 def test_a_complete_run_is_returned_without_a_call_and_without_a_changed_byte(tmp_path):

@@ -65,7 +65,8 @@ def test_each_stage_works_alone(tmp_path):
 
 def test_a_record_has_the_shape_of_the_contract(tmp_path):
     config = library.EvaluationConfig(output_dir="mine", root=tmp_path)
-    result = asyncio.run(library.run_evaluation(sample_cases(1), config))
+    cases = library.load_test_set(TEST_SETS / "courses.json")
+    result = asyncio.run(library.run_evaluation(cases, config))
     assert list(result.records[0][0])[:8] == [
         "queryLogId",
         "question",

@@ -35,7 +35,7 @@ def test_a_slow_sample_does_not_hold_up_the_others(tmp_path):
     with JudgeServer({"sample-0": [slow(1.5)]}) as server:
         result = judge(sample_cases(12), config_for(server, tmp_path, concurrency=2))
     journal = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
-    order = [line["record"]["queryLogId"] for line in journal if line["t"] == "verdict"]
+    order = [line["record"]["id"] for line in journal if line["t"] == "verdict"]
     assert result.complete
     assert order[-1] == "log-0"
 

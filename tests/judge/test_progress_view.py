@@ -22,10 +22,10 @@ def test_its_shape_follows_the_contract(tmp_path):
         "failedQuestions": 1,
     }
     first = progress["entries"][0]
-    assert list(first) == ["hash", "queryLogId", "question", "completedAt", "result"]
+    assert list(first) == ["hash", "id", "question", "completedAt", "result"]
     assert first["hash"] == sample_hash("log-0")
     assert first["result"] == {"faithfulnessScore": 1, "completenessScore": 1, "passed": False}
-    assert [error["queryLogId"] for error in progress["errors"]] == ["log-1"]
+    assert [error["id"] for error in progress["errors"]] == ["log-1"]
 
 
 def test_it_follows_every_sample(tmp_path, monkeypatch):

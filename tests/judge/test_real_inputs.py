@@ -231,7 +231,7 @@ def test_limit_and_ids_judge_a_part_and_the_whole_later_judges_the_rest(tmp_path
     def judged(*options):
         assert call(["judge", "run", "set.json", *options]) == 0
         capsys.readouterr()
-        return [record["queryLogId"] for record in read(folder / "records/records-iteration-1.json")]
+        return [record["id"] for record in read(folder / "records/records-iteration-1.json")]
 
     assert judged("--limit", "2") == ["q-0", "q-1"]
     assert judged("--id", "q-3,q-1", "--id", "q-4") == ["q-1", "q-3", "q-4"]

@@ -90,7 +90,7 @@ def test_join_writes_one_set(tmp_path, capsys):
     assert call(["testset", "join", "--answers", answers, "--contexts", contexts, "--out", out]) == 0
     assert "1 of 2 contexts have no answer" in capsys.readouterr().err
     assert json.loads((tmp_path / "set.json").read_text(encoding="utf-8")) == [
-        {"queryLogId": "q-1", "question": "q", "answer": "ไทย", "context": []}
+        {"id": "q-1", "question": "q", "answer": "ไทย", "context": []}
     ]
 
 

@@ -21,7 +21,7 @@ def stored(tmp_path, kind):
 
 
 def test_test_sets_load(tmp_path):
-    courses, passages = (testset.load_test_set(path) for path in stored(tmp_path, "testset"))
+    passages, courses = (testset.load_test_set(path) for path in stored(tmp_path, "testset"))
     assert courses[0].context[0].skills[0].skill == "clock repair"
     assert passages[0].context[1] == "It is closed on Sundays."
 

@@ -1,4 +1,4 @@
-"""Answers and contexts in two files become one test set, joined by queryLogId."""
+"""Answers and contexts in two files become one test set, joined by id."""
 
 import json
 import logging
@@ -73,7 +73,7 @@ def test_entries_that_cannot_be_used_are_left_out_and_noted(tmp_path):
     answers = [answer("q-1"), answer("q-1", answer="another"), "text", {"answer": "without id"}]
     result = joined(tmp_path, answers, [context("q-1"), {"queryLogId": "q-2"}])
     assert [case.answer for case in result.cases] == ["answer q-1"]
-    assert "left out: 3 (entry 2 (q-1): the same queryLogId appears before" in result.notes[0]
+    assert "left out: 3 (entry 2 (q-1): the same id appears before" in result.notes[0]
     assert "left out: 1 (entry 2 (q-2): has no context)" in result.notes[1]
 
 

@@ -41,7 +41,7 @@ def test_without_a_readable_score_the_judge_is_asked_again(tmp_path):
     [error] = result.results.iterations[0].errors
     assert error["queryLogId"] == "log-0"
     assert "must be a whole number from 1 to 5" in error["reason"]
-    assert [record["queryLogId"] for record in result.records[0]] == ["log-1"]
+    assert [record["id"] for record in result.records[0]] == ["log-1"]
 
 
 def test_an_unusable_reply_with_a_raw_surrogate_can_be_shown_to_the_judge(tmp_path):

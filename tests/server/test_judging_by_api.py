@@ -31,7 +31,7 @@ def test_a_set_is_judged_followed_and_saved(judging: Any) -> None:
     assert (name, last["state"], last["total"], last["judged"]) == ("done", "done", 4, 4)
     results = judging.get(f"/api/v1/judge/runs/{job}/results").json()
     assert len(results["iterations"]) == 2
-    scores = {record["queryLogId"]: record["passed"] for record in results["iterations"][-1]["records"]}
+    scores = {record["id"]: record["passed"] for record in results["iterations"][-1]["records"]}
     assert scores == {"right": True, "wrong <i>": False}
     saved = judging.get(f"/api/v1/runs/{last['run_id']}").json()
     assert (saved["kind"], saved["name"], saved["with_text"]) == ("judge", "ferry", True)
@@ -47,7 +47,7 @@ def test_nothing_is_saved_unless_wanted(judging: Any) -> None:
     assert judging.get(f"/api/v1/judge/runs/{job}/results").status_code == 200
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "[1]", '[{"queryLogId": "a"}]', "\xff"])
+@pytest.mark.parametrize("content", ["{", "[]", "[1]", '[{"id": "a"}]', "\xff"])
 def test_what_is_no_set_is_told_without_a_path(judging: Any, content: str) -> None:
     job = judging.post("/api/v1/judge/runs", content=content.encode("latin-1")).json()["id"]
     _, last = followed(judging, job)[-1]

@@ -74,7 +74,7 @@ def test_one_case_has_its_evidence_and_its_texts_only_if_they_were_saved(full: A
 
 def test_samples_of_a_judged_run_are_found(full: Any, ids: dict[str, str]) -> None:
     page = full.get(f"/api/v1/runs/{ids['judged']}/samples", params={"iteration": 2, "outcome": "fail"}).json()
-    assert [one["query_log_id"] for one in page["items"]] == ["wrong <i>"]
+    assert [one["id"] for one in page["items"]] == ["wrong <i>"]
 
 
 def test_the_trend_is_that_of_the_runs(full: Any, ids: dict[str, str]) -> None:

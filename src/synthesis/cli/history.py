@@ -194,6 +194,9 @@ def _sample_lines(sample: "SavedSample") -> Iterator[str]:
     if sample.error is not None:
         yield f"{click.style('error', fg='red')} {name}: {safe(shorten(sample.error))}"
         return
+    if sample.record.get("stale"):
+        yield f"{click.style('stale', fg='yellow')} {name}: question, context or answer changed since it was judged"
+        return
     if sample.passed is None:
         yield f"{click.style('needs a judge', fg='yellow')} {name}"
         return
@@ -361,11 +364,14 @@ def _told(damage: "Sequence[Damage]") -> int:
 @json_option
 def show(run: str, limit: int, history: str | None, as_json: bool) -> int:
     """Show one run: its conditions, its figures, and the failures that need a look, with evidence."""
+    from synthesis.report.judged.layout import saved_layout, told
+
     with _open(history) as opened:
         found = opened.run(run)
         trouble = found_in(opened, found, limit)
     if as_json:
-        print_json(run_fields(found) | {"failures": trouble.items, "failures_in_all": trouble.total})
+        failures = told(msgspec.to_builtins(trouble.items), saved_layout(found.conditions))
+        print_json(run_fields(found) | {"failures": failures, "failures_in_all": trouble.total})
         return ExitCode.OK
     print_lines(run_lines(found, trouble), hang=4)
     return ExitCode.OK

@@ -115,9 +115,14 @@ _OPTIONS = (
     click.option(
         "--on-change",
         type=click.Choice(["keep", "rejudge", "error"]),
-        default="keep",
+        default="rejudge",
         show_default=True,
-        help="What to do with a verdict whose question, context or answer has changed.",
+        help="What to do with a verdict whose question, context or answer has changed; kept ones count as none.",
+    ),
+    click.option(
+        "--replace-judge",
+        is_flag=True,
+        help="Let this judge take over the folder of another; earlier verdicts stay in the journal.",
     ),
     map_option("question=prompt,answer=out[0].text,context=docs"),
     click.option("--id", "ids", multiple=True, metavar="ID", help="Only the one with this id; repeatable."),
@@ -276,16 +281,19 @@ def panel(names: tuple[str, ...], root: Path, formats: tuple[str, ...], out: str
     Name the runs of different judges on one test set. Exits with 3 if a judge has no verdict on a sample.
     """
     from synthesis.judge.panel import build_panel, panel_run
+    from synthesis.report.judged.layout import told
 
-    found = build_panel([panel_run(name, stored_run(name, root)[1]) for name in names])
+    ledgers = [stored_run(name, root)[1] for name in names]
+    found = build_panel([panel_run(name, ledger) for name, ledger in zip(names, ledgers, strict=True)])
+    document = told(msgspec.to_builtins(found), ledgers[0].present_run().layout)
     if as_json:
-        print_json(found)
+        print_json(document)
     for form, path in () if as_json else formats_and_paths(formats, PANEL_FORMATS):
         _show_or_write(_text(found) if form == "text" else _markdown(found), path)
     for warning in found.warnings:
         click.echo(safe(f"warning: {warning}"), err=True)
     if out is not None:
-        _write(found, Path(out) / FILE_NAME if Path(out).is_dir() else Path(out))
+        _write(document, Path(out) / FILE_NAME if Path(out).is_dir() else Path(out))
     return ExitCode.OK if found.is_complete else ExitCode.INCOMPLETE
 
 
@@ -299,10 +307,10 @@ def _show_or_write(lines: Iterable[str], path: str | None) -> None:
         click.echo(f"Written: {safe(path)}", err=True)
 
 
-def _write(found: "Panel", path: Path) -> None:
+def _write(document: Any, path: Path) -> None:
     from synthesis.report.formats import write_pieces
 
-    write_pieces([msgspec.json.format(msgspec.json.encode(found), indent=2).decode(), "\n"], path)
+    write_pieces([msgspec.json.format(msgspec.json.encode(document), indent=2).decode(), "\n"], path)
     click.echo(f"Written: {safe(str(path))}", err=True)
 
 

@@ -39,7 +39,7 @@ class RunProgress:
     def update(self, progress: "Progress") -> None:
         self._last = progress
         asked = progress.done + progress.failed - progress.stored_before
-        self._pace.note(asked, asked, progress.total - progress.stored_before)
+        self._pace.note(asked, asked, progress.total - progress.stored_before - progress.left_stale)
         if progress.interrupted and not self._is_stopping:
             self._is_stopping = True
             self.line.say(self._stopping(progress.under_way))
@@ -91,6 +91,8 @@ def summary_lines(run: "RunLine", total: int, results: "Results", folder: Path) 
 
 def figures(run: "RunLine", total: int, results: "Results", folder: Path) -> dict[str, Any]:
     """The same as JSON: what the files of the run hold about it, without its records."""
+    from synthesis.report.judged.layout import told
+
     iterations = [
         {"iteration": found.number, "metrics": found.metrics, "cost": found.cost, "errors": found.errors}
         for found in results.iterations
@@ -100,8 +102,8 @@ def figures(run: "RunLine", total: int, results: "Results", folder: Path) -> dic
         "samples": total,
         "judge": {"provider": run.judge.provider, "model": run.judge.model},
         "rubric": run.rubric.name,
-        "iterations": iterations,
-        "final": results.final_metrics,
+        "iterations": told(iterations, run.layout),
+        "final": told(results.final_metrics, run.layout),
         "folder": str(folder),
     }
 
@@ -110,6 +112,7 @@ def standing(ledger: "Ledger") -> dict[str, Any]:
     """The state of every sample, as JSON."""
     from synthesis.judge.ledger import State
     from synthesis.judge.results import derive, states
+    from synthesis.report.judged.layout import told
 
     run = ledger.present_run()
     iterations = []
@@ -118,7 +121,7 @@ def standing(ledger: "Ledger") -> dict[str, Any]:
         known = {str(state): counts[state] for state in State}
         known["untold"] = found.metrics["untold"]
         iterations.append({"iteration": found.number, **known, "cost": found.cost, "errors": found.errors})
-    return {"run": run.test_set_name, "samples": len(ledger.samples), "iterations": iterations}
+    return {"run": run.test_set_name, "samples": len(ledger.samples), "iterations": told(iterations, run.layout)}
 
 
 def status_lines(ledger: "Ledger") -> Iterator[str]:

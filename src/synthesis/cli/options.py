@@ -25,8 +25,8 @@ GROUPS: dict[str, tuple[str, str]] = {
     "Checks": ("--checks", "--only-check --profile --reader --rules --disable --notice"),
     "Judge": (
         "--judge-provider --judge-model --rubric --iterations",
-        "--detail --system-prompt-version --on-change --base-url --api-key-env --judge-seed --temperature "
-        "--reasoning-effort --max-output-tokens --header --extra-body --price-file",
+        "--detail --system-prompt-version --on-change --replace-judge --base-url --api-key-env --judge-seed "
+        "--temperature --reasoning-effort --max-output-tokens --header --extra-body --price-file",
     ),
     "Output": (
         "--out --output-dir --format --by --cover --since --with-excerpts --json",
@@ -177,10 +177,10 @@ max_line_option = click.option(
     help="Longer lines are errors and are not read. [default: 16 MB]",
 )
 answers_option = click.option(
-    "--answers", type=click.Path(path_type=Path), metavar="FILE", help="Answers by queryLogId, with --contexts."
+    "--answers", type=click.Path(path_type=Path), metavar="FILE", help="Answers by id, with --contexts."
 )
 contexts_option = click.option(
-    "--contexts", type=click.Path(path_type=Path), metavar="FILE", help="Contexts (rankedCourses) by queryLogId."
+    "--contexts", type=click.Path(path_type=Path), metavar="FILE", help="Contexts by id, with --answers."
 )
 
 

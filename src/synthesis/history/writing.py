@@ -52,6 +52,7 @@ from synthesis.judge.results import IterationResults, Results, derive
 from synthesis.model import CaseResult, CheckResult
 from synthesis.model.result import NOT_APPLICABLE, PASS
 from synthesis.report.findings import kind_of
+from synthesis.report.judged.layout import Layout, saved_layout, told
 from synthesis.report.judged.run import JudgedSample, SavedScore, UnjudgedSample, decode_sample
 from synthesis.report.stored import Record, StoredReport, redacted
 
@@ -236,7 +237,7 @@ def folder_entry(folder: Path, provenance: Provenance) -> NewRun:
         revision=provenance.revision,
         with_text=provenance.with_text,
         conditions=encoded(_conditions(ledger)),
-        summary=encoded(_summary(results, provenance.with_text)),
+        summary=encoded(told(_summary(results, provenance.with_text), run.layout)),
         origin=_hash([run.test_set_name, run.at, msgspec.to_builtins(run.judge)]),
     )
     found = _rows(ledger, results, provenance.with_text)
@@ -263,10 +264,11 @@ def document_entry(path: Path, provenance: Provenance) -> NewRun:
     try:
         document = msgspec.json.decode(path.read_bytes(), type=Document)
         with_text = provenance.with_text and document.history.with_text
-        summary = _without_words(document.summary, with_text)
+        layout = saved_layout(document.conditions)
+        summary = told(_without_words(document.summary, with_text), layout)
         judged_figures(summary, document.conditions)
         found = [
-            _row(sample.iteration, sample.position, decode_sample(sample.record), with_text)
+            _row(sample.iteration, sample.position, decode_sample(sample.record), with_text, layout)
             for sample in document.results
         ]
     except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, AttributeError) as error:
@@ -288,7 +290,8 @@ def _conditions(ledger: Ledger) -> Record:
     judge: Record = msgspec.to_builtins(run.judge)
     axes = [{"name": axis.name, "pass_at": axis.pass_at} for axis in run.rubric.axes]
     rubric = {"name": run.rubric.name, "version": run.rubric.version, "axes": axes}
-    return {"judge": judge, "rubric": rubric, "iterations": run.iterations, "samples": len(ledger.samples)}
+    courses = {"has_courses": True} if run.has_courses else {}
+    return {"judge": judge, "rubric": rubric, "iterations": run.iterations, "samples": len(ledger.samples), **courses}
 
 
 def _summary(results: Results, with_text: bool) -> Record:
@@ -319,11 +322,12 @@ def _without_words(value: Any, with_text: bool) -> Any:
 
 
 def _rows(ledger: Ledger, results: Results, with_text: bool) -> Iterator[SampleRow]:
+    layout = ledger.present_run().layout
     places = {sample.query_log_id: sample.position for sample in ledger.samples}
     for iteration in results.iterations:
         for record in (*iteration.records, *iteration.errors):
             sample = decode_sample(record)
-            yield _row(iteration.number, places[sample.query_log_id], sample, with_text)
+            yield _row(iteration.number, places[sample.query_log_id], sample, with_text, layout)
 
 
 def _bare(sample: Sample) -> Sample:
@@ -348,10 +352,12 @@ def _batches(rows: Iterable[SampleRow]) -> Iterator[Sequence[Rows]]:
     return ([batch] for batch in batched(rows))
 
 
-def _row(iteration: int, position: int, sample: Sample, with_text: bool) -> SampleRow:
+def _row(iteration: int, position: int, sample: Sample, with_text: bool, layout: Layout) -> SampleRow:
     kept = sample if with_text else _bare(sample)
     judged = kept if isinstance(kept, JudgedSample) else None
-    scores = {axis: verdict.score for axis, verdict in judged.judge_verdict.items()} if judged else {}
+    # A stale verdict is in the record alone: lists, labels and trends go by the columns.
+    present = judged if judged and not judged.stale else None
+    scores = {axis: verdict.score for axis, verdict in present.judge_verdict.items()} if present else {}
     texts = (kept.query_log_id, kept.question, judged.system_answer if judged else None)
     return SampleRow(
         iteration=iteration,
@@ -359,11 +365,11 @@ def _row(iteration: int, position: int, sample: Sample, with_text: bool) -> Samp
         query_log_id=storable(kept.query_log_id),
         faithfulness=scores.get("faithfulness"),
         completeness=scores.get("completeness"),
-        overall=judged.overall_score if judged else None,
-        passed=_passed(judged) if judged else None,
+        overall=present.overall_score if present else None,
+        passed=_passed(present) if present else None,
         error=storable(kept.reason) if isinstance(kept, UnjudgedSample) else None,
         words=searchable(*(text for text in texts if text is not None)),
-        record=encoded(kept),
+        record=encoded(told(msgspec.to_builtins(kept), layout)),
     )
 
 

@@ -8,23 +8,24 @@ from typing import Any
 
 from synthesis.errors import Place, TestSetError
 from synthesis.judge.model import Axis, Rubric
-from synthesis.judge.records import SCORES, has_scores, score_of
+from synthesis.judge.records import SCORES, has_scores, on_present_texts, score_of
 from synthesis.judge.testset import Problems, as_test_set_errors, named
 from synthesis.read.json import read_json
 from synthesis.read.lines import MOST_LINE, kind_of
+from synthesis.report.judged.layout import id_in, without_id
 from synthesis.stats import bootstrap_interval, mean_of_counts, quadratic_weighted_kappa, rate
 
-Labels = Mapping[str, Mapping[str, int]]  # queryLogId -> axis -> score
+Labels = Mapping[str, Mapping[str, int]]  # id -> axis -> score
 Pair = tuple[int, int]  # human score, judge score
 
 LABEL_HINT = (
-    'Labels are [{"queryLogId": "...", "faithfulness": 4, ...}] or {"queryLogId": {"faithfulness": 4, ...}}, '
+    'Labels are [{"id": "...", "faithfulness": 4, ...}] or {"ID": {"faithfulness": 4, ...}}, '
     "with whole scores from 1 to 5."
 )
 
 
 def load_labels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
-    """Human scores by queryLogId and axis; texts beside them are remarks, null is an axis left open."""
+    """Human scores by id and axis; texts beside them are remarks, null is an axis left open."""
     file = os.fspath(path)
     problems = Problems(file, hint=LABEL_HINT)
     labels: dict[str, dict[str, int]] = {}
@@ -35,9 +36,9 @@ def load_labels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
         if not isinstance(entry, dict):
             problems.add(named(position, name), f"must be an object, not {kind_of(entry)}")
         elif not isinstance(name, str) or not name.strip():
-            problems.add(position, "has no queryLogId")
+            problems.add(position, "has no id")
         elif name in seen:
-            problems.add(named(position, name), f"the same queryLogId appears at {seen[name]}")
+            problems.add(named(position, name), f"the same id appears at {seen[name]}")
         else:
             seen[name] = position
             labels[name] = _scores(entry, named(position, name), problems)
@@ -53,14 +54,14 @@ def _entries(value: object, file: str) -> list[tuple[str, object, object]]:
         return [(f"label {number}", name, entry) for number, (name, entry) in enumerate(value.items(), 1)]
     if isinstance(value, list):
         return [
-            (f"label {number}", entry.get("queryLogId") if isinstance(entry, dict) else None, entry)
+            (f"label {number}", id_in(entry) if isinstance(entry, dict) else None, entry)
             for number, entry in enumerate(value, 1)
         ]
     raise TestSetError(f"expected labels, found {kind_of(value)}", place=Place(file), hint=LABEL_HINT)
 
 
 def _scores(entry: Mapping[str, Any], where: str, problems: Problems) -> dict[str, int]:
-    given = {axis: value for axis, value in entry.items() if axis != "queryLogId" and not _is_remark(value)}
+    given = {axis: value for axis, value in without_id(entry).items() if not _is_remark(value)}
     if not given:
         problems.add(where, "has no score")
     scores = {axis: value for axis, value in given.items() if type(value) is int and value in SCORES}
@@ -76,6 +77,7 @@ def _is_remark(value: object) -> bool:
 
 def calibrate(records: Sequence[Mapping[str, Any]], labels: Labels, rubric: Rubric) -> dict[str, Any]:
     """Judge against people, axis by axis, over the samples that have both; one that needs a judge has no verdict."""
+    records = on_present_texts(records)
     known_ids = {record["queryLogId"]: None for record in records}  # in the order of the set
     judged = {record["queryLogId"]: record for record in records if has_scores(record)}
     matched = [name for name in labels if name in judged]

@@ -22,6 +22,7 @@ from synthesis.judge.offline import OfflineJudge
 from synthesis.judge.offline.judge import AXES, VERSION
 from synthesis.judge.replies import UnusableReplyError, read_verdict
 from synthesis.lazy import regex
+from synthesis.report.judged.layout import id_in
 
 
 class JudgeSettings(msgspec.Struct, frozen=True):
@@ -202,7 +203,7 @@ def offline_judge(settings: JudgeSettings) -> Judge:
 
 _HINT = (
     "A recording is a records file, the folder or name of an earlier run, or a file of verdicts: "
-    '{"queryLogId": {"faithfulness": {"score": 5, "reasoning": "..."}, ...}}.'
+    '{"ID": {"faithfulness": {"score": 5, "reasoning": "..."}, ...}}.'
 )
 Recording = dict[str, dict[str, Any]]
 
@@ -268,7 +269,8 @@ def _read_recording(path: Path) -> Recording:
     except msgspec.DecodeError as error:
         raise TestSetError(f"is not valid JSON: {error}", place=Place(str(path)), hint=_HINT) from None
     if isinstance(content, list):
-        content = {item.get("queryLogId", ""): item for item in content if isinstance(item, dict)}
+        records = [item for item in content if isinstance(item, dict) and not item.get("stale")]
+        content = {id_in(record) or "": record for record in records}
     if not isinstance(content, dict) or not all(isinstance(item, dict) for item in content.values()):
         raise TestSetError("contains neither records nor verdicts", place=Place(str(path)), hint=_HINT)
     return content

@@ -35,6 +35,7 @@ from synthesis.judge.ledger import (
     now,
 )
 from synthesis.judge.model import TokenUsage
+from synthesis.report.judged.layout import told
 
 JOURNAL = "journal.jsonl"
 _RESULTS = ("records", "metrics", "cost", "final-metrics")
@@ -219,10 +220,16 @@ OnChange = Literal["keep", "rejudge", "error"]
 Samples = tuple[tuple[str, str], ...]
 
 
-def missing_lines(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> list[Line]:
-    """Lines for judge, price and set where they differ from the recorded ones; another judge is refused."""
+def missing_lines(
+    ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str, *, replace_judge: bool = False
+) -> list[Line]:
+    """Lines for judge, price and set where they differ from the recorded ones.
+
+    Another judge is refused, unless it is to replace the recorded one.
+    """
     run = as_recorded(ledger, run)
-    _check_judge(ledger, run.judge, on_change, journal)
+    if not replace_judge:
+        _check_judge(ledger, run.judge, on_change, journal)
     _check_changes(ledger, run, samples, on_change, journal)
     lines: list[Line] = []
     if ledger.run is None or _noted(ledger.run) != _noted(run):
@@ -240,12 +247,18 @@ def as_recorded(ledger: Ledger, run: RunLine) -> RunLine:
 
 def _check_judge(ledger: Ledger, identity: Identity, on_change: OnChange, journal: str) -> None:
     run = ledger.run
-    if run is not None and run.judge != identity and on_change != "rejudge":
-        raise RunFolderError(
-            f"this folder belongs to another judge: it has {run.judge.difference(identity)}",
-            place=Place(journal),
-            hint="Use --output-dir NAME, or judge all samples here again with --on-change rejudge.",
-        )
+    if run is None or run.judge == identity:
+        return
+    is_same_kind = run.judge.is_continued_by(identity)
+    if is_same_kind and on_change == "rejudge":
+        return
+    option = "--on-change rejudge" if is_same_kind else "--replace-judge"
+    raise RunFolderError(
+        f"this folder belongs to another judge: it has {run.judge.difference(identity)}",
+        place=Place(journal),
+        hint=f"Use --output-dir NAME, or {option} to judge everything here again; "
+        "the earlier verdicts stay in the journal.",
+    )
 
 
 def _check_changes(ledger: Ledger, run: RunLine, samples: Samples, on_change: OnChange, journal: str) -> None:
@@ -259,7 +272,7 @@ def _check_changes(ledger: Ledger, run: RunLine, samples: Samples, on_change: On
         raise RunFolderError(
             f"{len(changed)} samples have changed since they were judged: {', '.join(changed[:5])}",
             place=Place(journal),
-            hint="--on-change keep keeps and flags their verdicts, --on-change rejudge judges them again.",
+            hint="--on-change rejudge judges them again, --on-change keep leaves them without a verdict.",
         )
 
 
@@ -268,7 +281,7 @@ def _is_stale(ledger: Ledger, sample: Sample, iterations: int) -> bool:
 
 
 def _noted(run: RunLine) -> tuple[object, ...]:
-    return (run.test_set_name, run.judge, run.iterations, run.price)
+    return (run.test_set_name, run.judge, run.iterations, run.price, run.has_courses)
 
 
 # Appended lines become durable and then visible: flushes in batches, and the progress file for people and scripts.
@@ -285,6 +298,7 @@ class ProgressView:
         self._ledger = ledger
         self._number = number
         self._work = ledger.iteration(number)
+        self._layout = ledger.present_run().layout
         self._entries: list[bytes | None] = [None] * len(ledger.samples)
         self._errors: list[bytes | None] = [None] * len(ledger.samples)
         self._done = 0
@@ -336,24 +350,24 @@ class ProgressView:
 
     def _entry(self, sample: Sample, state: State) -> bytes | None:
         line = self._work.verdict(sample)
-        if line is None or state not in (State.JUDGED, State.STALE):
+        if line is None or state is not State.JUDGED:
             return None
         verdict = line.record["judgeVerdict"]
         result: dict[str, Any] = {f"{axis}Score": said["score"] for axis, said in verdict.items()}
         result["passed"] = line.record["passed"]
-        return msgspec.json.encode(
+        return self._encoded(
             {
                 "hash": sample.hash,
                 "queryLogId": sample.query_log_id,
                 "question": line.record["question"],
                 "completedAt": line.at,
-                "result": result | ({"stale": True} if state is State.STALE else {}),
+                "result": result,
             }
         )
 
     def _error(self, sample: Sample) -> bytes:
         line = self._work.errors[sample.hash, sample.fingerprint]
-        return msgspec.json.encode(
+        return self._encoded(
             {
                 "hash": sample.hash,
                 "queryLogId": sample.query_log_id,
@@ -362,6 +376,9 @@ class ProgressView:
                 "reason": line.reason,
             }
         )
+
+    def _encoded(self, entry: dict[str, Any]) -> bytes:
+        return msgspec.json.encode(told(entry, self._layout))
 
 
 class JournalFlusher:

@@ -13,6 +13,8 @@ import msgspec
 
 from synthesis.errors import Place, RunFolderError, shorten
 from synthesis.judge.model import AxisVerdict, Rubric, TestCase, TokenUsage, Verdict
+from synthesis.report.judged.layout import Layout, canonical_record, in_words, layout_of
+from synthesis.report.judged.run import OFFLINE
 
 FORMAT = 1
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -31,6 +33,11 @@ class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
     def covers(self, other: "Identity") -> bool:
         """Whether it is the same judge, as far as is recorded."""
         return self == (other if self.settings is not None else msgspec.structs.replace(other, settings=None))
+
+    def is_continued_by(self, other: "Identity") -> bool:
+        """Whether both are versions of the offline judge under one rubric: judging again is free."""
+        names = {judge.rubric.rpartition(":")[0] for judge in (self, other)}
+        return self.provider == other.provider == OFFLINE and len(names) == 1
 
     def difference(self, other: "Identity") -> str:
         """How two judges differ, in words."""
@@ -52,8 +59,11 @@ class Price(msgspec.Struct, frozen=True, rename="camel"):
         return (input_tokens * self.input_per_million + output_tokens * self.output_per_million) / 1_000_000
 
 
-class RunLine(msgspec.Struct, frozen=True, rename="camel", tag="run", tag_field="t"):
-    """Opens a journal; written again whenever judge, price or number of iterations change."""
+class RunLine(msgspec.Struct, frozen=True, rename="camel", tag="run", tag_field="t", omit_defaults=True):
+    """Opens a journal; written again whenever judge, price or number of iterations change.
+
+    `has_courses` is told where the rubric does not say it: courses under another rubric than theirs.
+    """
 
     format: int
     at: str
@@ -62,10 +72,16 @@ class RunLine(msgspec.Struct, frozen=True, rename="camel", tag="run", tag_field=
     iterations: Count
     price: Price | None
     rubric: Rubric
+    has_courses: bool = False
+
+    @property
+    def layout(self) -> Layout:
+        """What the fields of this run's files are called."""
+        return layout_of(self.rubric.name, has_courses=self.has_courses)
 
 
 class SetLine(msgspec.Struct, frozen=True, tag="set", tag_field="t"):
-    """The samples as they are now: queryLogId and fingerprint, in order."""
+    """The samples as they are now: id and fingerprint, in order."""
 
     at: str
     samples: tuple[tuple[str, str], ...]
@@ -110,17 +126,25 @@ class VerdictLine(msgspec.Struct, frozen=True, tag="verdict", tag_field="t"):
     record: dict[str, Any]
 
 
-class ErrorLine(msgspec.Struct, frozen=True, rename="camel", tag="error", tag_field="t", omit_defaults=True):
-    """A sample that could not be judged, and why."""
+class ErrorLine(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag="error", tag_field="t", omit_defaults=True
+):
+    """A sample that could not be judged, and why. It has one of the names that an id has in the run's layout."""
 
     i: Count
     h: str
     f: str
     at: str
-    query_log_id: str
+    id: str | None = None
+    query_log_id: str | None = None
     question: str
     reason: str
     kind: str | None = None
+
+    @property
+    def sample_id(self) -> str | None:
+        """The id, under either name."""
+        return self.query_log_id if self.query_log_id is not None else self.id
 
 
 Line = RunLine | SetLine | CallLine | ReplyLine | LostLine | VerdictLine | ErrorLine
@@ -468,20 +492,27 @@ def _check_line(line: Line, ledger: Ledger) -> None:
         _require(line.i <= run.iterations, f"there is no iteration {line.i}")
         _require(ledger.query_log_id(line.h) is not None, "it names a sample that the set does not have")
     if isinstance(line, VerdictLine):
-        _check_record(line, ledger.query_log_id(line.h), run.rubric)
+        _check_record(line, ledger.query_log_id(line.h), run)
     if isinstance(line, ErrorLine):
-        _require(line.query_log_id == ledger.query_log_id(line.h), "its sample hash belongs to another queryLogId")
+        _require(line.sample_id == ledger.query_log_id(line.h), "its sample hash belongs to another id")
 
 
-def _check_record(line: VerdictLine, query_log_id: str | None, rubric: Rubric) -> None:
-    record = msgspec.convert(line.record, StoredRecord)
-    _require(record.query_log_id == query_log_id, "its sample hash belongs to another queryLogId")
+def _check_record(line: VerdictLine, query_log_id: str | None, run: RunLine) -> None:
+    record, rubric = _stored_record(line, run), run.rubric
+    _require(record.query_log_id == query_log_id, "its sample hash belongs to another id")
     missing = [axis.name for axis in rubric.axes if axis.name not in record.judge_verdict]
     _require(not missing, f"the record has no verdict on {', '.join(missing)}")
     verdict = Verdict({name: AxisVerdict(said.score, said.reasoning) for name, said in record.judge_verdict.items()})
     overall, told = rubric.overall(verdict), record.overall_score
     same = told is overall if told is None or overall is None else abs(overall - told) < _ROUNDING
     _require(same and rubric.passed(verdict) == record.passed, "overallScore or passed do not follow from the scores")
+
+
+def _stored_record(line: VerdictLine, run: RunLine) -> StoredRecord:
+    try:
+        return msgspec.convert(canonical_record(line.record), StoredRecord)
+    except msgspec.ValidationError as error:
+        raise DamagedLineError(in_words(str(error), run.layout)) from None
 
 
 def _require(holds: bool, message: str) -> None:

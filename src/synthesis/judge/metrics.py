@@ -1,7 +1,7 @@
 """The figures of judged records: of one iteration, over all of them, and what the failures have in common.
 
 Names follow the rubric's axes; every figure says what it counts. Rates are over all samples of the set: a sample that
-ended in an error or was not judged has not passed. Averages are over the judged samples.
+ended in an error or was not judged has not passed. Averages are over the judged samples. A stale record counts nowhere.
 """
 
 import statistics
@@ -14,7 +14,16 @@ import msgspec
 
 from synthesis.judge.claims import claim_metrics, unsupported_claims
 from synthesis.judge.model import Axis, Level, Rubric
-from synthesis.judge.records import SCORES, all_passed, axis_passed, camel, has_scores, reasoning_of, score_of
+from synthesis.judge.records import (
+    SCORES,
+    all_passed,
+    axis_passed,
+    camel,
+    has_scores,
+    on_present_texts,
+    reasoning_of,
+    score_of,
+)
 from synthesis.report.judged.outcome import ADVICE, EMPTY_ADVICE, GENERAL_ADVICE
 from synthesis.report.judged.run import EMPTY, axis_title
 from synthesis.stats import bootstrap_interval, krippendorff_alpha, mean_of_counts, pass_hat_k, rate, share
@@ -39,7 +48,8 @@ def iteration_metrics(
     `calls` are those that were paid for each sample that ended with a verdict or an error. `untold` counts the records
     that need a judge: they have not passed, and they are in no average.
     """
-    every, records = records, [record for record in records if has_scores(record)]
+    every = on_present_texts(records)
+    records = [record for record in every if has_scores(record)]
     metrics: dict[str, Any] = {"iteration": iteration, "timestamp": timestamp, "sampleCount": total}
     for axis in rubric.axes:
         metrics |= _axis_figures(records, axis, total)
@@ -157,7 +167,7 @@ def _by_sample(per_iteration_records: Sequence[Sequence[Record]]) -> dict[str, l
     """Each sample's records over the iterations, samples in the order of their first appearance."""
     rows: dict[str, list[Record | None]] = {}
     for index, records in enumerate(per_iteration_records):
-        for record in records:
+        for record in on_present_texts(records):
             row = rows.setdefault(record["queryLogId"], [None] * len(per_iteration_records))
             row[index] = record
     return rows
@@ -233,7 +243,8 @@ def failure_analysis(records: Sequence[Record], rubric: Rubric, judge: str = "")
     An empty answer contradicts nothing and explains nothing, so it is in no category of an axis but in its own.
     `judge` is its provider: what was not validated for it says so. A record that needs a judge has not failed.
     """
-    every, records = records, [record for record in records if has_scores(record)]
+    every = on_present_texts(records)
+    records = [record for record in every if has_scores(record)]
     failed = [record for record in records if not all_passed(record, rubric)]
     analysis: dict[str, Any] = {
         "totalLowQuality": len(failed),

@@ -3,6 +3,7 @@
 Field names in files are camelCase, as the contract says; `rename="camel"` does it.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -42,6 +43,11 @@ class TestCase(msgspec.Struct, frozen=True, rename="camel"):
     problem: str = ""
 
 
+def have_courses(cases: Iterable[TestCase]) -> bool:
+    """Whether a context holds courses."""
+    return any(isinstance(item, Course) for case in cases for item in case.context)
+
+
 class TokenUsage(msgspec.Struct, frozen=True, rename="camel"):
     model: str
     input_tokens: int
@@ -64,6 +70,11 @@ class Verdict(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     axes: dict[str, AxisVerdict]
     token_usage: tuple[TokenUsage, ...] = ()
     details: dict[str, Any] = {}
+
+    @property
+    def is_untold(self) -> bool:
+        """The judge cannot tell: another one is needed."""
+        return bool(self.axes) and all(axis.score is None for axis in self.axes.values())
 
 
 class Level(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """A panel: runs of several judges on the same samples. What they say together, and how far they agree.
 
-Samples are matched by `queryLogId` in the last iteration of each run. A sample counts when two judges or more have a
+Samples are matched by id in the last iteration of each run. A sample counts when two judges or more have a
 verdict on the same text of it; a score that is missing is left out of the median and of the agreement, never guessed.
 """
 
@@ -193,7 +193,7 @@ def _no_sample(left_out: LeftOut) -> InputError:
         )
     return RunFolderError(
         "the runs have no sample in common",
-        hint="Samples are matched by queryLogId: judge one test set with each judge.",
+        hint="Samples are matched by id: judge one test set with each judge.",
     )
 
 

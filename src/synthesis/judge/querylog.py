@@ -24,6 +24,7 @@ from synthesis.judge.testset import (
     parse_placed_cases,
     placed_rows,
     plain,
+    written,
 )
 from synthesis.read.lines import MOST_LINE, kind_of
 from synthesis.read.mapping import decoded, fold, looks_like_json, value_at
@@ -375,7 +376,7 @@ def build_test_set(
         raise builder.nothing_found()
     objects = tuple(_as_object(row) for row in rows)
     loaded = parse_placed_cases(zip((row.position for row in rows), objects, strict=True), builder.name)
-    return Built(loaded.cases, objects, (*builder.notes(len(rows)), *loaded.notes))
+    return Built(loaded.cases, written(objects, loaded.cases), (*builder.notes(len(rows)), *loaded.notes))
 
 
 def _as_object(row: LogRow) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,10 +10,12 @@ import msgspec
 from synthesis.errors import JudgeError
 from synthesis.judge.model import Axis, AxisVerdict, Rubric, TestCase, Verdict
 from synthesis.lazy import regex
+from synthesis.report.judged.layout import canonical_record
 from synthesis.report.judged.run import EMPTY, OFFLINE
 
 Record = dict[str, Any]
 SCORES = (1, 2, 3, 4, 5)
+JUDGED_BY = "judgedBy"  # in details: the model that told what the offline judge could not
 EMPTY_REASON = "The answer is empty."
 _LONE_SURROGATE = regex("[\ud800-\udfff]")
 
@@ -37,7 +39,7 @@ def make_record(case: TestCase, verdict: Verdict, rubric: Rubric) -> Record:
 
     Text that cannot be stored is repaired and flagged: the scores count, whatever the reasoning holds.
     """
-    untold = bool(verdict.axes) and all(axis.score is None for axis in verdict.axes.values())
+    untold = verdict.is_untold
     for axis in rubric.axes:
         if axis.name not in verdict.axes or not (untold or verdict.axes[axis.name].score in SCORES):
             raise JudgeError(f"the verdict has no whole score from 1 to 5 on '{axis.name}'")
@@ -63,7 +65,7 @@ def _told_offline(verdict: Verdict, rubric: Rubric, untold: bool) -> Record:
     """What the gate of an offline run looks at; and whether the sample still needs a judge."""
     if untold:
         return {"faithfulnessPassed": None, "needsJudge": True}
-    if verdict.details.get("judge") != OFFLINE:
+    if verdict.details.get("judge") != OFFLINE and JUDGED_BY not in verdict.details:
         return {}
     axis = next((axis for axis in rubric.axes if axis.name == "faithfulness"), None)
     return {"faithfulnessPassed": (verdict.axes[axis.name].score or 0) >= axis.pass_at} if axis else {}
@@ -86,6 +88,11 @@ def storable(value: Any) -> Any:
 def has_scores(record: Mapping[str, Any]) -> bool:
     """Whether the sample was told: one that needs a judge has no score on any axis."""
     return all(said["score"] is not None for said in record["judgeVerdict"].values())
+
+
+def on_present_texts(records: Iterable[Mapping[str, Any]]) -> list[Record]:
+    """The records that figures are about: a stale one is no verdict on what the sample says now."""
+    return [canonical_record(record) for record in records if not record.get("stale")]
 
 
 def score_of(record: Mapping[str, Any], axis: Axis) -> int:

@@ -9,12 +9,14 @@ from typing import Any
 import msgspec
 
 from synthesis.errors import OptionError, RunFolderError
+from synthesis.io import refused_writes
 from synthesis.judge.cost import final_cost, iteration_cost
-from synthesis.judge.journal import ProgressView, progress_path, read_ledger, replace_file
+from synthesis.judge.journal import RESUMES, ProgressView, progress_path, read_ledger, replace_file
 from synthesis.judge.ledger import IterationLedger, Ledger, RunLine, Sample, State, VerdictLine
 from synthesis.judge.metrics import failure_analysis, final_metrics, iteration_metrics
 from synthesis.judge.model import Axis
-from synthesis.judge.records import Record, axis_passed, has_scores
+from synthesis.judge.records import Record, axis_passed, has_scores, on_present_texts
+from synthesis.report.judged.layout import Layout, canonical_record, told
 from synthesis.report.judged.run import Iteration, JudgedRun, deciding_axes
 from synthesis.settings import JUDGED_RUNS
 
@@ -22,7 +24,10 @@ _ENDED = (State.JUDGED, State.FAILED)
 
 
 class IterationResults(msgspec.Struct, frozen=True):
-    """One iteration: what was judged, what could not be, and the figures."""
+    """One iteration: what was judged, what could not be, and the figures.
+
+    `records` has stale ones, too, which are marked. Everything that counts or lists samples goes by `judged`.
+    """
 
     number: int
     records: tuple[Record, ...]
@@ -30,6 +35,11 @@ class IterationResults(msgspec.Struct, frozen=True):
     metrics: dict[str, Any]
     cost: dict[str, Any]
     analysis: dict[str, Any]
+
+    @property
+    def judged(self) -> list[Record]:
+        """The records on the present texts."""
+        return on_present_texts(self.records)
 
 
 class Results(msgspec.Struct, frozen=True):
@@ -66,17 +76,17 @@ def states(ledger: Ledger, number: int) -> Counter[State]:
 
 
 def gate_rate(results: Results, total: int, run: RunLine) -> float:
-    """The pass rate that a gate looks at: over all samples; a stale verdict has not passed."""
+    """The pass rate that a gate looks at: over all samples; a stale verdict is none, and a sample that could not be told has not passed."""
     deciding = deciding_axes(run.judge.provider, [axis.name for axis in run.rubric.axes])
     axes = [axis for axis in run.rubric.axes if axis.name in deciding]
     rates = [
-        sum(_passes_gate(record, axes) for record in iteration.records) / total for iteration in results.iterations
+        sum(_passes_gate(record, axes) for record in iteration.judged) / total for iteration in results.iterations
     ]
     return sum(rates) / len(rates) if rates else 0.0
 
 
 def _passes_gate(record: Record, axes: Sequence[Axis]) -> bool:
-    return not record.get("stale", False) and has_scores(record) and all(axis_passed(record, axis) for axis in axes)
+    return has_scores(record) and all(axis_passed(record, axis) for axis in axes)
 
 
 def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
@@ -100,7 +110,7 @@ def _iteration(ledger: Ledger, run: RunLine, number: int) -> IterationResults:
         records,
         tuple(_error(work, sample) for sample in ledger.samples if work.state(sample) is State.FAILED),
         metrics,
-        iteration_cost(ledger, run, number, len(records), timestamp),
+        iteration_cost(ledger, run, number, metrics["judged"], timestamp),
         failure_analysis(records, run.rubric, run.judge.provider),
     )
 
@@ -123,14 +133,14 @@ def _records(ledger: Ledger, work: IterationLedger) -> list[Record]:
 
 def _record(work: IterationLedger, verdict: VerdictLine, *, stale: bool) -> Record:
     usage = msgspec.to_builtins(list(work.usage(verdict.h, verdict.f)))
-    return {**verdict.record, "tokenUsage": usage} | ({"stale": True} if stale else {})
+    return {**canonical_record(verdict.record), "tokenUsage": usage} | ({"stale": True} if stale else {})
 
 
 def _error(work: IterationLedger, sample: Sample) -> Record:
     line = work.errors[sample.hash, sample.fingerprint]
     calls = [call for call in work.calls_of.get(sample.hash, ()) if call.begun.f == sample.fingerprint]
     return {
-        "queryLogId": line.query_log_id,
+        "queryLogId": line.sample_id,
         "hash": line.h,
         "question": line.question,
         "reason": line.reason,
@@ -187,13 +197,34 @@ def run_folder(root: Path, name: str) -> Path:
 def write_results(folder: Path, ledger: Ledger) -> Results:
     """Derive everything from the ledger and put it into the folder's files."""
     results = derive(ledger)
+    if ledger.run is None:
+        return results
+    layout = ledger.run.layout
     for iteration in results.iterations:
-        _write_iteration(folder, ledger, iteration)
+        _write_iteration(folder, ledger, iteration, layout)
     count = len(results.iterations)
     if results.final_metrics is not None:
-        _write(folder / "final-metrics" / f"final-metrics-{count}.json", results.final_metrics)
-        _write(folder / "final-cost" / f"final-cost-{count}.json", results.final_cost)
+        _write(folder / "final-metrics" / f"final-metrics-{count}.json", told(results.final_metrics, layout))
+        _write(folder / "final-cost" / f"final-cost-{count}.json", told(results.final_cost, layout))
     return results
+
+
+_DERIVED = (
+    *("iteration-*", "records", "metrics", "cost", "low-faithfulness", "calibration"),
+    *("final-metrics", "final-cost"),
+)
+
+
+def remove_results(folder: Path) -> None:
+    """Remove what was derived from the verdicts of another judge, who may have judged more iterations.
+
+    The journal has it all: when that judge returns, the same files are written again (its agreement with people by
+    `synthesis judge calibrate`, from the labels).
+    """
+    for pattern in _DERIVED:
+        for path in folder.glob(f"{pattern}/*.json"):
+            with refused_writes(path, RESUMES):
+                path.unlink(missing_ok=True)
 
 
 def write_calibration(folder: Path, iteration: int, calibration: Mapping[str, Any]) -> Path:
@@ -203,14 +234,18 @@ def write_calibration(folder: Path, iteration: int, calibration: Mapping[str, An
     return path
 
 
-def _write_iteration(folder: Path, ledger: Ledger, iteration: IterationResults) -> None:
+def _write_iteration(folder: Path, ledger: Ledger, iteration: IterationResults, layout: Layout) -> None:
     number = iteration.number
     replace_file(progress_path(folder, number), ProgressView(ledger, number).content())
-    _write(folder / "records" / f"records-iteration-{number}.json", iteration.records)
-    _write(folder / "records" / f"errors-iteration-{number}.json", iteration.errors)
-    _write(folder / "metrics" / f"metrics-iteration-{number}.json", iteration.metrics)
-    _write(folder / "cost" / f"cost-iteration-{number}.json", iteration.cost)
-    _write(folder / "low-faithfulness" / f"low-faithfulness-iteration-{number}.json", iteration.analysis)
+    files = {
+        "records/records": iteration.records,
+        "records/errors": iteration.errors,
+        "metrics/metrics": iteration.metrics,
+        "cost/cost": iteration.cost,
+        "low-faithfulness/low-faithfulness": iteration.analysis,
+    }
+    for name, content in files.items():
+        _write(folder / f"{name}-iteration-{number}.json", told(content, layout))
 
 
 def _write(path: Path, value: Any) -> None:

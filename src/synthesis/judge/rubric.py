@@ -9,9 +9,10 @@ import msgspec
 
 from synthesis.documents import Steps, complaint, read_document
 from synthesis.errors import OptionError, did_you_mean
-from synthesis.judge.model import Axis, Course, Rubric, TestCase
+from synthesis.judge.model import Axis, Rubric, TestCase, have_courses
 from synthesis.judge.records import SCORES
 from synthesis.lazy import regex
+from synthesis.report.judged.layout import COURSE_RUBRIC
 
 FOLDER = Path(__file__).parent / "rubrics"
 
@@ -30,8 +31,7 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
 
 def default_rubric(cases: Sequence[TestCase]) -> Rubric:
     """The course rubric where a context holds courses, the general one for plain passages."""
-    has_courses = any(isinstance(item, Course) for case in cases for item in case.context)
-    return load_rubric("course" if has_courses else "rag")
+    return load_rubric(COURSE_RUBRIC if have_courses(cases) else "rag")
 
 
 def rubric_hash(rubric: Rubric) -> str:

@@ -27,10 +27,19 @@ from synthesis.judge.ledger import (
     fingerprint,
     now,
 )
-from synthesis.judge.model import Rubric, TestCase
-from synthesis.judge.records import Record, has_scores, is_asked_about, make_record, verdict_without_judge
-from synthesis.judge.results import DEFAULT_ROOT, Results, gate_rate, run_folder, write_results
+from synthesis.judge.model import Rubric, TestCase, have_courses
+from synthesis.judge.records import Record, is_asked_about, make_record, verdict_without_judge
+from synthesis.judge.results import (
+    DEFAULT_ROOT,
+    Results,
+    gate_rate,
+    remove_results,
+    run_folder,
+    states,
+    write_results,
+)
 from synthesis.judge.rubric import default_rubric, rubric_hash
+from synthesis.report.judged.layout import COURSE_RUBRIC, COURSES, PASSAGES, told
 
 Detail = Literal["scores", "claims"]
 
@@ -41,6 +50,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     `rubric` None takes the course rubric for courses and the general one for passages. `max_cost` is in USD
     and counts everything this run has cost so far.
     `seed`, `reasoning_effort` and `extra_body` are sent along if given; like `temperature` they make another judge.
+    `on_change` says what becomes of a verdict whose question, context or answer has changed: `keep` leaves it in the
+    records, marked as stale, and counts the sample as one without a verdict. `replace_judge` lets this judge take over
+    the folder of another one.
     `detail` "claims" asks a chat judge for the evidence of each claim. `grace` is for how many seconds a cancelled
     run waits for its calls under way, which are paid for. `escalate` ("openai:MODEL") sends what the offline judge cannot
     tell to a model; address, key and what is sent along are then those of that model.
@@ -56,7 +68,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 5
     system_prompt_version: str = "v1"
     rubric: Rubric | None = None
-    on_change: OnChange = "keep"
+    on_change: OnChange = "rejudge"
+    replace_judge: bool = False
     max_cost: float | None = None
     price_file: Path | None = None
     temperature: float | None = None
@@ -90,7 +103,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Progress(msgspec.Struct, frozen=True):
     """The progress of a run: samples over all iterations, and the cost so far (None: not known).
 
-    `under_way` counts the calls that were sent and not answered; an interrupted run waits for them.
+    `under_way` counts the calls that were sent and not answered; an interrupted run waits for them. `left_stale` are
+    samples whose text has changed and which are not judged again.
     """
 
     total: int
@@ -100,10 +114,14 @@ class Progress(msgspec.Struct, frozen=True):
     cost: float | None
     under_way: int = 0
     interrupted: bool = False
+    left_stale: int = 0
 
 
 class EvaluationResult(msgspec.Struct, frozen=True):
-    """The outcome of a run. `stopped` is why it ended early, if it did."""
+    """The outcome of a run. `stopped` is why it ended early, if it did.
+
+    `records`, `metrics` and `final_metrics` are what the files hold; `results` names fields as for courses.
+    """
 
     folder: Path
     run: RunLine
@@ -117,31 +135,32 @@ class EvaluationResult(msgspec.Struct, frozen=True):
     @property
     def records(self) -> tuple[tuple[Record, ...], ...]:
         """The records of each iteration, in the order of the set."""
-        return tuple(iteration.records for iteration in self.results.iterations)
+        return tuple(tuple(told(iteration.records, self.run.layout)) for iteration in self.results.iterations)
 
     @property
     def metrics(self) -> tuple[Mapping[str, Any], ...]:
         """The metrics of each iteration."""
-        return tuple(iteration.metrics for iteration in self.results.iterations)
+        return tuple(told(iteration.metrics, self.run.layout) for iteration in self.results.iterations)
 
     @property
     def final_metrics(self) -> Mapping[str, Any] | None:
         """The figures over all iterations; None while one has not begun."""
-        return self.results.final_metrics
+        figures: Mapping[str, Any] | None = told(self.results.final_metrics, self.run.layout)
+        return figures
 
     @property
     def complete(self) -> bool:
-        """Every sample of every iteration has a verdict."""
+        """Every sample of every iteration has a verdict on its present text."""
         return (
             self.stopped is None
-            and self.final_metrics is not None
-            and all(len(records) == self.total for records in self.records)
+            and self.results.final_metrics is not None
+            and all(len(iteration.judged) == self.total for iteration in self.results.iterations)
         )
 
     @property
     def untold(self) -> float:
         """The share of samples that the offline judge could not tell: the most of any iteration."""
-        return max((sum(not has_scores(record) for record in records) for records in self.records), default=0) / self.total
+        return max((iteration.metrics["untold"] for iteration in self.results.iterations), default=0) / self.total
 
 
 Observer = Callable[[Progress], None]
@@ -201,11 +220,14 @@ def _price_of(judge: Judge, config: EvaluationConfig) -> Price | None:
     return find_price(model, provider, config.price_file)
 
 
-def _open_line(config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None) -> RunLine:
+def _open_line(
+    cases: Sequence[TestCase], config: EvaluationConfig, judge: Judge, rubric: Rubric, price: Price | None
+) -> RunLine:
     """The line that opens a journal: which judge, at which price."""
     rubric_id = f"{rubric.name}:{rubric_hash(rubric)[:12]}"
     identity = Identity(config.judge_provider, judge.model, judge.prompt, rubric_id, getattr(judge, "settings", ""))
-    return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric)
+    has_courses = rubric.name != COURSE_RUBRIC and have_courses(cases)
+    return RunLine(FORMAT, now(), config.output_dir, identity, config.iterations, price, rubric, has_courses)
 
 
 def _pending_work(ledger: Ledger, config: EvaluationConfig) -> list[Work]:
@@ -228,10 +250,14 @@ async def _run(
     journal: Journal,
     observer: Observer | None,
 ) -> EvaluationResult:
-    run = _open_line(config, judge, rubric, price)
+    run = _open_line(cases, config, judge, rubric, price)
     samples = tuple((case.query_log_id, fingerprint(case)) for case in cases)
     ledger = journal.ledger
-    for line in missing_lines(ledger, run, samples, config.on_change, str(journal.path)):
+    lines = missing_lines(ledger, run, samples, config.on_change, str(journal.path), replace_judge=config.replace_judge)
+    if ledger.run is not None and ledger.run.judge != as_recorded(ledger, run).judge:
+        # First, so that a run that is killed in between has no results of the judge before beside its own.
+        remove_results(journal.folder)
+    for line in lines:
         journal.store(line)
     await journal.commit()
     budget = Budget(config.max_cost, price, spent_so_far(ledger, run))
@@ -260,8 +286,8 @@ def _check_cases(cases: Sequence[TestCase]) -> None:
         first = seen.setdefault(case.query_log_id, position)
         if first != position:
             raise TestSetError(
-                f"the queryLogId '{case.query_log_id}' appears twice: cases {first} and {position}",
-                hint="A sample is identified by its queryLogId; give each its own.",
+                f"the id '{case.query_log_id}' appears twice: cases {first} and {position}",
+                hint="A sample is identified by its id; give each its own.",
             )
 
 
@@ -275,17 +301,21 @@ def _check_cap(config: EvaluationConfig, judge: Judge, price: Price | None) -> N
 
 
 def _warnings(ledger: Ledger, config: EvaluationConfig) -> list[str]:
-    stale = sum(
-        ledger.iteration(number).state(sample) is State.STALE
-        for number in range(1, config.iterations + 1)
-        for sample in ledger.samples
-    )
+    stale = _count(ledger, config.iterations, State.STALE)
     if not stale:
         return []
+    way = (
+        "--on-change rejudge judges them again" if config.on_change == "keep" else "the same command judges them again"
+    )
     return [
         f"{stale} verdicts are stale: question, context or answer have changed since. "
-        "They count as not passed for --fail-under; --on-change rejudge judges them again."
+        f"Their samples have no verdict as they are now; {way}."
     ]
+
+
+def _count(ledger: Ledger, iterations: int, wanted: State) -> int:
+    """How many samples are in a state, over the iterations that are asked for."""
+    return sum(states(ledger, number)[wanted] for number in range(1, iterations + 1))
 
 
 # An estimate: tokens and cost before the first call.
@@ -328,7 +358,7 @@ async def estimate_evaluation(test_cases: Sequence[TestCase], config: Evaluation
     judge = create_judge(msgspec.structs.replace(_judge_settings(config, rubric), sends_calls=False))
     try:
         price = _price_of(judge, config)
-        ledger = _ledger(test_cases, config, _open_line(config, judge, rubric, price))
+        ledger = _ledger(test_cases, config, _open_line(test_cases, config, judge, rubric, price))
         work = [test_cases[item.sample.position] for item in _pending_work(ledger, config)]
         asked = [(case, judge.worst_case(case)) for case in work if is_asked_about(case)]
         paid = [(case, usage) for case, usage in asked if usage.input_tokens] if config.escalate else asked
@@ -383,8 +413,10 @@ class Workers:
         self._context = context
         self._config = config
         self._observer = observer
+        self._layout = context.journal.ledger.present_run().layout
         self._stopped: str | None = None
         self._stored_before = 0
+        self._left_stale = 0
         self._flusher = JournalFlusher(context.journal, config.concurrency, self._report)
         self._total = config.iterations * len(cases)
         self._done = 0
@@ -393,7 +425,9 @@ class Workers:
 
     async def run(self, work: Sequence[Work]) -> str | None:
         """Judge all of it; returns why it stopped early, if it did."""
-        self._stored_before = self._done = self._total - len(work)
+        ledger, iterations = self._context.journal.ledger, self._config.iterations
+        self._stored_before = self._done = _count(ledger, iterations, State.JUDGED)
+        self._left_stale = self._total - self._stored_before - len(work)
         self._report()
         self._queue.extend(work)
         # At least one: asyncio does not wait for an empty list.
@@ -441,6 +475,7 @@ class Workers:
             await self._store(work, self._error_line(work, case, error))
         else:
             sample = work.sample
+            record = told(record, self._layout)
             line = VerdictLine(work.iteration, sample.hash, sample.fingerprint, now(), calls.last, record)
             await self._store(work, line)
 
@@ -457,15 +492,17 @@ class Workers:
         if isinstance(error, RunStopError):
             self._stop(reason)
         sample = work.sample
+        name = case.query_log_id
         return ErrorLine(
-            work.iteration,
-            sample.hash,
-            sample.fingerprint,
-            now(),
-            case.query_log_id,
-            case.question,
-            shorten(reason, REASON_WIDTH),
-            error.kind if isinstance(error, JudgeError) else None,
+            i=work.iteration,
+            h=sample.hash,
+            f=sample.fingerprint,
+            at=now(),
+            id=name if self._layout == PASSAGES else None,
+            query_log_id=name if self._layout == COURSES else None,
+            question=case.question,
+            reason=shorten(reason, REASON_WIDTH),
+            kind=error.kind if isinstance(error, JudgeError) else None,
         )
 
     def _stop(self, reason: str) -> None:
@@ -484,5 +521,6 @@ class Workers:
                     self._context.budget.known_spending(),
                     self._context.under_way,
                     self._stopped == INTERRUPTED,
+                    self._left_stale,
                 )
             )

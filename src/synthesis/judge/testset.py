@@ -21,12 +21,13 @@ import msgspec
 from synthesis.errors import SHOWN_PROBLEMS, InputError, OptionError, Place, Problem, TestSetError, shorten
 from synthesis.io import replaced
 from synthesis.judge.context import as_text, further_fields, parse_context
-from synthesis.judge.model import TestCase
+from synthesis.judge.model import TestCase, have_courses
 from synthesis.read.inputs import JSON, PARQUET, Input, read_rows
 from synthesis.read.lines import MOST_LINE, kind_of
 from synthesis.read.mapping import MISSING, fold, value_at
+from synthesis.report.judged.layout import COURSES, PASSAGES, told_fields
 
-CASE_HINT = "A case has queryLogId, question, answer and context; cases are counted from 1."
+CASE_HINT = "A case has id, question, answer and context; cases are counted from 1."
 JOIN_HINT = "Answers and contexts in two files are put together with `synthesis testset join`."
 MAP_HINT = "Fields with other names are named with --map question=NAME,answer=NAME,context=NAME."
 SHOWN_IDS = 5
@@ -362,7 +363,7 @@ def listing(names: list[str], shown: int = 20) -> str:
     return ", ".join(shorten(name) for name in names[:shown]) + more
 
 
-# An answer set and a context set in two files become one test set, joined by queryLogId.
+# An answer set and a context set in two files become one test set, joined by id.
 
 
 class Joined(msgspec.Struct, frozen=True):
@@ -388,7 +389,7 @@ def join(
     mapping: Mapping[str, str] | None = None,
     most_line: int = MOST_LINE,
 ) -> Joined:
-    """Every answer with the context of the same queryLogId, in the order of the answers.
+    """Every answer with the context of the same id, in the order of the answers.
 
     An answer without a context stays in the set as a sample that cannot be judged.
     """
@@ -405,7 +406,7 @@ def join(
     )
     loaded = parse_placed_cases(((f"case {number}", item) for number, item in enumerate(objects, 1)), file)
     notes = [*answers.notes, *contexts.notes, *_notes(answers.entries, contexts.entries, mapping or {})]
-    return Joined(loaded.cases, objects, (*notes, *loaded.notes))
+    return Joined(loaded.cases, written(objects, loaded.cases), (*notes, *loaded.notes))
 
 
 class _Entries(msgspec.Struct, frozen=True):
@@ -420,12 +421,12 @@ def _by_id(
 ) -> _Entries:
     """The entries of a file by their id; one without id or without the needed field is left out, with a note."""
     file = os.fspath(path)
-    problems = Problems(file, hint="Every entry is an object with a queryLogId; entries are counted from 1.")
+    problems = Problems(file, hint="Every entry is an object with an id; entries are counted from 1.")
     found: dict[str, Raw] = {}
     for position, item in placed_rows(path, most_line, "entry"):
         key, reason = _key(item, needed, mapping)
         if reason is None and found.setdefault(key, cast(Raw, item)) != item:
-            reason = "the same queryLogId appears before, with another text"
+            reason = "the same id appears before, with another text"
         if reason is not None:
             problems.add(named(position, key), reason)
     if not found:
@@ -443,7 +444,7 @@ def _key(item: object, needed: str, mapping: Mapping[str, str]) -> tuple[str, st
     found = find(item, "id", mapping)
     key = id_text(found.value) if found else ""
     if not key:
-        return "", "has no queryLogId"
+        return "", "has no id"
     return key, None if find(item, needed, mapping) else f"has no {needed}"
 
 
@@ -477,7 +478,13 @@ def _notes(answers: Mapping[str, Raw], contexts: Mapping[str, Raw], mapping: Map
     return notes
 
 
-# Written whole or not at all.
+# The objects of a set as they are written, whole or not at all.
+
+
+def written(objects: Iterable[dict[str, Any]], cases: Sequence[TestCase]) -> tuple[dict[str, Any], ...]:
+    """Sets of courses call the id of a sample as query logs of courses do, all others do not."""
+    layout = COURSES if have_courses(cases) else PASSAGES
+    return tuple(told_fields(item, layout) for item in objects)
 
 
 def write_test_set(objects: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -504,7 +504,7 @@ class JudgeTask(msgspec.Struct, frozen=True):
                 folder.note_progress(judged=progress.done, failed=progress.failed)
 
         iterations = (await running).results.iterations
-        judged = sum(len(iteration.records) for iteration in iterations)
+        judged = sum(len(iteration.judged) for iteration in iterations)
         return {"judged": judged, "failed": sum(len(iteration.errors) for iteration in iterations)}
 
     def _save(self, folder: JobFolder[Any]) -> dict[str, Any]:

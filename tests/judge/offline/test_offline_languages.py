@@ -138,7 +138,7 @@ def test_a_run_keeps_the_kind_and_ends_incomplete(cli):
     outcome = cli("judge", "run", "set.json", "--root", "runs", "--output-dir", "one")
     assert outcome.code == 3, outcome.err
     [error] = json.loads((cli.folder / "runs/one/records/errors-iteration-1.json").read_text(encoding="utf-8"))
-    assert (error["queryLogId"], error["kind"]) == ("q-2", "language")
+    assert (error["id"], error["kind"]) == ("q-2", "language")
     assert "cannot translate" in error["reason"]
     assert "not validated" in outcome.out
     assert cli("judge", "status", "one", "--root", "runs").code == 0

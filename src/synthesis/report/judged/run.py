@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from synthesis.report.compare import JUDGE, MEASURED_DIFFERENTLY, RUBRIC, ruler_changes
+from synthesis.report.judged.layout import canonical, canonical_record
 from synthesis.stats import Difference, difference, verdict_on
 
 Document = dict[str, Any]  # a file of a run, with names that depend on the rubric
@@ -130,7 +131,8 @@ class UnjudgedSample(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 def decode_sample(record: Document) -> JudgedSample | UnjudgedSample:
-    """A record of a run's files; an error record is the one without a verdict."""
+    """A record of a run's files in either layout; an error record is the one without a verdict."""
+    record = canonical_record(record)
     if "judgeVerdict" in record:
         return msgspec.convert(record, JudgedSample)
     return msgspec.convert(record, UnjudgedSample)
@@ -145,6 +147,16 @@ class Iteration(msgspec.Struct, frozen=True):
     analysis: Document
     records: tuple[JudgedSample, ...]
     errors: tuple[UnjudgedSample, ...]
+
+    @property
+    def judged(self) -> list[JudgedSample]:
+        """The records on the present texts, which the figures are about; a stale one counts nowhere."""
+        return [sample for sample in self.records if not sample.stale]
+
+    @property
+    def stale(self) -> list[JudgedSample]:
+        """The records whose question, context or answer has changed since."""
+        return [sample for sample in self.records if sample.stale]
 
 
 class JudgedRun(msgspec.Struct, frozen=True):
@@ -343,7 +355,7 @@ def last_figures(run: JudgedRun) -> RunFigures:
         tuple(_axis_figures(run, axis, passes_at) for axis, passes_at in run.axes),
         msgspec.convert(run.last.analysis["insights"], Insights),
         run.last.analysis.get("emptyAnswers", {}).get("count", 0),
-        msgspec.convert(run.last.analysis.get("claims"), ClaimCounts | None),
+        msgspec.convert(canonical(run.last.analysis.get("claims")), ClaimCounts | None),
     )
 
 
@@ -433,7 +445,7 @@ def compare_runs(before: JudgedRun, after: JudgedRun) -> JudgedComparison:
 
 
 def _by_id(run: JudgedRun) -> dict[str, JudgedSample]:
-    return {sample.query_log_id: sample for sample in run.last.records}
+    return {sample.query_log_id: sample for sample in run.last.judged}
 
 
 def _passed(run: JudgedRun) -> dict[str, bool]:

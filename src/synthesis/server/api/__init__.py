@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synthesis.report.judged.layout import with_either
 from synthesis.server.http import ErrorBody
 
 PREFIX = "/api/v1"
@@ -71,6 +72,7 @@ def described(
 def complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """FastAPI's schema with the structs that the routes refer to, and the token."""
     _, components = msgspec.json.schema_components(_known, ref_template=_REFERENCE)
+    with_either(components)
     parts = schema.setdefault("components", {})
     parts["schemas"] = dict(sorted({**parts.get("schemas", {}), **components}.items()))
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

@@ -17,13 +17,15 @@ from starlette.responses import FileResponse, Response
 from synthesis.checks.registry import named_checks
 from synthesis.errors import InputError, OptionError, Problem
 from synthesis.io import TEST_SETS
-from synthesis.judge.results import read_run
+from synthesis.judge.journal import read_ledger
+from synthesis.judge.results import judged_run
 from synthesis.read.cases import is_unicode, side_of
 from synthesis.read.inputs import Input, preview
 from synthesis.read.lines import Row
 from synthesis.read.mapping import checked_columns, first_called, parse_case_map, with_message_columns
 from synthesis.read.shapes import ASKED, REPLIED, Shape, shape_of
 from synthesis.report.formats import get_format
+from synthesis.report.judged.layout import told
 from synthesis.report.judged.run import JudgedRun
 from synthesis.report.stored import StoredReport, open_report
 from synthesis.server.api import BINARY, EVENTS, JSON, api_router, described
@@ -420,4 +422,9 @@ async def results(
     server = server_state(request)
     folder = server.judged.folder(job_id)
     folder.require_done("There are no results")
-    return JsonResponse(await server.in_thread(lambda: read_run(folder.path / RESULTS)))
+    return JsonResponse(await server.in_thread(lambda: _results(folder.path / RESULTS)))
+
+
+def _results(folder: FilePath) -> Any:
+    ledger = read_ledger(folder)
+    return told(msgspec.to_builtins(judged_run(ledger)), ledger.present_run().layout)

@@ -12,6 +12,7 @@ from synthesis.history import Figures, Page, Provenance, SavedCase, SavedRun, Sa
 from synthesis.history.model import CHECKS, JUDGE, RunFields
 from synthesis.labels import SKIP, Label, LabelSummary, Person, Place, checked_person, letters
 from synthesis.report.compare import Comparison, compare_reports, require_one_question
+from synthesis.report.judged.layout import saved_layout, told
 from synthesis.report.judged.run import JudgedComparison, compare_runs
 from synthesis.report.stored import open_report
 from synthesis.run.evaluator import Evaluator
@@ -193,12 +194,12 @@ async def samples(
     per_page: PerPage = 50,
 ) -> Response:
     """Samples of a judged run with their scores, and with claims and reasons if texts were saved."""
-    found = await server_state(request).from_history(
-        lambda history: history.samples(
-            run_id, iteration=iteration, outcome=outcome, search=q, page=page, per_page=per_page
-        )
-    )
-    return JsonResponse(found)
+
+    def ask(history: "History") -> Any:
+        found = history.samples(run_id, iteration=iteration, outcome=outcome, search=q, page=page, per_page=per_page)
+        return told(msgspec.to_builtins(found), saved_layout(history.run(run_id).conditions))
+
+    return JsonResponse(await server_state(request).from_history(ask))
 
 
 @router.get("/trend", **described(list[TrendPoint], words="The figures, oldest first."))

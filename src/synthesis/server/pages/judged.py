@@ -174,10 +174,10 @@ def _panel_runs(saved: list[SavedRun], judged: list[JudgedRun]) -> list[PanelRun
 
 
 def _texts(judged: JudgedRun) -> dict[str, str]:
-    """A history has no fingerprints: question and answer are compared where they were saved."""
+    """A history has no fingerprints: present questions and answers are compared, where they were saved."""
     texts = {error.query_log_id: "" for error in judged.last.errors}
     for sample in judged.last.records:
-        known = sample.question is not None and sample.system_answer is not None
+        known = not sample.stale and sample.question is not None and sample.system_answer is not None
         texts[sample.query_log_id] = repr((sample.question, sample.system_answer)) if known else ""
     return texts
 

@@ -39,6 +39,8 @@ from synthesis.lazy import regex
 from synthesis.model import CaseResult
 from synthesis.report.findings import CUES, Glossary, remarks_on_check
 from synthesis.report.judged.html import claims, context, reason_of, sample_texts
+from synthesis.report.judged.html import claims, context, sample_texts
+from synthesis.report.judged.layout import saved_layout, told
 from synthesis.report.judged.run import JudgedSample, decode_sample
 from synthesis.report.stored import Record
 from synthesis.run.evaluator import with_checks
@@ -264,7 +266,8 @@ async def export(request: Request, run_id: str) -> Response:
             cases = (case_at(history, labels.run, position) for position in positions)
             return "labelled-cases.jsonl", b"".join(labelled_cases(cases, every))
         names = {position: sample_at(history, labels, position).query_log_id for position in positions}
-        return "labels.json", msgspec.json.format(msgspec.json.encode(labelled_samples(names, every))) + b"\n"
+        rows = told(labelled_samples(names, every), saved_layout(labels.run.conditions))
+        return "labels.json", msgspec.json.format(msgspec.json.encode(rows)) + b"\n"
 
     name, content = await server_state(request).from_history(read)
     if not content.strip(b"[]\n"):
