@@ -112,7 +112,7 @@ class _FreeJudge:
     """What judges have in common that send no calls: no prompt, no cost, nothing to close."""
 
     model: str
-    prompt = None
+    prompt: str | None = None
 
     def worst_case(self, case: TestCase) -> TokenUsage:  # noqa: ARG002
         """Nothing is paid."""

@@ -2,6 +2,10 @@
 
 from synthesis.judge.model import Axis, Course, Rubric, Skill, TestCase, Verdict
 from synthesis.judge.offline import OfflineJudge
+from synthesis.judge.offline.answers import split_claims
+from synthesis.judge.offline.completeness import completeness, look_for_bridging
+from synthesis.judge.offline.context import ContextIndex
+from synthesis.judge.offline.courses import CourseEvidence
 
 
 def rubric(*axes: str) -> Rubric:
@@ -41,9 +45,24 @@ def judged(answer: str, context: tuple[str, ...] | tuple[Course, ...] = BRIDGE, 
     return OfflineJudge().judge(TestCase("q1", question, answer, context), RUBRIC)
 
 
-def faithfulness(answer: str, context: tuple[str, ...] | tuple[Course, ...] = BRIDGE) -> int:
+def faithfulness(answer: str, context: tuple[str, ...] | tuple[Course, ...] = BRIDGE) -> int | None:
+    """None where it cannot be told."""
     return judged(answer, context).axes["faithfulness"].score
 
 
-def completeness(answer: str, context: tuple[str, ...] | tuple[Course, ...], question: str) -> int:
-    return judged(answer, context, question).axes["completeness"].score
+def told(answer: str, context: tuple[str, ...], question: str = "") -> tuple[str, tuple[str, str, str] | None]:
+    """The verdict on an answer of one claim, and the slot that differs."""
+    (claim,) = judged(answer, context, question).details["claims"]
+    slot = claim.get("slot")
+    return claim["verdict"], (slot["kind"], slot["claim"], slot["source"]) if slot else None
+
+
+def bridged(answer: str, context: tuple[str, ...] | tuple[Course, ...], question: str) -> int:
+    """The score of completeness, whether or not faithfulness can be told."""
+    index, courses = ContextIndex([]), None
+    if isinstance(context[0], Course):
+        courses = CourseEvidence(context)
+        index = courses.together
+    else:
+        index = ContextIndex(context)
+    return completeness(look_for_bridging(question, split_claims(answer), index, courses))[0]

@@ -14,7 +14,7 @@ from synthesis.judge.offline.compare import Source
 from synthesis.judge.offline.completeness import completeness, look_for_bridging, question_stems
 from synthesis.judge.offline.context import MOST_WORDS, ContextIndex
 from synthesis.judge.offline.courses import CourseEvidence, evidence_text, speaks_to_reader
-from synthesis.judge.offline.lexicon import language_of
+from synthesis.judge.offline.lexicon import shared_language
 from synthesis.judge.offline.text import Original, Place, can_segment
 from synthesis.judge.offline.verdicts import Told, faithfulness, tell
 from synthesis.judge.prompt import context_texts
@@ -109,7 +109,12 @@ def _said(told: Sequence[tuple[Claim, Told]]) -> str:
         if answer.answer == CONTRADICTED:
             return f"{said} “{shorten(claim.text)}”: {answer.note}."
     untold = next(((claim, answer) for claim, answer in told if answer.answer == CANNOT_TELL), None)
-    return f"{said} First that cannot be told: “{shorten(untold[0].text)}” ({untold[1].note})." if untold else said
+    return f"{said} First that cannot be told: “{shorten(untold[0].text)}” ({_why(untold[1])})." if untold else said
+
+
+def _why(answer: Told) -> str:
+    words = f"not in the context: {', '.join(answer.missing)}" if answer.missing else ""
+    return answer.note or words
 
 
 # What the claims of a sample are compared with: the sentences of passages, or what is listed for courses.
@@ -143,11 +148,10 @@ class _Passages:
 
 def _language(answer: str, passages: Sequence[str]) -> tuple[str | None, str]:
     """The language that answer and context share, or why they cannot be compared."""
-    theirs = language_of(" ".join(passages)[:SAMPLE])
-    mine = language_of(answer) or (theirs if language_of(answer) == "" else None)
-    if not mine or not theirs:
-        return None, _UNKNOWN
-    return (mine, "") if mine == theirs else (None, _DIFFER)
+    shared = shared_language(answer, " ".join(passages)[:SAMPLE])
+    if shared:
+        return shared, ""
+    return None, _DIFFER if shared is None else _UNKNOWN
 
 
 def _whole_sentences(passages: Sequence[str]) -> dict[str, tuple[int, str]]:
@@ -188,7 +192,7 @@ class _Courses:
             return Told(CONTRADICTED, found.course, found.line, note=found.wrong, missing=missing)
         if not missing:
             return Told(SUPPORTED, found.course, found.line, share=1.0)
-        return Told(CANNOT_TELL, found.course, found.line, missing=missing, note=_not_listed(missing))
+        return Told(CANNOT_TELL, found.course, found.line, missing=missing, note="not listed for the course")
 
     def _given(self, claim: Claim) -> frozenset[str]:
         """Words that need no proof: the question's, in a sentence about the reader."""
@@ -197,10 +201,6 @@ class _Courses:
 
 def _has_courses(case: TestCase) -> bool:
     return any(isinstance(item, Course) for item in case.context)
-
-
-def _not_listed(missing: Sequence[str]) -> str:
-    return f"words that are not listed for the course: {', '.join(missing)}"
 
 
 # What the offline judge shows for each claim, in the form that every judge's claims have.

@@ -210,12 +210,17 @@ def family(word: str, language: str) -> str:
 # Which of these languages a text is in.
 
 
-def language_of(text: str) -> str | None:
-    """One of LANGUAGES, "" for a text too short to tell, None for any other language."""
-    if script_of(text) == "thai":
+def shared_language(answer: str, context: str) -> str | None:
+    """The language of both: one of LANGUAGES, "" for another one, None where they differ.
+
+    A short answer is in its context's language unless it clearly is not.
+    """
+    if script_of(answer) == script_of(context) == "thai":
         return "th"
-    code, how = _detector().detect(text, "")
-    return "" if how == "too short" else code if code in LANGUAGES else None
+    theirs, mine = (found.language for found in _detector().conversation([context, answer], default=""))
+    if mine != theirs:
+        return None
+    return mine if mine in LANGUAGES else ""
 
 
 @cache

@@ -62,7 +62,7 @@ def _told(answer: str, one: Comparison, note: str = "") -> Told:
 
 def _why_not(one: Comparison) -> str:
     if one.missing:
-        return f"words that the context does not have: {', '.join(dict.fromkeys(one.missing))}"
+        return ""  # the words are named
     if one.amounts.unfound:
         return "a figure that nothing similar in the context can be compared with"
     if one.slots:
