@@ -1,7 +1,7 @@
 """Claims about courses: what is credited to a course must be in that course's own evidence."""
 
 import pytest
-from offline_samples import ANALYST, COURSES, completeness, faithfulness, judged
+from offline_samples import ANALYST, COURSES, bridged, faithfulness, judged
 
 
 def first_claim(answer: str) -> dict:
@@ -18,16 +18,16 @@ def test_a_skill_of_another_course_is_not_this_courses():
     assert first_claim(answer)["notes"] == ["credited to the wrong course: Python, programming"]
 
 
-def test_a_skill_of_no_course_is_unsupported():
+def test_a_skill_of_no_course_cannot_be_told():
     answer = "INF101 teaches quantum chemistry."
-    assert faithfulness(answer, COURSES) <= 2
+    assert faithfulness(answer, COURSES) is None
     assert first_claim(answer)["unsupported"] == ["quantum", "chemistry"]
 
 
 def test_a_course_that_was_not_retrieved_is_noticed():
     answer = "INF999 teaches regression."
-    assert faithfulness(answer, COURSES) <= 2
-    assert "code not in the context: INF999" in first_claim(answer)["notes"]
+    assert faithfulness(answer, COURSES) is None
+    assert first_claim(answer)["unsupported"] == ["INF999"]
 
 
 def test_the_course_named_before_is_the_one_meant():
@@ -39,7 +39,6 @@ def test_the_course_named_before_is_the_one_meant():
 def test_an_answer_that_admits_a_loose_fit_is_accurate():
     answer = "INF101 fits the data analyst goal only loosely."
     assert judged(answer, COURSES, ANALYST).axes["faithfulness"].score == 5
-    assert "says itself that the fit is loose" in first_claim(answer)["notes"]
 
 
 def test_saying_what_a_course_lacks_is_accurate_and_denying_what_it_has_is_not():
@@ -51,7 +50,7 @@ def test_saying_what_a_course_lacks_is_accurate_and_denying_what_it_has_is_not()
 def test_the_evidence_names_the_course_and_its_entry():
     claim = first_claim("STA210 covers confidence intervals.")
     assert claim["passage"] == 2
-    assert claim["evidence"] == "STA210 Applied Statistics: Interpret confidence intervals"
+    assert claim["evidence"] == "Interpret confidence intervals"
 
 
 @pytest.mark.parametrize(
@@ -78,16 +77,16 @@ def test_the_evidence_names_the_course_and_its_entry():
     ],
 )
 def test_completeness_follows_the_bridging(answer, score):
-    assert completeness(answer, COURSES, ANALYST) == score
+    assert bridged(answer, COURSES, ANALYST) == score
 
 
-def test_a_reason_for_the_reader_is_no_claim_about_the_course():
+def test_the_questions_words_need_no_proof_in_a_sentence_about_the_reader():
     verdict = judged("INF101 teaches Python programming, which helps you become a data analyst.", COURSES, ANALYST)
     assert verdict.axes["faithfulness"].score == 5
 
 
 def test_persuasive_but_false_scores_high_on_one_axis_only():
-    answer = "INF101 teaches tax law, because you want to become a data analyst."
+    answer = "STA210 teaches Python programming, because you want to become a data analyst."
     verdict = judged(answer, COURSES, ANALYST)
     assert verdict.axes["faithfulness"].score <= 2
     assert verdict.axes["completeness"].score == 5

@@ -1,10 +1,13 @@
-"""What the offline judge makes of answers that are true to their passages, and of those that are not."""
+"""What the offline judge tells of answers that are true to their passages, of those that are not, and of the rest."""
 
 import pytest
-from offline_samples import BRIDGE, faithfulness, judged
+from offline_samples import BRIDGE, faithfulness, judged, told
+
+RACE = ("Alice Moreau trained Boris Petrov before the race in Lyon.",)
+HOURS = ("On Saturday we are open from 9 to 17. The warranty period is two years. Berlin is larger than Hamburg.",)
 
 
-def test_a_verbatim_copy_is_fully_supported():
+def test_a_verbatim_copy_is_supported():
     verdict = judged("The harbour bridge was opened in 1932 by Mayor Anna Lind.")
     assert verdict.details["support"] == 1.0
     assert verdict.axes["faithfulness"].score == 5
@@ -14,118 +17,114 @@ def test_the_whole_context_is_faithful_to_itself():
     assert faithfulness(" ".join(BRIDGE)) == 5
 
 
-def test_an_unrelated_answer_is_completely_false():
-    verdict = judged("Bananas contain potassium and ripen quickly.")
-    assert verdict.axes["faithfulness"].score == 1
-    assert verdict.details["support"] < 0.1
+@pytest.mark.parametrize(
+    ("answer", "context"),
+    [
+        ("The bridge was opened in 1932.", BRIDGE),
+        ("It carries 40000 cars every day.", BRIDGE),
+        ("It carries ４０，０００ cars every day.", BRIDGE),
+        ("On Saturdays it is open from 9 am to 5 pm.", HOURS),
+        ("The warranty lasts 24 months.", HOURS),
+        ("Alice Moreau trained Boris Petrov before the race.", RACE),
+    ],
+)
+def test_a_value_written_in_another_way_is_the_same(answer, context):
+    assert told(answer, context) == ("supported", None)
 
 
 @pytest.mark.parametrize(
-    ("answer", "note"),
+    ("answer", "context", "slot"),
     [
-        ("The harbour bridge was opened in 1945 by Mayor Anna Lind.", "number not in the context: 1945"),
-        (
-            "The harbour bridge was opened in 1932 by Mayor Peter Holm.",
-            "name not in the context: Peter, Holm",
-        ),
-        ("The toll is charged at night.", "opposite of the context at: charged"),
-        ("The harbour bridge was not opened in 1932.", "opposite of the context at: opened"),
+        ("The harbour bridge was opened in 1945 by Mayor Anna Lind.", BRIDGE, ("date", "1945", "1932")),
+        ("The harbour bridge was opened in 1932 by Mayor Peter Holm.", BRIDGE, ("entity", "Peter Holm", "Anna Lind")),
+        ("The toll is charged at night.", BRIDGE, ("negation", "–", "not")),
+        ("The harbour bridge was not opened in 1932.", BRIDGE, ("negation", "not", "–")),
+        ("On Saturday we are open from 8 to 19.", HOURS, ("number", "8 to 19", "9 to 17")),
+        ("The warranty period is three years.", HOURS, ("number", "three years", "two years")),
+        ("Hamburg is larger than Berlin.", HOURS, ("role", "Hamburg … Berlin", "Berlin … Hamburg")),
+        ("Boris Petrov trained Alice Moreau before the race.", RACE, ("role", "Boris … Alice", "Alice … Boris")),
     ],
 )
-def test_what_speaks_against_the_context_is_named_and_fails(answer, note):
-    verdict = judged(answer)
-    assert any(note in said for said in verdict.details["claims"][0]["notes"])
-    assert verdict.axes["faithfulness"].score <= 2
+def test_a_part_that_the_source_fills_differently_contradicts(answer, context, slot):
+    assert told(answer, context) == ("contradicted", slot)
+
+
+@pytest.mark.parametrize(
+    ("answer", "context"),
+    [
+        ("Bananas contain potassium and ripen quickly.", BRIDGE),  # nothing similar
+        ("The harbour bridge carries trams and ferries.", BRIDGE),  # words that are missing
+        ("It carries more than 39,000 cars every day.", BRIDGE),  # true, but no value to compare
+        ("Boris Petrov was trained by Alice Moreau before the race.", RACE),  # the passive turns the names
+        ("The notice does not say when the bridge was opened.", BRIDGE),  # what is not said
+        ("The other one does not: it has steps.", ("The ridge trail has steps.",)),  # a denial of something else
+    ],
+)
+def test_the_rest_cannot_be_told(answer, context):
+    assert told(answer, context)[0] == "cannot tell"
+    assert faithfulness(answer, context) is None
 
 
 def test_two_ways_to_deny_the_same_are_no_conflict():
-    assert judged("At night no toll is charged.").details["claims"][0]["notes"] == []
+    assert told("At night no toll is charged.", BRIDGE)[0] != "contradicted"
 
 
-def test_names_that_change_places_are_noticed():
-    context = ("Alice Moreau trained Boris Petrov before the race in Lyon.",)
-    straight = judged("Alice Moreau trained Boris Petrov before the race.", context)
-    turned = judged("Boris Petrov trained Alice Moreau before the race.", context)
-    assert straight.axes["faithfulness"].score >= 4
-    assert turned.axes["faithfulness"].score <= 2
-    assert any("another order" in note for note in turned.details["claims"][0]["notes"])
-
-
-def test_a_passive_sentence_may_turn_the_names():
-    context = ("Alice Moreau trained Boris Petrov before the race in Lyon.",)
-    passive = judged("Boris Petrov was trained by Alice Moreau before the race.", context)
-    assert not passive.details["claims"][0]["notes"]
-
-
-def test_one_false_sentence_among_true_ones_is_mixed():
-    answer = (
-        "The harbour bridge was opened in 1932 by Mayor Anna Lind. It carries 40,000 cars every day. "
-        "The toll is not charged at night. It was designed by Otto Brandt in Vienna."
+def test_clauses_are_told_one_by_one_where_the_whole_cannot_be():
+    context = ("Foot passengers need no booking. Cars must be booked one day ahead. The ferry carries twelve cars.",)
+    assert told("Foot passengers need no booking; cars must be booked one day ahead.", context)[0] == "supported"
+    assert told("Foot passengers need no booking, but cars must be booked two days ahead.", context) == (
+        "contradicted",
+        ("number", "two days", "one day"),
     )
-    assert faithfulness(answer) == 3
 
 
-@pytest.mark.parametrize("said", ["40000", "40,000", "４０，０００"])
-def test_numbers_are_compared_by_value(said):
-    assert not judged(f"It carries {said} cars every day.").details["claims"][0]["notes"]
+TRUE, FALSE, UNTOLD = "The toll is not charged at night.", "The toll is charged at night.", "It was designed in Vienna."
 
 
-def test_a_rounded_number_does_not_contradict():
-    assert not judged("It carries more than 39,000 cars every day.").details["claims"][0]["notes"]
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        (f"{TRUE} It carries 40,000 cars every day.", 5),
+        (f"{TRUE} {FALSE}", 3),
+        (f"{TRUE} {UNTOLD} {FALSE}", 3),
+        (f"{FALSE} It carries 50,000 cars every day. {TRUE}", 2),
+        (FALSE, 1),
+        (f"{TRUE} {UNTOLD}", None),
+    ],
+)
+def test_the_score_follows_from_the_claims(answer, score):
+    verdict = judged(answer)
+    assert verdict.axes["faithfulness"].score == score
+    assert verdict.is_untold == (score is None)
+    assert (verdict.axes["completeness"].score is None) == (score is None)
 
 
-def test_number_words_and_figures_are_one():
-    context = ("The course lasts 7 weeks and has three parts.",)
-    assert not judged("The course lasts seven weeks and has 3 parts.", context).details["claims"][0]["notes"]
+def test_the_reasoning_says_how_many_claims_were_told_and_what_decides():
+    assert judged(f"{TRUE} {FALSE}").axes["faithfulness"].reasoning == (
+        "2 claims: 1 contradicted, 1 supported. The answer says “–”, the context “not” (negation)."
+    )
+    assert judged("The harbour bridge carries trams.").axes["faithfulness"].reasoning == (
+        "1 claim: 1 cannot tell. First that cannot be told: “The harbour bridge carries trams.” "
+        "(not in the context: trams)."
+    )
 
 
-def test_glued_pieces_of_distant_sentences_earn_less_than_a_copy():
+def test_sentences_glued_together_from_distant_pieces_are_not_supported():
     context = (
         "The minister of transport opened the new tunnel under the river on Monday morning. "
         "Thousands of people came to see the old steam engine arrive from the coast. "
         "The mayor of the neighbouring town was fined for parking in front of the station.",
     )
-    copied = "The minister of transport opened the new tunnel under the river on Monday morning."
     glued = "The minister of transport opened the new tunnel was fined for parking in front of the station."
-    assert judged(glued, context).details["support"] < 0.8 < judged(copied, context).details["support"]
-
-
-def test_an_extract_of_glued_pieces_fails_where_the_same_sentences_whole_pass():
-    context = (
-        "The minister of transport opened the new tunnel under the river on Monday morning. "
-        "Thousands of people came to see the old steam engine arrive from the coast. "
-        "The mayor of the neighbouring town was fined for parking in front of the station.",
-    )
-    glued = (
-        "The minister of transport opened the new tunnel was fined for parking in front of the station. "
-        "Thousands of people came to see the old steam engine under the river on Monday morning."
-    )
     assert faithfulness(context[0], context) == 5
-    assert faithfulness(glued, context) <= 3
-    assert judged(glued, context).details["style"] == "an extract of the context"
+    assert faithfulness(glued, context) is None
 
 
-def test_the_verdict_shows_what_made_the_score():
-    scoring = judged("The harbour bridge carries 40,000 cars and was opened in 1945.").details["scoring"]
-    assert scoring["contributions"]["conflicts"] < 0
-    assert scoring["features"]["conflicts"] == 1
-    assert scoring["limit"] == 2
-    assert 0 <= scoring["probability"] <= 1
-
-
-def test_one_unknown_name_in_a_long_answer_does_not_fail_it():
-    answer = (
-        "In 1932 the bridge in the harbour was opened. The mayor who opened it was Anna Lind. Cars use it every day, "
-        "40,000 of them. At night no toll is charged. Next spring the northern tower will see repairs, says Otto."
-    )
-    assert faithfulness(answer) == 4
-
-
-def test_a_reply_of_questions_alone_is_compared_and_beside_an_answer_is_not():
+def test_questions_beside_an_answer_are_not_compared_and_a_reply_of_questions_alone_is():
     asked = "Have you ever driven a tractor through Vienna?"
-    assert faithfulness(asked) <= 2
-    assert judged(f"The toll is not charged at night. {asked}").details["claims"][0]["text"].startswith("The toll")
-    assert faithfulness(f"The toll is not charged at night. {asked}") == 5
+    assert faithfulness(asked) is None
+    assert [claim["text"] for claim in judged(f"{TRUE} {asked}").details["claims"]] == [TRUE]
+    assert faithfulness(f"{TRUE} {asked}") == 5
 
 
 def test_each_claim_names_its_passage_and_evidence():
@@ -135,6 +134,6 @@ def test_each_claim_names_its_passage_and_evidence():
     assert "toll" in claims[1]["evidence"]
 
 
-def test_what_is_unsupported_is_listed():
+def test_what_the_context_does_not_have_is_listed():
     claim = judged("The harbour bridge carries trams and ferries.").details["claims"][0]
     assert claim["unsupported"] == ["trams", "ferries"]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from offline_samples import RUBRIC, judged
+from offline_samples import BRIDGE, RUBRIC, judged, told
 
 from synthesis.errors import LanguageError
 from synthesis.judge.offline import judge, text
@@ -49,27 +49,57 @@ def without_icu(monkeypatch):
         monkeypatch.setattr(module, "can_segment", lambda: False)
 
 
-@pytest.mark.parametrize(("language", "context", "true", "number", "unrelated"), SEGMENTED, ids=NAMES)
-def test_words_are_found_by_a_dictionary(language, context, true, number, unrelated):
+KNOWN = [
+    ("en", "Pets are not allowed. The rent is 1,250 euros a month.", "Pets are allowed.", "The rent is 1250 euros a month."),
+    (
+        "de",
+        "In unserem Haus sind Haustiere nicht erlaubt. Die Miete beträgt 1.250 Euro im Monat.",
+        "Haustiere sind erlaubt.",
+        "Die Miete beträgt 1250 Euro im Monat.",
+    ),
+    (
+        "es",
+        "En el edificio no se permiten mascotas. El alquiler es de 1.250 euros al mes.",
+        "El alquiler es de 1350 euros al mes.",
+        "El alquiler es de 1250 euros al mes.",
+    ),
+    (
+        "th",
+        "สะพานท่าเรือเปิดในปี 2475 โดยนายกเทศมนตรี มีรถผ่านทุกวัน",
+        "สะพานท่าเรือเปิดในปี 2490",
+        "สะพานท่าเรือเปิดในปี 2475",
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "context", "false", "true"), KNOWN, ids=[row[0] for row in KNOWN])
+def test_languages_that_are_known_are_compared_part_by_part(language, context, false, true):
     pytest.importorskip("icu4py")
-    said = [judged(answer, (context,)).axes["faithfulness"].score for answer in (true, number, unrelated)]
-    assert said[0] == 5
-    assert said[1] <= 2
-    assert said[2] <= 2
+    assert told(false, (context,))[0] == "contradicted"
+    assert told(true, (context,)) == ("supported", None)
+    assert judged(true, (context,)).details["language"] == language
 
 
-def test_a_thai_paraphrase_is_between_a_copy_and_an_invention():
+@pytest.mark.parametrize(
+    ("context", "copied", "changed"),
+    [
+        ("Le musée est ouvert de 9 h à 17 h. Il est fermé le lundi.", "Il est fermé le lundi.", "Il est fermé le mardi."),
+        ("Il museo è aperto dalle 9 alle 17. È chiuso il lunedì.", "È chiuso il lunedì.", "È chiuso il martedì."),
+        *((context, context, changed) for _, context, _, changed, _ in SEGMENTED[1:]),
+    ],
+)
+def test_in_other_languages_only_whole_sentences_that_are_copied_can_be_told(context, copied, changed):
     pytest.importorskip("icu4py")
-    context = ("ห้องสมุดเปิดเวลาเก้าโมงเช้าและปิดวันอาทิตย์",)
-    answers = ("ห้องสมุดเปิดเวลาเก้าโมงเช้า", "ห้องสมุดปิดทุกวันอาทิตย์ตอนเช้า", "กล้วยสุกเร็วมากในฤดูร้อน")
-    supports = [judged(answer, context).details["support"] for answer in answers]
-    assert supports[0] > supports[1] > supports[2]
+    assert told(copied, (context,)) == ("supported", None)
+    verdict = judged(changed, (context,))
+    assert verdict.axes["faithfulness"].score is None
+    assert "English, German, Spanish, Thai" in verdict.axes["faithfulness"].reasoning
 
 
-def test_missing_thai_text_is_shown_in_one_piece():
-    pytest.importorskip("icu4py")
-    claim = judged("กล้วยสุกเร็ว", ("INF101 สะพาน",)).details["claims"][0]
-    assert claim["unsupported"] == ["กล้วยสุกเร็ว"]
+def test_an_answer_in_another_language_than_its_context_cannot_be_told():
+    verdict = judged("Die Brücke im Hafen wurde im Jahr 1932 eröffnet und ist noch immer in Betrieb.")
+    assert verdict.axes["faithfulness"].score is None
+    assert "different languages" in verdict.axes["faithfulness"].reasoning
 
 
 @pytest.mark.usefixtures("without_icu")
@@ -83,7 +113,7 @@ def test_without_a_dictionary_it_is_an_error_that_names_the_cure(context, answer
 @pytest.mark.usefixtures("without_icu")
 def test_a_stray_name_in_another_script_needs_no_dictionary():
     answer = "The harbour bridge, called สะพาน by the people who built it, was opened in 1932 by Mayor Anna Lind."
-    assert judged(answer).axes["faithfulness"].score >= 3
+    assert told(answer, BRIDGE)[0] != "contradicted"
 
 
 @pytest.mark.usefixtures("without_icu")
@@ -102,20 +132,6 @@ def test_an_english_answer_is_compared_with_the_english_part_of_its_context():
 def test_an_answer_in_another_script_than_its_context_cannot_be_compared(answer, context):
     with pytest.raises(LanguageError, match="cannot translate"):
         judged(answer, (context,))
-
-
-def test_chinese_and_japanese_are_not_constant():
-    context = ("港口大桥于1932年通车。每天有四万辆汽车通过。维修计划在明年春天进行。",)
-    answers = (
-        "港口大桥于1932年通车。",
-        "大桥每天通过四万辆汽车，明年春天维修。",
-        "大桥由铁路公司在河边建造。",
-        "香蕉含有丰富的钾。",
-    )
-    supports = [judged(answer, context).details["support"] for answer in answers]
-    assert supports == sorted(supports, reverse=True)
-    assert len(set(supports)) == 4
-    assert len({judged(answer, context).axes["faithfulness"].score for answer in answers}) >= 3
 
 
 def test_kana_and_han_are_one_family():

@@ -7,7 +7,7 @@ from offline_samples import BRIDGE, RUBRIC
 from synthesis.errors import LanguageError
 from synthesis.judge.model import Course, Skill, TestCase
 from synthesis.judge.offline import OfflineJudge
-from synthesis.judge.offline.support import split_claims
+from synthesis.judge.offline.answers import split_claims
 
 VOCABULARY = """
 the bridge toll is not opened in 1932 Anna Lind night 40,000 cars never by you because
@@ -39,7 +39,8 @@ def in_bounds(verdict):
         return
     assert 0.0 <= verdict.details["support"] <= 1.0
     assert all(0.0 <= claim["support"] <= 1.0 for claim in verdict.details["claims"])
-    assert all(type(axis.score) is int and 1 <= axis.score <= 5 for axis in verdict.axes.values())
+    scores = [axis.score for axis in verdict.axes.values()]
+    assert verdict.is_untold or all(type(score) is int and 1 <= score <= 5 for score in scores)
 
 
 @given(texts, texts, contexts)
@@ -59,10 +60,10 @@ def test_the_same_input_gets_the_same_verdict(answer, context):
 
 @settings(max_examples=300)
 @given(texts, contexts)
-def test_adding_a_claims_own_sentence_never_lowers_its_support(answer, context):
+def test_a_claim_whose_own_sentence_is_in_the_context_is_supported(answer, context):
     for before in claims_of(verdict_on(answer, context)):
         after = claims_of(verdict_on(answer, (*context, before["text"])))
-        assert all(claim["support"] >= before["support"] for claim in after if claim["text"] == before["text"])
+        assert all(claim["verdict"] == "supported" for claim in after if claim["text"] == before["text"])
 
 
 def claims_of(verdict):

@@ -22,7 +22,7 @@ _ABBREVIATION = regex(
     re.I,
 )
 _MAY_GO_ON = regex(r"(?:\w\.){2}$|\.{2,}$")  # "D.C. on the way", "well... perhaps"
-_NUMBERED = regex(r"(?:^|\s)\d{1,2}\.$")  # "am 17. Mai", "vom 3. bis 9. Juli"
+_NUMBERED = regex(r"[^\W\d_]\s\d{1,2}\.$")  # "am 17. Mai", "vom 3. bis 9. Juli"
 _MONTHS = (
     "Januar", "Jänner", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober",
     "November", "Dezember", "Etage", "Stock", "Klasse", "Jahrhundert",
@@ -47,6 +47,11 @@ def split_claims(answer: str) -> list[Claim]:
         for sentence in sentences(bare):
             claims.extend(_pieces(sentence, heading, item))
     return claims
+
+
+def plain_lines(text: str) -> Iterator[str]:
+    """The lines of a text without markup."""
+    return (_strip_markup(line)[0] for line in normalise(text).splitlines())
 
 
 def split_passage(passage: str) -> list[Claim]:

@@ -301,10 +301,9 @@ class Amounts:
 
 
 def _derived(one: Quantity, others: Sequence[Quantity]) -> bool:
-    """The value is a sum, a difference, a part or a multiple of what the sentence has: no arithmetic is done here."""
+    """The value is a sum, a difference or a product of what the sentence has: no arithmetic is done here."""
     have = [value for other in others for value in (*other.low, *other.high) if isinstance(value, int | float)]
     made = {round(value, 4) for a, b in combinations(have, 2) for value in _made(a, b)}
-    made |= {round(value * factor, 4) for value in have for factor in (0.5, 2)}
     return any(round(value, 4) in made for value in one.low if isinstance(value, int | float))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from synthesis.errors import JudgeError, LanguageError, shorten
 from synthesis.judge.claims import CANNOT_TELL, CONTRADICTED, SUPPORTED, CheckedClaim, Slot, with_passages
 from synthesis.judge.model import AxisVerdict, Course, Rubric, TestCase, Verdict
-from synthesis.judge.offline.answers import Claim, is_frame, is_question, split_claims, split_passage
+from synthesis.judge.offline.answers import Claim, is_frame, is_question, plain_lines, split_claims
 from synthesis.judge.offline.compare import Source
 from synthesis.judge.offline.completeness import completeness, look_for_bridging, question_stems
 from synthesis.judge.offline.context import MOST_WORDS, ContextIndex
@@ -132,15 +132,15 @@ class _Passages:
         self.language, self._why_not = _language(case.answer, passages)
         self.limits = [f"{self._why_not[:1].upper()}{self._why_not[1:]}."] if self._why_not else []
         self._source = Source(passages, self.language, MOST_WORDS) if self.language else None
-        self._copies = _whole_sentences(passages)
+        self._plain = ["\n".join(plain_lines(passage)) for passage in passages]
         self.truncated = self.index.truncated
 
     def skips(self, claim: Claim) -> bool:  # noqa: ARG002
         return False
 
     def tell(self, claim: Claim) -> Told:
-        if place := self._copies.get(_letters(claim.text)):
-            return Told(SUPPORTED, *place, share=1.0)
+        if (number := _copied_from(claim.text, self._plain)) is not None:
+            return Told(SUPPORTED, number, claim.text, share=1.0)
         if self._source is None:
             return Told(CANNOT_TELL, note=self._why_not)
         return tell(claim.text, self._source, self._question)
@@ -154,17 +154,24 @@ def _language(answer: str, passages: Sequence[str]) -> tuple[str | None, str]:
     return None, _DIFFER if shared is None else _UNKNOWN
 
 
-def _whole_sentences(passages: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Each sentence by its letters, with its passage: a copy of a whole one is supported in any language."""
-    found: dict[str, tuple[int, str]] = {}
+def _copied_from(claim: str, passages: Sequence[str]) -> int | None:
+    """The passage that has the claim as a whole sentence: such a copy is supported in any language."""
     for number, passage in enumerate(passages):
-        for sentence in split_passage(passage):
-            found.setdefault(_letters(sentence.text), (number, sentence.text))
-    return found
+        at = passage.find(claim)
+        while at >= 0:
+            if _is_sentence(passage, at, at + len(claim)):
+                return number
+            at = passage.find(claim, at + 1)
+    return None
 
 
-def _letters(text: str) -> str:
-    return "".join(char for char in text if char.isalnum() or char in ".,%-")
+def _is_sentence(text: str, start: int, end: int) -> bool:
+    before, behind = text[:start].rstrip(" \"“„«("), text[end:].lstrip(" ")
+    begins = not before or before[-1] in _SENTENCE_ENDS
+    return begins and (not behind or behind[0] == "\n" or text[end - 1] in _SENTENCE_ENDS)
+
+
+_SENTENCE_ENDS = "\n.!?…。！？।؟"
 
 
 class _Courses:
