@@ -22,7 +22,7 @@ SAMPLES: list[dict[str, Any]] = [
     {
         "queryLogId": "wrong <i>",
         "question": "When does the ferry leave on Sundays?",
-        "answer": "The ferry leaves at 9:45 from pier twelve, and lunch is free.",
+        "answer": "The ferry leaves at 9:45 on weekdays, and lunch is free.",
         "context": ["The ferry leaves at 7:10 on weekdays. On Sundays there is none."],
     },
 ]

@@ -157,8 +157,8 @@ def test_a_judged_run_is_resumed(old: CommandLine, name: str, iterations: int) -
     journal = old.folder / "judged" / name / "journal.jsonl"
     before = journal.read_text(encoding="utf-8")
     given = ("--root", "judged", "--iterations", str(iterations), "--judge-provider", "offline")
-    run = ("judge", "run", "testset.json", *given, "--output-dir", name)
-    outcome = old(*run)  # the offline judge has other weights now: all is judged again
+    run = ("judge", "run", "testset.json", *given, "--output-dir", name, "--allow-untold", "1")
+    outcome = old(*run)  # the offline judge is another one now: all is judged again
     assert outcome.code == 0, outcome.err
     assert journal.read_text(encoding="utf-8").startswith(before)
     records = json.loads((journal.parent / f"records/records-iteration-{iterations}.json").read_text(encoding="utf-8"))
@@ -166,7 +166,7 @@ def test_a_judged_run_is_resumed(old: CommandLine, name: str, iterations: int) -
 
 
 def test_judged_runs_are_compared_and_replayed(old: CommandLine) -> None:
-    assert old("judge", "run", "testset.json", "--root", "judged", "--output-dir", "new").code == 0
+    assert old("judge", "run", "testset.json", "--root", "judged", "--output-dir", "new", "--allow-untold", "1").code == 0
     outcome = old("compare", "judged/ferry", "judged/new")
     assert outcome.code == 0, outcome.err
     replay = ("--judge-provider", "replay", "--judge-model", "judged/ferry", "--output-dir", "again")

@@ -1,6 +1,5 @@
 """Texts, sets and judges change between runs: nothing passes under a name that is not its own."""
 
-import msgspec
 import pytest
 from running import config_for, judge, read, results_of, sample_case, sample_cases
 from server import JudgeServer
@@ -136,25 +135,25 @@ def offline(root, **changes):
 
 
 @pytest.fixture
-def older_weights(monkeypatch):
+def older_judge(monkeypatch):
     """Until it is called, the offline judge is an older one."""
-    weights = clients.weights()
-    monkeypatch.setattr(clients, "weights", lambda: msgspec.structs.replace(weights, version="1"))
-    return lambda: monkeypatch.setattr(clients, "weights", lambda: weights)
+    newer = clients.VERSION
+    monkeypatch.setattr(clients, "VERSION", "1")
+    return lambda: monkeypatch.setattr(clients, "VERSION", newer)
 
 
-def test_a_newer_offline_judge_continues_the_folder_of_an_older_one(tmp_path, older_weights):
+def test_a_newer_offline_judge_continues_the_folder_of_an_older_one(tmp_path, older_judge):
     judge(sample_cases(3), offline(tmp_path))
-    older_weights()
+    older_judge()
     result = judge(sample_cases(3), offline(tmp_path))
     assert result.complete
     assert (result.run.judge.model, result.metrics[0]["judged"]) != ("offline-1", 0)
 
 
 @pytest.mark.parametrize("policy", ["keep", "error"])
-def test_a_newer_offline_judge_is_a_change_that_the_policy_decides(tmp_path, older_weights, policy):
+def test_a_newer_offline_judge_is_a_change_that_the_policy_decides(tmp_path, older_judge, policy):
     judge(sample_cases(3), offline(tmp_path))
-    older_weights()
+    older_judge()
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(RunFolderError, match="another judge") as caught:
         judge(sample_cases(3), offline(tmp_path, on_change=policy))

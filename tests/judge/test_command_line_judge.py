@@ -126,7 +126,7 @@ def test_another_judge_is_refused_and_takes_over_on_request(capsys, here):
         assert said(capsys, *over(server, "set.json"), "--replace-judge")[0] == 0
         assert said(capsys, *over(server, "set.json"))[0] == 0
         assert len(server.calls) == 3
-    assert "judge openai" in said(capsys, "judge", "report", "set")[1]
+    assert "Judge: openai" in said(capsys, "judge", "report", "set")[1]
     assert said(capsys, "judge", "run", "set.json", "--replace-judge")[0] == 0
 
 

@@ -103,7 +103,7 @@ def old_run(tmp_path, name):
 
 def resumed(tmp_path, folder):
     testset = OLD_RUNS.parent / "testset.json"
-    options = ("--root", tmp_path, "--output-dir", folder.name, "--on-change", "rejudge")
+    options = ("--root", tmp_path, "--output-dir", folder.name, "--on-change", "rejudge", "--allow-untold", "1")
     done = synthesis("judge", "run", testset, *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)

@@ -71,7 +71,7 @@ def test_a_run_of_courses_has_the_fields_of_the_specification(tmp_path):
     assert (next(iter(record)), record["courseCount"]) == ("queryLogId", len(courses()[0].context))
     assert "averageCourseCount" in read(result.folder / "metrics" / "metrics-iteration-1.json")
     analysis = read(result.folder / "low-faithfulness" / "low-faithfulness-iteration-1.json")
-    examples = [example for kind in analysis["byFaithfulnessReason"].values() for example in kind["examples"]]
+    examples = [example for kind in analysis["byCompletenessReason"].values() for example in kind["examples"]]
     assert {next(iter(example)) for example in examples} == {"queryLogId"}
     assert "queryLogId" in read(result.folder / "iteration-1" / ".progress.json")["entries"][0]
     for path in files_under(result.folder):
@@ -90,9 +90,9 @@ def test_courses_under_another_rubric_keep_their_fields(tmp_path):
 def test_the_console_speaks_of_neither(here, capsys):
     (here / "labels.json").write_text(json.dumps(LABELS))
     runs = here / "runs"
-    shown = said(capsys, "judge", "run", "passages", "--root", runs, "--iterations", 2)
+    shown = said(capsys, "judge", "run", "passages", "--allow-untold", 1, "--root", runs, "--iterations", 2)
     for words in (
-        ("run", "passages", "--root", runs, "--iterations", 2, "--json"),
+        ("run", "passages", "--root", runs, "--iterations", 2, "--json", "--allow-untold", 1),
         ("status", "passages", "--root", runs),
         ("status", "passages", "--root", runs, "--json"),
         ("report", "passages", "--root", runs),
@@ -100,13 +100,13 @@ def test_the_console_speaks_of_neither(here, capsys):
         ("report", "passages", "--root", runs, "--format", "markdown"),
         ("calibrate", "passages", "labels.json", "--root", runs),
         ("calibrate", "passages", "labels.json", "--root", runs, "--json"),
-        (*("run", "passages", "--root", runs, "--output-dir", "other"), *REPLAYED),
+        (*("run", "passages", "--root", runs, "--output-dir", "other", "--allow-untold", 1), *REPLAYED),
         ("panel", "passages", "other", "--root", runs, "--out", here / "panel.json"),
         ("panel", "passages", "other", "--root", runs, "--json"),
         ("run", "--help-all"),
         ("calibrate", "--help"),
     ):
-        shown += said(capsys, "judge", *words)
+        shown += said(capsys, "judge", *words, code=3 if words[0] == "panel" else 0)  # not every sample is told
     assert '"averagePassageCount"' in shown
     assert not OF_COURSES.search(shown)
     for path in files_under(here):
@@ -115,7 +115,7 @@ def test_the_console_speaks_of_neither(here, capsys):
 
 
 def test_a_history_of_passages_speaks_of_neither(here, capsys):
-    said(capsys, "judge", "run", "passages", "--root", here, "--save-text", "--save", "--history", here / "h.db")
+    said(capsys, "judge", "run", "passages", "--allow-untold", 1, "--root", here, "--save-text", "--save", "--history", here / "h.db")
     for words in (("show", "latest"), ("show", "latest", "--json"), ("export", "latest"), ("list", "--json")):
         shown = said(capsys, "history", *words, "--history", here / "h.db")
         assert not OF_COURSES.search(shown), words
@@ -196,9 +196,9 @@ def test_stages_and_recordings_read_either(tmp_path, layout):
     rubric = load_rubric("rag")
     records = told([canonical_record(record) for record in result.records[0]], layout)
     counts = {"total": len(records), "errors": 0, "not_judged": 0, "stale": 0}
-    assert iteration_metrics(records, rubric, iteration=1, timestamp="now", **counts)["judged"] == len(records)
-    assert failure_analysis(records, rubric)["totalSamples"] == len(records)
-    assert calibrate(records, {records[0].get("id") or records[0]["queryLogId"]: {"faithfulness": 5}}, rubric)["n"] == 1
+    assert iteration_metrics(records, rubric, iteration=1, timestamp="now", **counts)["judged"] == 2
+    assert failure_analysis(records, rubric)["totalSamples"] == 2
+    assert calibrate(records, {records[1].get("id") or records[1]["queryLogId"]: {"faithfulness": 5}}, rubric)["n"] == 1
     (tmp_path / "recorded.json").write_text(json.dumps(records))
     replay = offline(tmp_path, "again", judge_provider="replay", judge_model=str(tmp_path / "recorded.json"))
     assert judge(passages(), replay).complete

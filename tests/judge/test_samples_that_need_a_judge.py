@@ -34,7 +34,7 @@ def said(capsys, *args):
 
 
 def test_a_record_without_scores_says_that_it_needs_a_judge(folder):
-    found = {record["queryLogId"]: record for record in read(folder / "records" / "records-iteration-1.json")}
+    found = {record["id"]: record for record in read(folder / "records" / "records-iteration-1.json")}
     care, hours, built, asked = (found[name] for name in ("care", "hours", "built", "asked"))
     assert [care["judgeVerdict"][axis]["score"] for axis in AXES] == [None, None]
     assert (care["overallScore"], care["passed"], care["faithfulnessPassed"], care["needsJudge"]) == (
@@ -65,7 +65,7 @@ def test_metrics_count_them_apart_and_no_average_has_them(folder):
     analysis = read(folder / "low-faithfulness" / "low-faithfulness-iteration-1.json")
     assert (analysis["totalLowQuality"], analysis["totalSamples"]) == (5, 7)
     final = read(folder / "final-metrics" / "final-metrics-1.json")
-    stable = {one["queryLogId"]: one for one in final["stability"]["samples"]}
+    stable = {one["id"]: one for one in final["stability"]["samples"]}
     assert (stable["care"]["scores"]["faithfulness"], stable["care"]["passed"]) == ([None], [None])
 
 
@@ -73,7 +73,7 @@ def test_the_journal_reads_them_back(folder):
     assert sum(record.get("needsJudge", False) for record in read(folder / "records" / "records-iteration-1.json")) == 2
     assert len(read_ledger(folder).samples) == 9
     entries = read(folder / "iteration-1" / ".progress.json")["entries"]
-    [care] = [entry for entry in entries if entry["queryLogId"] == "care"]
+    [care] = [entry for entry in entries if entry["id"] == "care"]
     assert care["result"] == {"faithfulnessScore": None, "completenessScore": None, "passed": False}
 
 
@@ -130,7 +130,7 @@ def test_a_panel_counts_them_as_missing(folder, tmp_path):
 def test_a_replay_repeats_that_it_cannot_be_told(folder, tmp_path):
     settings = {"judge_provider": "replay", "judge_model": str(folder), "rubric": RUBRIC}
     again = judge(CASES, EvaluationConfig(output_dir="again", root=tmp_path, **settings))
-    assert [record["queryLogId"] for record in again.records[0] if record.get("needsJudge")] == ["cards", "care"]
+    assert [record["id"] for record in again.records[0] if record.get("needsJudge")] == ["cards", "care"]
     assert not again.results.iterations[0].errors
 
 

@@ -14,8 +14,8 @@ from synthesis.judge.testset import parse_test_cases
 from synthesis.report.judged.run import compare_runs
 
 CONTEXT = ["The ferry leaves at 7:10 on weekdays.", "Cars must be booked one day ahead."]
-RIGHT = "The ferry leaves at 7:10 on weekdays, so you can leave on weekdays at 7:10."
-WRONG = "The <b>ferry</b> leaves at 9:45 from pier twelve, and lunch is free."
+RIGHT = "The ferry leaves at 7:10 on weekdays."
+WRONG = "The <b>ferry</b> leaves at 9:45 on weekdays, and lunch is free."
 
 
 def judged(folder: Path, name: str, answers: list[str]) -> Path:

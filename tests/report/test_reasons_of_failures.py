@@ -34,7 +34,7 @@ def result_of(evaluator: Evaluator, reply: str) -> CaseResult:
 def test_the_sentence_says_what_speaks_against_the_reply_and_what_for_it(evaluator: Evaluator) -> None:
     result, glossary = result_of(evaluator, AWAY), glossary_of(evaluator.rules)
     said = why_it_fails(result, result.checks["topic_pivot"], glossary)
-    assert said == "leaves what the user told for something else, although it acknowledges what the user said"
+    assert said == "moves from what the user said to something else, although it acknowledges what the user said"
     why, _ = excerpt_of(Marks(result, glossary, "case"), result, glossary)
     assert why == f"topic_pivot: {said}."
 

@@ -56,7 +56,7 @@ def run_fields(run: "SavedRun") -> dict[str, Any]:
 def found_in(history: "History", run: "SavedRun", limit: int) -> "Page[SavedCase] | Page[SavedSample]":
     """The cases or samples of a run that need a look."""
     if run.kind == "judge":
-        return history.samples(run.id, outcome=("fail", "needs_judge", "error"), per_page=limit)
+        return history.samples(run.id, outcome=("fail", "needs_judge", "stale", "error"), per_page=limit)
     return history.outcomes(run.id, kind=_TROUBLE, per_page=limit)
 
 

@@ -25,7 +25,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "Checks": ("--checks", "--only-check --profile --reader --rules --disable --notice"),
     "Judge": (
         "--judge-provider --judge-model --rubric --iterations",
-        "--detail --system-prompt-version --on-change --replace-judge --base-url --api-key-env --judge-seed "
+        "--detail --system-prompt-version --on-change --replace-judge --escalate --base-url --api-key-env --judge-seed "
         "--temperature --reasoning-effort --max-output-tokens --header --extra-body --price-file",
     ),
     "Output": (
@@ -33,7 +33,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "--quiet --force --no-report --no-text --results --failures-only --out-table --keep --fresh --all-cells "
         "--with-ids --labels --root",
     ),
-    "Gate": ("--fail-on --fail-under --baseline --max-cost", "--fail-on-drift --min-label-accuracy --strict"),
+    "Gate": ("--fail-on --fail-under --allow-untold --baseline --max-cost", "--fail-on-drift --min-label-accuracy --strict"),
     "Access": ("--host --port --token --people", "--add-person --allow-host --access-log"),
     "Speed": (
         "--workers --concurrency",

@@ -14,6 +14,7 @@ from synthesis.stats import wilson_interval
 
 CHECKS, JUDGE = "checks", "judge"
 NEEDS_JUDGE = "needs_judge"  # how a sample ends that its judge could not tell
+STALE = "stale"  # and one whose question, context or answer has changed since
 KINDS = (CHECKS, JUDGE)
 _REVISION_SHOWN = 7
 Item = TypeVar("Item")

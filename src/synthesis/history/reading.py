@@ -16,6 +16,7 @@ from synthesis.history.model import (
     JUDGE,
     KINDS,
     NEEDS_JUDGE,
+    STALE,
     Page,
     SavedCase,
     SavedCheck,
@@ -44,7 +45,7 @@ from synthesis.report.judged.run import Iteration, JudgedRun, JudgedSample, Unju
 from synthesis.report.stored import Record, StoredReport, render
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from synthesis.history.database import Database
 
@@ -329,12 +330,18 @@ def sample_query(run_id: str, iteration: int | None, outcome: AnyOf, search: str
             PASS: samples.c.passed.is_(True),
             FAIL: samples.c.passed.is_(False),
             ERROR: samples.c.error.is_not(None),
-            NEEDS_JUDGE: and_(samples.c.passed.is_(None), samples.c.error.is_(None)),
+            NEEDS_JUDGE: needs_judge(),
+            STALE: samples.c.record.contains('"stale":true'),
         }
         query = query.where(or_(false(), *(meaning[name] for name in _several(outcome) if name in meaning)))
     if search:
         query = query.where(samples.c.words.contains(storable(search.casefold()), autoescape=True))
     return query
+
+
+def needs_judge() -> "ColumnElement[bool]":
+    """A stale verdict has no outcome either, so the record has to say it."""
+    return and_(samples.c.passed.is_(None), samples.c.record.contains('"needsJudge":true'))
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

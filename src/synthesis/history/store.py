@@ -38,7 +38,7 @@ from synthesis.history.model import (
     TrendPoint,
     storable,
 )
-from synthesis.history.reading import CaseFilter
+from synthesis.history.reading import CaseFilter, needs_judge
 from synthesis.history.seals import Damage
 from synthesis.history.writing import document_entry, folder_entry, moment, now, run_of_report
 from synthesis.labels import (
@@ -239,7 +239,9 @@ class RunLabels:
     def _samples(self) -> list[Question]:
         """Every axis of every judged sample: those that did not pass first, then those that need a judge."""
         query = select(samples.c.position, samples.c.passed).where(
-            samples.c.run_id == self.run.id, samples.c.iteration == self.last_iteration, samples.c.error.is_(None)
+            samples.c.run_id == self.run.id,
+            samples.c.iteration == self.last_iteration,
+            or_(samples.c.passed.is_not(None), needs_judge()),
         )
         with self._database.reading(self.run.id) as connection:
             rows = connection.execute(query).all()

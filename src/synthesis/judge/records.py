@@ -15,7 +15,6 @@ from synthesis.report.judged.run import EMPTY, OFFLINE
 
 Record = dict[str, Any]
 SCORES = (1, 2, 3, 4, 5)
-JUDGED_BY = "judgedBy"  # in details: the model that told what the offline judge could not
 EMPTY_REASON = "The answer is empty."
 _LONE_SURROGATE = regex("[\ud800-\udfff]")
 
@@ -65,7 +64,7 @@ def _told_offline(verdict: Verdict, rubric: Rubric, untold: bool) -> Record:
     """What the gate of an offline run looks at; and whether the sample still needs a judge."""
     if untold:
         return {"faithfulnessPassed": None, "needsJudge": True}
-    if verdict.details.get("judge") != OFFLINE and JUDGED_BY not in verdict.details:
+    if verdict.details.get("judge") != OFFLINE:
         return {}
     axis = next((axis for axis in rubric.axes if axis.name == "faithfulness"), None)
     return {"faithfulnessPassed": (verdict.axes[axis.name].score or 0) >= axis.pass_at} if axis else {}

@@ -84,7 +84,8 @@ class Source:
             for at in self._with_kind[kind]:
                 shared[at] += 20
         ranked = sorted(shared, key=lambda at: (-shared[at], len(self.windows[at].lexemes), at))[: 2 * MOST_WINDOWS]
-        about = [self._kin_of(word) for word in asked if word.weight > LIGHT * _ASKED]
+        heavy = [word for word in asked if word.weight > LIGHT * _ASKED]
+        about = [self._kin_of(word) for word in heavy or asked]
         found = [Comparison(claim, self.windows[at], kin, self._families[self.windows[at].passage], about) for at in ranked]
         return sorted(found, key=lambda one: (-one.nearness, len(one.window.lexemes)))[:MOST_WINDOWS]
 

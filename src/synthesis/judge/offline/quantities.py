@@ -676,7 +676,7 @@ def relation(claim: Quantity, source: Quantity) -> str:
     equal = _meet(claim.low, source.low, claim.kind) and (not claim.is_range or _meet(claim.high, source.high, claim.kind))
     if _exact(claim.bound) != _exact(source.bound):
         return DIFFERS if {claim.bound, source.bound} in _OPPOSED and equal else OTHER
-    if claim.kind == COUNT and not claim.is_range and (strange or not (equal or (claim.noun and source.noun))):
+    if claim.kind == COUNT and not claim.is_range and (strange or not (equal or bool(claim.noun) == bool(source.noun))):
         return OTHER
     return SAME if equal else DIFFERS
 

@@ -92,7 +92,7 @@ def supports(one: Comparison) -> bool:
     """Every part of the claim is in the sentence, none of it is turned or taken from elsewhere."""
     if one.slots or one.amounts.unfound or one.dropped or one.crossed or not one.is_denied_alike:
         return False
-    if one.order < 0.8 or one.covered < 0.7 or one.matched < 2:
+    if one.order < 0.8 or one.covered < 0.7 or one.matched + (one.asked >= 0.8) < 2:
         return False
     return not one.missing or (len(one.missing) == 1 and one.amounts.same > 0 and len(one.claim.words) > 4)
 
