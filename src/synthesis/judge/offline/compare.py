@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from synthesis.judge.claims import Slot
 from synthesis.judge.offline.lexicon import Phrase, lexicon
-from synthesis.judge.offline.quantities import OTHER, SAME, Quantity, kind_word, relation
 from synthesis.judge.offline.sentences import ANSWERED, LIGHT, Sentence, Word, alike, cut, names_in, places, read
 from synthesis.judge.offline.text import normalise
+from synthesis.judge.offline.values import OTHER, SAME, Quantity, kind_word, relation
 
 QUANTITY_WEIGHT = 1.5
 MOST_WINDOWS = 12  # compared in detail, the nearest first
@@ -239,7 +239,7 @@ def _opens_clause(sentence: Sentence, at: int) -> bool:
     if not rest or any(lexeme.text == "," for lexeme in rest):
         return False
     known = sentence.known
-    return rest[0].low in known.joint_words or (rest[0].low not in known.function and rest[0].kind == "word")
+    return rest[0].low in known.joints or (rest[0].low not in known.function and rest[0].kind == "word")
 
 
 # Quantities: each of the claim beside the one of the sentence whose neighbours are its neighbours.
