@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from synthesis.judge.offline.lexicon import Unit, family, units
 from synthesis.judge.offline.figures import Number, number, ordinal
+from synthesis.judge.offline.lexicon import Unit, family, units
 from synthesis.judge.offline.values import COUNT, DATE, PLACE, RESULT, Date, Quantity, Words, times
 
 _ONE = frozenset([1.0])
@@ -50,7 +50,7 @@ def _share(words: Words, at: int) -> Quantity | None:
     if not part:
         return None
     share, end = part
-    place = words.skip(words.known.one, end, 1)
+    place = words.skip(words.known.one | words.known.share_of, end, 2)
     if unit := units().get(words.low(place)):
         return _measured(frozenset([share]), unit, words, at, place + 1)
     if share > 1 or (found and found.value >= _LARGEST_SHARE):
@@ -131,7 +131,7 @@ def year(value: float, words: Words) -> int:
 def _noun(words: Words, end: int) -> str:
     """The family of the first word of meaning behind a number, if one follows at once."""
     for word in words.between(end, end + 2):
-        if word.kind != "word":
+        if word.kind != "word" or word.low in words.known.numbers:
             return ""
         if word.low not in words.known.function:
             return family(word.low, words.known.name)

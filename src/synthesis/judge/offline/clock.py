@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from synthesis.judge.offline.lexicon import units
 from synthesis.judge.offline.figures import number
+from synthesis.judge.offline.lexicon import units
 from synthesis.judge.offline.values import CLOCK, MIDNIGHT, NOON, Quantity, Words
 from synthesis.lazy import regex
 
@@ -18,7 +18,13 @@ _HYPHENS = frozenset("–-")
 
 def clock_time(words: Words, at: int) -> Quantity | None:
     """`9.30 am`, `halb acht`, `las 9 y media de la noche`, `noon`, `บ่ายสามโมงครึ่ง`."""
-    return _counted_hours(words, at) or _named(words, at) or _spoken(words, at) or _from_hour(words, at) or _written(words, at)
+    return (
+        _counted_hours(words, at)
+        or _named(words, at)
+        or _spoken(words, at)
+        or _from_hour(words, at)
+        or _written(words, at)
+    )
 
 
 def minutes_of(hour: int, minute: int, half: int | None, exact: bool) -> frozenset[float]:

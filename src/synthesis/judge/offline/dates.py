@@ -1,6 +1,5 @@
 """Dates and days of the week."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from synthesis.judge.offline.amounts import is_year, year
@@ -9,6 +8,8 @@ from synthesis.judge.offline.values import COUNT, DATE, DAYS, PLACE, Date, Quant
 from synthesis.lazy import regex
 
 _DOTTED = regex(r"(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})?$")
+_THREE_PARTS = regex(r"(\d{1,4}) ([/-]) (\d{1,2}) \2 (\d{1,4})$")
+_TWO_PARTS = regex(r"(\d{1,2}) / (\d{1,2})(?!\S)")
 _HYPHENS = frozenset("–—-")
 _LIST_MARKS = frozenset(",&")
 _YEAR_MARKS = frozenset(",.")
@@ -72,7 +73,9 @@ def _days_to(words: Words, at: int, last: int) -> set[int]:
 
 def date(words: Words, at: int) -> Quantity | None:
     """`2024-05-03`, `3. Mai 2024`, `the fourth of May`, `May 4`, `พ.ศ. 2567`."""
-    return _dotted(words, at) or _marked(words, at) or _month_first(words, at) or _day_first(words, at) or _era(words, at)
+    return (
+        _dotted(words, at) or _marked(words, at) or _month_first(words, at) or _day_first(words, at) or _era(words, at)
+    )
 
 
 def _day_first(words: Words, at: int) -> Quantity | None:
@@ -105,7 +108,7 @@ def _month_first(words: Words, at: int) -> Quantity | None:
     known = words.known
     if words.low(at) not in known.months or _lacks_capital(words, at):
         return None
-    end = words.skip(".", at + 1, 1)
+    end = words.skip({"."}, at + 1, 1)
     day = _figure(words, end) if known.day_after_month else None
     if day is not None:
         end = words.skip(known.ordinal_signs, end + 1, 1)
@@ -167,13 +170,11 @@ def _dotted(words: Words, at: int) -> Quantity | None:
 
 def _marked(words: Words, at: int) -> Quantity | None:
     """`3/5/2024`, `2024-05-03`, `3/5`."""
-    parts = [word.text for word in words.between(at, at + 5)]
-    if len(parts) == 5 and parts[1] == parts[3] and parts[1] in "/-" and all(re.fullmatch(r"\d{1,4}", part) for part in parts[::2]):
-        return _in_order([int(part) for part in parts[::2]], words, at, at + 5)
-    if len(parts) > 2 and parts[1] == "/" and "/" in words.known.short_dates:
-        short = [_figure(words, at), _figure(words, at + 2)]
-        return _in_order([part for part in short if part is not None], words, at, at + 3)
-    return None
+    whole = " ".join(word.text for word in words.between(at, at + 5))
+    if match := _THREE_PARTS.match(whole):
+        return _in_order([int(match[1]), int(match[3]), int(match[4])], words, at, at + 5)
+    match = _TWO_PARTS.match(whole) if "/" in words.known.short_dates else None
+    return _in_order([int(match[1]), int(match[2])], words, at, at + 3) if match else None
 
 
 def _in_order(parts: Sequence[int], words: Words, at: int, end: int) -> Quantity | None:
@@ -200,34 +201,43 @@ def _is_possible(one: Date) -> bool:
 
 
 def with_months(found: Sequence[Quantity], words: Words) -> list[Quantity]:
-    """`24 y el 31 de diciembre`, `December 24 and 31`, `April 8 to 11`: each of these numbers is a day of that month."""
+    """`24 y el 31 de diciembre`, `December 24 and 31`, `April 8 to 11`: each number is a day of that month."""
     dated = list(found)
-    if words.known.day_after_month:
-        for at in range(1, len(dated)):
-            if _follows_date(dated[at - 1], dated[at], words):
-                dated[at] = _day_of_month(dated[at], dated[at - 1])
+    for at in range(1, len(dated)):
+        before = dated[at - 1]
+        listed = before is not found[at - 1] or words.low(before.start) in words.known.months
+        if words.known.day_after_month and listed and _follows_date(before, dated[at], words):
+            dated[at] = _with_year(_day_of_month(dated[at], before), words)
     for at in reversed(range(len(dated) - 1)):
         listed = dated[at + 1] is not found[at + 1]  # in "3, 10 and 17 May" the 10 has got its month by now
         if _leads_date(dated[at], dated[at + 1], listed, words):
             dated[at] = _day_of_month(dated[at], dated[at + 1])
-    return dated
+    return [one for one in dated if not any(other.start < one.start < other.end for other in dated)]
 
 
 def _day_of_month(one: Quantity, other: Quantity) -> Quantity:
     """`one` as a day of the other's month; as it is where it can be no day."""
-    day, date_there = one.numbers, other.date
-    if one.kind not in (COUNT, PLACE) or not date_there or not date_there.month or not date_there.day:
+    there = other.date
+    if one.kind not in (COUNT, PLACE) or len(one.numbers) != 1 or not there or not there.month or not there.day:
         return one
-    if len(day) != 1 or not all(value == int(value) and 1 <= value <= _LONGEST_MONTH for value in day):
+    day = min(one.numbers)
+    is_day = day == int(day) and 1 <= day <= _LONGEST_MONTH
+    return _one_date(there._replace(day=int(day)), one.start, one.end) if is_day else one
+
+
+def _with_year(one: Quantity, words: Words) -> Quantity:
+    """`April 8 to 11, 2025`."""
+    found, end = _following_year(words, one.end)
+    if not found or not one.date:
         return one
-    return _one_date(date_there._replace(day=int(min(day))), one.start, one.end)
+    return _one_date(one.date._replace(year=found), one.start, end)
 
 
 def _leads_date(one: Quantity, other: Quantity, listed: bool, words: Words) -> bool:
     if one.noun or words.low(other.start) in words.known.months:
         return False
-    between = _joint(one, other, words)
-    return (listed and between == ",") or _is_list_joint(between, words)
+    joint = _joint(one, other, words)
+    return (listed and joint == ",") or _is_list_joint(joint, words)
 
 
 def _follows_date(one: Quantity, other: Quantity, words: Words) -> bool:

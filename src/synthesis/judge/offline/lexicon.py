@@ -124,6 +124,7 @@ class Lexicon(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True, fo
     hundreds_joints: Terms = Terms()
     fractions: Shares
     share_joints: Terms = Terms()  # three in four
+    share_of: Terms = Terms()  # three quarters of an hour
     half: Phrases = Phrases()  # behind an amount
     versus: Terms = Terms()  # between the two counts of a vote
 
@@ -172,7 +173,7 @@ def _file() -> dict[str, dict[str, Any]]:
 def _entry(language: str, kind: type, written: Any) -> object:
     """An entry as its type says that it is written."""
     reader = _READERS[kind]
-    return kind(reader(written, language) if kind in (Families, Alike) else reader(written))  # type: ignore[operator]
+    return kind(reader(written, language) if kind in (Families, Alike) else reader(written))
 
 
 def _phrases(text: str) -> Iterator[Phrase]:
@@ -251,7 +252,10 @@ class Units(dict[str, Unit]):
     def __init__(self, file: "_UnitFile") -> None:
         kinds = file.kinds.items()
         super().__init__(
-            (word, Unit(kind, factor)) for kind, words in kinds for factor, text in words.items() for word in text.split()
+            (word, Unit(kind, factor))
+            for kind, words in kinds
+            for factor, text in words.items()
+            for word in text.split()
         )
         self.leading = {phrase: self["".join(phrase)] for phrase in _phrases(file.leading)}
         self.money = frozenset(file.money.split())
@@ -272,13 +276,16 @@ def units() -> Units:
     return Units(msgspec.convert(load_yaml(Path(__file__).with_name("units.yaml")), _UnitFile))
 
 
+_ONE_ALPHABET = regex(r"[^\W\d_]+|[\u0e00-\u0e7f]+|.*'.*")
+
+
 def abbreviations() -> list[str]:
-    """Units, months, eras and halves of the day with a sign or a digit in them, which are one word; the longest first."""
+    """Units, months, eras and halves of the day that have a sign or a digit in them: `m2`, `p.m`; the longest first."""
     words = {word for word in units() if len(word) > 1}
     for language in LANGUAGES:
         known = lexicon(language)
         words |= known.months.keys() | known.eras | known.clock.keys()
-    return sorted((word for word in words if not re.fullmatch(r"[^\W\d_]+|[\u0e00-\u0e7f]+|.*'.*", word)), key=lambda word: (-len(word), word))
+    return sorted((word for word in words if not _ONE_ALPHABET.fullmatch(word)), key=lambda word: (-len(word), word))
 
 
 # The family of a word: what its forms have in common.

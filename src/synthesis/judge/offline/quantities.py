@@ -75,7 +75,7 @@ def _can_be_ends(one: Quantity, other: Quantity) -> bool:
 
 
 def _one_range(one: Quantity, other: Quantity, words: Words) -> Quantity:
-    low = one.low if one.kind == other.kind else frozenset(_like(one, other, words))
+    low = _in_year(one, other) if one.kind == other.kind else frozenset(_like(one, other, words))
     return Quantity(other.kind, low, one.start, other.end, high=other.low, noun=other.noun)
 
 
@@ -88,6 +88,15 @@ def _like(one: Quantity, other: Quantity, words: Words) -> Values:
         day = int(min(one.numbers))
         return frozenset(value._replace(day=day) for value in other.low if isinstance(value, Date))
     return times(one.numbers, other.factor)
+
+
+def _in_year(one: Quantity, other: Quantity) -> Values:
+    """A first day without a year is of the year of the last, or of the one before: 20 December to 5 January 2025."""
+    last = other.date
+    if not last or not last.year or not one.date or one.date.year or not one.date.month:
+        return one.low
+    year = last.year - (one.date.month > (last.month or one.date.month))
+    return frozenset(value._replace(year=year) for value in one.low if isinstance(value, Date))
 
 
 # Bounds.

@@ -85,7 +85,7 @@ def names_in(text: str, known: Lexicon) -> set[str]:
 def _is_name(found: Sequence[Lexeme], at: int, known: Lexicon) -> bool:
     before = found[at - 1] if at else None
     if known.name == "th":
-        return before is not None and before.low in known.before_names or found[at].text[:1].isascii()
+        return (before is not None and before.low in known.before_names) or found[at].text[:1].isascii()
     if not found[at].text[0].isupper() or before is None or before.text in (".", ":"):
         return False
     if known.name != "de":

@@ -42,7 +42,7 @@ def _lexeme() -> re.Pattern[str]:
     # An abbreviation ends where no letter follows: `ม.ค` is January, but not in `ม.ครับ`.
     listed = rf"(?i:{'|'.join(map(re.escape, abbreviations()))})(?![^\W\d_]|[{LETTERS}])"
     return re.compile(
-        rf"(?P<short>(?<![^\W\d_]){listed}|{_THAI_SHORT}|{_THAI_GRADE})"
+        rf"(?P<short>(?<![^\W\d_{LETTERS}]){listed}|{_THAI_SHORT}|{_THAI_GRADE})"
         r"|(?P<number>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]\d)|\d+(?:[.,]\d+)*)"
         rf"|(?P<unspaced>[{LETTERS}]+?(?={listed}|[^{LETTERS}]|$))"
         rf"|(?P<word>{_WORD}(?:'{_WORD})?)"
@@ -69,7 +69,7 @@ def _divided(run: str, start: int) -> Iterator[Lexeme]:
 
 
 class Words:
-    """The lexemes of a text and its language. A place outside has an empty word, so readers need not look for the end."""
+    """The lexemes of a text and its language; a place outside has an empty word, so nobody has to look for the end."""
 
     def __init__(self, found: Sequence[Lexeme], known: Lexicon) -> None:
         self.known = known
@@ -89,7 +89,7 @@ class Words:
         return self._found[max(0, start) : end]
 
     def is_at(self, phrase: Phrase, at: int) -> bool:
-        return 0 <= at and tuple(self._low[at : at + len(phrase)]) == phrase
+        return at >= 0 and tuple(self._low[at : at + len(phrase)]) == phrase
 
     def phrase_end(self, phrases: Iterable[Phrase], at: int) -> int | None:
         """Where the longest of these phrases that begins here ends."""
@@ -197,7 +197,7 @@ def relation(claim: Quantity, source: Quantity) -> str:
         return OTHER
     if claim.kind == DAYS:
         return _days_relation(claim.low, source.low)
-    if claim.kind == DATE and not claim.is_range:
+    if claim.kind == DATE:
         return _dates_relation(claim, source)
     return _values_relation(claim, source)
 
@@ -248,7 +248,7 @@ def _exact(bound: str) -> str:
 
 
 def _meet(one: Values, other: Values, kind: str) -> bool:
-    if kind in (DATE, CLOCK):
+    if kind == CLOCK:
         return bool(one & other)
     slack = _CLOSE_SHARE if kind == "percent" else _CLOSE
     pairs = ((a, b) for a in plain_numbers(one) for b in plain_numbers(other))
@@ -263,10 +263,19 @@ def _days_relation(claim: Values, source: Values) -> str:
 
 def _dates_relation(claim: Quantity, source: Quantity) -> str:
     """A year of a whole date is the same; a day that the source does not name is not."""
-    found = {_date_relation(a, b) for a in claim.low for b in source.low if isinstance(a, Date) and isinstance(b, Date)}
-    if SAME in found:
+    ends = {_nearest_dates(claim.low, source.low)}
+    if claim.is_range:
+        ends.add(_nearest_dates(claim.high, source.high))
+    if ends == {SAME}:
         return SAME if _exact(claim.bound) == _exact(source.bound) else OTHER
-    return DIFFERS if DIFFERS in found and OTHER not in found else OTHER
+    return DIFFERS if DIFFERS in ends else OTHER
+
+
+def _nearest_dates(claim: Values, source: Values) -> str:
+    """Of all readings those that fit best."""
+    pairs = ((a, b) for a in claim for b in source)
+    found = {_date_relation(a, b) for a, b in pairs if isinstance(a, Date) and isinstance(b, Date)}
+    return next((one for one in (SAME, OTHER, DIFFERS) if one in found), OTHER)
 
 
 def _date_relation(claim: Date, source: Date) -> str:
