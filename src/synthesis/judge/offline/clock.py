@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from synthesis.judge.offline.figures import number
+from synthesis.judge.offline.figures import Number, number
 from synthesis.judge.offline.lexicon import units
 from synthesis.judge.offline.values import CLOCK, MIDNIGHT, NOON, Quantity, Words
 from synthesis.lazy import regex
@@ -93,7 +93,7 @@ def _sign(words: Words, at: int) -> int:
 
 
 def _shifted(words: Words, at: int, start: int, shift: int) -> Quantity | None:
-    found = number(words, at)
+    found = number(words, at) or _one(words, at)
     if not found or not found.is_hour() or words.low(found.end) in units():
         return None  # "a quarter to three years" is no time
     return _told(words, start, found.end, int(found.value) * 60 + shift)
@@ -107,13 +107,26 @@ def _told(words: Words, start: int, at: int, since: int) -> Quantity:
 def _from_hour(words: Words, at: int) -> Quantity | None:
     """`las nueve y media`, `las 9 menos cuarto`: the hour first, behind an article."""
     known = words.known
-    found = number(words, at) if words.low(at - 1) in known.clock_before else None
-    if not found or not found.is_hour():
+    found = number(words, at) or _one(words, at)
+    if words.low(at - 1) not in known.clock_before or not found or not found.is_hour():
         return None
     sign, part = _sign(words, found.end), known.clock_parts.get(words.low(found.end + 1))
     if not sign or not part:
         return None
     return _told(words, at, found.end + 2, int(found.value) * 60 + sign * part)
+
+
+def _one(words: Words, at: int) -> Number | None:
+    """`half past one`: the word is an article elsewhere."""
+    value = words.known.compound.get(words.low(at))
+    return Number(frozenset([value]), at + 1) if value else None
+
+
+def _one_oclock(words: Words, at: int) -> Number | None:
+    """`one o'clock`, `la una de la tarde`, but not "one of the morning classes"."""
+    known = words.known
+    told = words.low(at + 1) in known.clock or words.find(known.day_parts, at + 1)
+    return _one(words, at) if told else None
 
 
 # Times in figures, and hours with a word that says that they are some.
@@ -158,7 +171,7 @@ def _is_range_joint(words: Words, at: int) -> bool:
 
 def _hour(words: Words, at: int) -> _Hour | None:
     if words[at].kind == "word":
-        found = number(words, at)
+        found = number(words, at) or _one_oclock(words, at)
         return _Hour(int(found.value), 0, found.end) if found and found.is_hour() else None
     if words[at].kind != "number":
         return None

@@ -101,7 +101,7 @@ def _day_number(words: Words, at: int) -> tuple[int, int] | None:
 def _figure(words: Words, at: int) -> int | None:
     """A number of at most two digits."""
     text = words[at].text
-    return int(text) if text.isdigit() and len(text) <= 2 else None
+    return int(text) if text.isdecimal() and len(text) <= 2 else None
 
 
 def _month_first(words: Words, at: int) -> Quantity | None:
@@ -128,7 +128,7 @@ def _following_year(words: Words, at: int) -> tuple[int | None, int]:
     known = words.known
     place = words.skip(known.date_joints | known.eras | known.year_words | _YEAR_MARKS, at)
     text = words[place].text
-    if text.isdigit() and len(text) == 4 and is_year(int(text), words):
+    if text.isdecimal() and len(text) == 4 and is_year(int(text), words):
         return year(int(text), words), place + 1
     short = _figure(words, place)
     if known.year_offset and short is not None and short >= _BUDDHIST_TURN and words[place - 1].text not in _LIST_MARKS:

@@ -8,7 +8,6 @@ from synthesis.judge.offline.lexicon import Lexicon
 from synthesis.judge.offline.values import Words, times
 
 _TENS = range(20, 100, 10)
-_LONG_WORD = 6  # letters; a shorter word is not cut into the numbers that it is made of
 
 
 class Number(NamedTuple):
@@ -119,7 +118,8 @@ def _word_parts(word: str, known: Lexicon, inside: bool = False) -> list[_Part]:
         return [_part(word, known.numbers[word], known)]
     if inside and word in known.compound:
         return [_part(word, known.compound[word], known)]
-    return _morphemes(word, known) if known.number_morphemes and len(word) > _LONG_WORD else []
+    parts = _morphemes(word, known)
+    return parts if len(parts) > 1 else []  # a single one is an article
 
 
 def _part(word: str, value: float, known: Lexicon) -> _Part:
