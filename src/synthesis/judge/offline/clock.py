@@ -291,6 +291,6 @@ def _half_or_minutes(words: Words, at: int) -> tuple[int, int]:
         return _HALF_HOUR, half
     found = number(words, at)
     # A number that stands apart counts something else: "at eight, ten people".
-    if found and 0 < found.value < 60 and (words.touch(at) or _is_minute(words, found.end)):
+    if found and 0 < found.value < 60 and (words.adjoins(at) or _is_minute(words, found.end)):
         return int(found.value), found.end + _is_minute(words, found.end)
     return 0, at

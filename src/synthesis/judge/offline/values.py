@@ -107,7 +107,7 @@ class Words:
             end += 1
         return end
 
-    def touch(self, at: int) -> bool:
+    def adjoins(self, at: int) -> bool:
         """No space before this lexeme."""
         return self[at - 1].end == self[at].start
 
