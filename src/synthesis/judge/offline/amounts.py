@@ -1,5 +1,6 @@
 """Amounts with units, shares and counts."""
 
+import re
 from collections.abc import Iterable
 
 from synthesis.judge.offline.figures import Number, number, ordinal
@@ -99,17 +100,22 @@ def _counted(words: Words, at: int) -> Quantity | None:
     found = number(words, at)
     if not found:
         return None
-    hyphen = words[found.end].text == "-" and words[found.end + 1].kind == "word"  # a 10-minute walk
-    place, values = found.end + hyphen, found.values
-    half = words.phrase_end(words.known.half, found.end)
-    if half and words.low(half) in units():
-        place, values = half, frozenset(value + 0.5 for value in values)
+    values, place = _before_unit(words, found)
     if unit := units().get(words.low(place)):
         return _measured(values, unit, words, at, place + 1)
-    if words[at].kind == "number" and len(words[at].text) == 4 and found.end == at + 1 and is_year(found.value, words):
+    if re.fullmatch(r"\d{4}", words[at].text) and found.end == at + 1 and is_year(found.value, words):
         return Quantity(DATE, frozenset([Date(year(found.value, words))]), at, found.end)
     end = words.skip(words.known.ordinal_signs, found.end, 1) if words[at].kind == "number" else found.end
-    return Quantity(COUNT, values, at, end, noun=_noun(words, end))
+    return Quantity(COUNT, found.values, at, end, noun=_noun(words, end))
+
+
+def _before_unit(words: Words, found: Number) -> tuple[frozenset[float], int]:
+    """The values and the place where a unit may stand: `10-minute`, `dos y media horas`."""
+    half = words.phrase_end(words.known.half, found.end)
+    if half and words.low(half) in units():
+        return frozenset(value + 0.5 for value in found.values), half
+    hyphen = words[found.end].text == "-" and words[found.end + 1].kind == "word"
+    return found.values, found.end + hyphen
 
 
 def is_year(value: float, words: Words) -> bool:

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 from synthesis.judge.claims import Slot
 from synthesis.judge.offline.lexicon import Phrase, lexicon
-from synthesis.judge.offline.sentences import ANSWERED, LIGHT, Sentence, Word, alike, cut, names_in, places, read
+from synthesis.judge.offline.sentences import LIGHT, Sentence, Word, alike, cut, names_in, places, read
 from synthesis.judge.offline.text import normalise
 from synthesis.judge.offline.values import OTHER, SAME, Quantity, kind_word, relation
 
@@ -63,7 +63,7 @@ class Source:
             yield both._replace(single=self.known.name == "th")
 
     def read_claim(self, text: str) -> Sentence:
-        return read(ANSWERED.sub("", normalise(text)), self.known, -1, self.names)
+        return read(self.known.reply.sub("", normalise(text)), self.known, -1, self.names)
 
     def nearest(self, claim: Sentence, question: Sentence | None = None) -> list["Comparison"]:
         """The claim beside the sentences that have most of it, the nearest first; the question says what that is."""
@@ -277,10 +277,15 @@ class Amounts:
         if relation(one, best) == SAME:
             self.matched.append((one, best))
             self._free.remove(best)
-        elif not one.soft and ((not one.is_range and _derived(one, self._window.quantities)) or self._stands_elsewhere(one)):
+        elif not one.soft and self._may_be_another(one):
             self.unfound += 1
         elif not one.soft:
             self.slots.append(Slot(kind_word(one.kind), _words_of(self._claim, one), _words_of(self._window, best)))
+
+    def _may_be_another(self, one: Quantity) -> bool:
+        """It is worked out from others of the sentence, or about something else in it."""
+        derived = not one.is_range and _derived(one, self._window.quantities)
+        return derived or self._stands_elsewhere(one)
 
     def _stands_elsewhere(self, one: Quantity) -> bool:
         """The sentence has the value, beside other words or as an end of a range: it may be about something else."""

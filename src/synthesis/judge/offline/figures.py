@@ -142,20 +142,24 @@ def _morphemes(word: str, known: Lexicon) -> list[_Part]:
 
 
 def _sum(parts: Sequence[_Part]) -> float:
+    """`total` has the thousands and more that are complete, `current` what is below."""
     total = current = 0.0
     for value, scale in parts:
         if scale and value >= 1000:
-            # "two hundred thousand" is in `current`, "dos mil millones" already in `total`.
+            # What a million multiplies may be in the total already: dos mil millones.
             whole = total if total < value else 0.0
             total, current = total - whole + ((whole + current) or 1) * value, 0.0
-        elif scale and value >= 100:
-            current = (current or 1) * value
-        elif scale:
-            units = current % 10  # Thai: three, ten
-            current += (units or 1) * value - units
         else:
-            current += value
+            current = _scaled_up(current, value) if scale else current + value
     return total + current
+
+
+def _scaled_up(current: float, value: float) -> float:
+    """By a hundred all that is below a thousand; by a ten, as in Thai, the last figure alone."""
+    if value >= 100:
+        return (current or 1) * value
+    last = current % 10
+    return current - last + (last or 1) * value
 
 
 # Places in a row.

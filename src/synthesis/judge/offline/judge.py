@@ -174,7 +174,7 @@ def _copied_from(claim: str, passages: Sequence[str]) -> int | None:
 
 
 def _is_sentence(text: str, start: int, end: int) -> bool:
-    before, behind = text[:start].rstrip(" \"“„«("), text[end:].lstrip(" ")
+    before, behind = text[:start].rstrip(' "“„«('), text[end:].lstrip(" ")
     begins = not before or before[-1] in _SENTENCE_ENDS
     return begins and (not behind or behind[0] == "\n" or text[end - 1] in _SENTENCE_ENDS)
 

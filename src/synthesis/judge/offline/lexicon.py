@@ -88,6 +88,7 @@ class Lexicon(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True, fo
     quantifiers: Classes
     unsaid: Phrases
     joints: Terms  # between two clauses
+    replies: Terms  # yes and no
 
     bounds: Classes  # before an amount
     bounds_after: Classes
@@ -152,6 +153,13 @@ class Lexicon(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True, fo
         values = {word: value for word, value in (self.numbers | self.compound).items() if value >= 1}
         values |= dict.fromkeys(self.number_joints, 0.0)
         return {word: values[word] for word in sorted(values, key=len, reverse=True)}
+
+    @cached_property
+    def reply(self) -> re.Pattern[str]:
+        """A yes or no before what is claimed; where words have no spaces, one behind it is enough."""
+        words = "|".join(re.escape(word) for word in sorted(self.replies))
+        end = r"[,.;:!–-]?\s+" if self.name == "th" else r"[,.;:!–-]\s*"
+        return regex(rf"^(?:{words}){end}", re.I)
 
     @cached_property
     def clause_break(self) -> re.Pattern[str]:

@@ -1,6 +1,5 @@
 """A sentence as the offline judge compares it: words of meaning, names, quantities, denials and quantifiers."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -142,7 +141,6 @@ def _runs(found: Sequence[Lexeme]) -> frozenset[Phrase]:
 
 _THAI_GAP = regex(r"(?<=[\u0e00-\u0e4e]) +(?=[\u0e00-\u0e4e])")
 _SHORT = 12  # letters; a piece of a Thai sentence that is shorter goes with the next
-ANSWERED = regex(r"^(?:(?:yes|no|nein|ja|doch|sí)[,.;:!–-]\s*|(?:ใช่|ไม่ใช่|ไม่ได้|ได้)[,.;:!–-]?\s+)", re.I)
 
 
 def cut(text: str, language: str) -> Iterator[str]:
