@@ -111,7 +111,7 @@ def test_the_console_speaks_of_neither(here, capsys):
     assert not OF_COURSES.search(shown)
     for path in files_under(here):
         assert not OF_COURSES.search(path.read_text()), path
-    assert read(here / "panel.json")["samples"][0]["id"] == "passage-001"
+    assert read(here / "panel.json")["samples"][0]["id"] == "passage-002"
 
 
 def test_a_history_of_passages_speaks_of_neither(here, capsys):

@@ -1,16 +1,15 @@
 """One claim against the sentences of a context: what is found, what the source fills differently, what is missing."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, pairwise
 
 from synthesis.judge.claims import Slot
 from synthesis.judge.offline.lexicon import Phrase, lexicon
-from synthesis.judge.offline.quantities import OTHER, SAME, Quantity, kind_word, relation
-from synthesis.judge.offline.sentences import ANSWERED, LIGHT, Sentence, Word, alike, cut, names_in, places, read
+from synthesis.judge.offline.sentences import LIGHT, Sentence, Word, alike, cut, names_in, places, read
 from synthesis.judge.offline.text import normalise
+from synthesis.judge.offline.values import OTHER, SAME, Quantity, kind_word, relation
 
 QUANTITY_WEIGHT = 1.5
 MOST_WINDOWS = 12  # compared in detail, the nearest first
@@ -40,14 +39,8 @@ class Source:
         ]
         self.windows = [window for parts in self.passages for window in self._windows(parts)]
         self._families = [{word.family for one in parts for word in one.words} for parts in self.passages]
-        self._in_windows: dict[str, list[int]] = defaultdict(list)
-        for at, window in enumerate(self.windows):
-            for family in sorted({word.family for word in window.words}):
-                self._in_windows[family].append(at)
-        self._with_kind: dict[str, list[int]] = defaultdict(list)
-        for at, window in enumerate(self.windows):
-            for kind in sorted({one.kind for one in window.quantities}):
-                self._with_kind[kind].append(at)
+        self._in_windows = _places_by({word.family for word in window.words} for window in self.windows)
+        self._with_kind = _places_by({one.kind for one in window.quantities} for window in self.windows)
         self._kin: dict[str, frozenset[str]] = {}
 
     def _within(self, passages: Sequence[str], most_words: int) -> Iterator[list[str]]:
@@ -65,17 +58,27 @@ class Source:
     def _windows(self, parts: Sequence[Sentence]) -> Iterator[Sentence]:
         """Each sentence, and each with the one that follows; in Thai a space may be within a sentence."""
         yield from parts
-        for one, other in zip(parts, parts[1:], strict=False):
+        for one, other in pairwise(parts):
             both = read(f"{one.text} {other.text}", self.known, one.passage, self.names)
             yield both._replace(single=self.known.name == "th")
 
     def read_claim(self, text: str) -> Sentence:
-        return read(ANSWERED.sub("", normalise(text)), self.known, -1, self.names)
+        return read(self.known.reply.sub("", normalise(text)), self.known, -1, self.names)
 
     def nearest(self, claim: Sentence, question: Sentence | None = None) -> list["Comparison"]:
-        """The claim beside the sentences that have most of it, the nearest first; the question says what it is about."""
+        """The claim beside the sentences that have most of it, the nearest first; the question says what that is."""
         kin = {word.family: self._kin_of(word) for word in claim.words}
         asked = [word._replace(weight=word.weight * _ASKED) for word in (question.words if question else ())]
+        heavy = [word for word in asked if word.weight > LIGHT * _ASKED]
+        about = [self._kin_of(word) for word in heavy or asked]
+        found = []
+        for at in self._ranked(claim, asked):
+            window = self.windows[at]
+            found.append(Comparison(claim, window, kin, self._families[window.passage], about))
+        return sorted(found, key=lambda one: (-one.nearness, len(one.window.lexemes)))[:MOST_WINDOWS]
+
+    def _ranked(self, claim: Sentence, asked: Sequence[Word]) -> list[int]:
+        """The sentences that share most words and kinds of quantities with claim and question."""
         shared: Counter[int] = Counter()
         for word in {word.family: word for word in (*asked, *claim.words)}.values():
             for at in {at for other in self._kin_of(word) for at in self._in_windows[other]}:
@@ -83,17 +86,23 @@ class Source:
         for kind in {one.kind for one in claim.quantities}:
             for at in self._with_kind[kind]:
                 shared[at] += 20
-        ranked = sorted(shared, key=lambda at: (-shared[at], len(self.windows[at].lexemes), at))[: 2 * MOST_WINDOWS]
-        heavy = [word for word in asked if word.weight > LIGHT * _ASKED]
-        about = [self._kin_of(word) for word in heavy or asked]
-        found = [Comparison(claim, self.windows[at], kin, self._families[self.windows[at].passage], about) for at in ranked]
-        return sorted(found, key=lambda one: (-one.nearness, len(one.window.lexemes)))[:MOST_WINDOWS]
+        ranked = sorted(shared, key=lambda at: (-shared[at], len(self.windows[at].lexemes), at))
+        return ranked[: 2 * MOST_WINDOWS]
 
     def _kin_of(self, word: Word) -> frozenset[str]:
         if word.family not in self._kin:
             found = (other for other in self._in_windows if alike(word.family, other, self.known))
             self._kin[word.family] = frozenset(found)
         return self._kin[word.family]
+
+
+def _places_by(names: Iterable[Collection[str]]) -> defaultdict[str, list[int]]:
+    """By name the places that have it."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for at, here in enumerate(names):
+        for name in sorted(here):
+            found[name].append(at)
+    return found
 
 
 class Comparison:
@@ -204,9 +213,7 @@ class Comparison:
     @cached_property
     def nearness(self) -> float:
         far = sum(word.weight for word in self.far) / self.weight if self.weight else 0.0
-        return (
-            self.covered + 0.3 * far + 0.25 * self.amounts.same - 0.1 * len(self.slots) - 0.05 * self.amounts.unfound
-        )
+        return self.covered + 0.3 * far + 0.25 * self.amounts.same - 0.1 * len(self.slots) - 0.05 * self.amounts.unfound
 
 
 def _pairs(claim: Sentence, window: Sentence, kin: Kin) -> Pairs:
@@ -235,12 +242,12 @@ def clauses(sentence: Sentence) -> list[int]:
 
 
 def _opens_clause(sentence: Sentence, at: int) -> bool:
-    """Behind a comma: a word that joins clauses, or one of meaning with more behind it. "In Maine, on 12 May" is one."""
+    """Behind a comma: a word that joins clauses, or one of meaning with more behind it; not "In Maine, on 12 May"."""
     rest = sentence.lexemes[at : at + _SHORT_PIECE]
     if not rest or any(lexeme.text == "," for lexeme in rest):
         return False
     known = sentence.known
-    return rest[0].low in known.joint_words or (rest[0].low not in known.function and rest[0].kind == "word")
+    return rest[0].low in known.joints or (rest[0].low not in known.function and rest[0].kind == "word")
 
 
 # Quantities: each of the claim beside the one of the sentence whose neighbours are its neighbours.
@@ -271,10 +278,15 @@ class Amounts:
         if relation(one, best) == SAME:
             self.matched.append((one, best))
             self._free.remove(best)
-        elif not one.soft and ((not one.is_range and _derived(one, self._window.quantities)) or self._stands_elsewhere(one)):
+        elif not one.soft and self._may_be_another(one):
             self.unfound += 1
         elif not one.soft:
             self.slots.append(Slot(kind_word(one.kind), _words_of(self._claim, one), _words_of(self._window, best)))
+
+    def _may_be_another(self, one: Quantity) -> bool:
+        """It is worked out from others of the sentence, or about something else in it."""
+        derived = not one.is_range and _derived(one, self._window.quantities)
+        return derived or self._stands_elsewhere(one)
 
     def _stands_elsewhere(self, one: Quantity) -> bool:
         """The sentence has the value, beside other words or as an end of a range: it may be about something else."""
@@ -345,7 +357,7 @@ class Turned:
             yield swapped
 
     def _told_denials(self) -> list[int]:
-        """Those of the claim that deny something that the sentence has; "the other does not:" denies nothing by itself."""
+        """Those of the claim that deny what the sentence has; "the other does not:" denies nothing by itself."""
         of = clauses(self._claim)
         found = [(of[word.at], word.at) for word, _ in self._pairs]
         follows = self._claim.known.name == "en"
@@ -381,7 +393,7 @@ class Turned:
         return any(self._span[0] <= at <= self._span[1] for at in places(phrase, self._window.lexemes))
 
     def _compared_the_other_way(self) -> bool:
-        """"A comes after B" is "B comes before A": what stands before the opposite here stands behind it there."""
+        """ "A comes after B" is "B comes before A": what stands before the opposite here stands behind it there."""
         if not self.opposites:
             return False
         here, there = (places(phrase, side.lexemes)[0] for phrase, side in self._opposed())

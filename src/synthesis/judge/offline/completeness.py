@@ -1,4 +1,7 @@
-"""Completeness offline: does an answer say why it fits the question? Not validated: no agreement with people was found."""
+"""Completeness offline: does an answer say why it fits the question?
+
+Not validated: no agreement with people was found.
+"""
 
 import re
 from collections.abc import Sequence
@@ -27,6 +30,8 @@ _NOTHING_FOUND = regex(
     r"|ไม่พบ|見つかりません|没有找到|沒有找到",
     re.IGNORECASE,
 )
+
+
 def _reason_in(text: str) -> bool:
     """The text has a word that gives a reason or a purpose."""
     return bool(_REASON.search(text))

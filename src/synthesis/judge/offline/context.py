@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 from synthesis.judge.offline.answers import Claim, split_passage
 from synthesis.judge.offline.text import (
-    ROUNDING_WORDS,
     SAME_WORD_PREFIX,
     Token,
     number_value,
     perhaps_decimals,
-    tokenise,
 )
 
 MOST_WORDS = 100_000  # of context; what follows is not read, and the verdict says so
@@ -87,14 +85,3 @@ class ContextIndex:
                 shared[window] += 1
         ranked = nsmallest(MOST_WINDOWS, shared, key=lambda at: (-shared[at], len(self.windows[at].tokens), at))
         return [self.windows[at] for at in ranked]
-
-
-def foreign_numbers(tokens: Sequence[Token], index: ContextIndex) -> list[str]:
-    """Numbers that the context does not have; rounded ones ("more than 100") are left alone."""
-    return [
-        token.text
-        for at, token in enumerate(tokens)
-        if token.kind in ("number", "number-word")
-        and not index.knows(token)
-        and not any(near.stem in ROUNDING_WORDS for near in tokens[max(0, at - 2) : at])
-    ]

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from synthesis.judge.model import Course
-from synthesis.judge.offline.context import ContextIndex, foreign_numbers
+from synthesis.judge.offline.context import ContextIndex
 from synthesis.judge.offline.text import (
     FRAME_WORDS,
     NEGATIONS,
@@ -50,7 +50,7 @@ def admits_loose_fit(text: str) -> bool:
 
 
 class Credit(NamedTuple):
-    """What a claim credits to a course: `lacking` is not listed for it, `wrong` says what the evidence has against it."""
+    """What a claim credits to a course; `lacking` is not listed for it, `wrong` is what the evidence has against it."""
 
     course: int | None
     line: str  # the skill or outcome that is nearest

@@ -4,10 +4,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from synthesis.errors import JudgeError, LanguageError, shorten
-from synthesis.judge.claims import CANNOT_TELL, CONTRADICTED, SUPPORTED, CheckedClaim, Slot, with_passages
+from synthesis.judge.claims import CANNOT_TELL, CONTRADICTED, SUPPORTED, CheckedClaim, with_passages
 from synthesis.judge.model import AxisVerdict, Course, Rubric, TestCase, Verdict
 from synthesis.judge.offline.answers import Claim, is_frame, is_question, plain_lines, split_claims
 from synthesis.judge.offline.compare import Source
@@ -24,7 +23,9 @@ AXES = ("faithfulness", "completeness")
 MOST_CLAIMS = 300
 NOT_VALIDATED = "Completeness offline is not validated: no agreement with people was found."
 NAMES = {"en": "English", "de": "German", "es": "Spanish", "th": "Thai"}
-_UNKNOWN = f"sentences in another language than {', '.join(NAMES.values())} are compared only where they are copied whole"
+_UNKNOWN = (
+    f"sentences in another language than {', '.join(NAMES.values())} are compared only where they are copied whole"
+)
 _DIFFER = "answer and context are in different languages"
 
 
@@ -45,18 +46,25 @@ class OfflineJudge:
         score = faithfulness([answer.answer for _, answer in told]) if claims else 1
         bridging = look_for_bridging(case.question, read, reader.index, reader.courses)
         limits = [*_limits(len(claims), reader.truncated), *reader.limits]
-        texts = context_texts(case.context)
-        evidence = [claim.as_detail() for claim in _evidence(told, case.answer, texts)]
         details = {
             "judge": "offline",
-            "support": round(_mean([answer.share for _, answer in told]), 6),
-            **with_passages(evidence, texts),
+            **_compared(told, case),
             "bridging": bridging._asdict(),
             "language": reader.language or "",
             "limits": limits,
         }
         why = " ".join([_said(told), *limits])
         return Verdict(axes=_axes(rubric, score, why, *completeness(bridging)), details=details)
+
+
+def _compared(told: Sequence[tuple[Claim, Told]], case: TestCase) -> dict[str, object]:
+    """The share of the answer that the context has, and the evidence for each claim."""
+    texts = context_texts(case.context)
+    evidence = [claim.as_detail() for claim in _evidence(told, case.answer, texts)]
+    return {
+        "support": round(_mean([answer.share for _, answer in told]), 6),
+        **with_passages(evidence, texts),
+    }
 
 
 def _axes(rubric: Rubric, score: int | None, why: str, complete: int, said: str) -> dict[str, AxisVerdict]:
@@ -104,8 +112,8 @@ def _said(told: Sequence[tuple[Claim, Told]]) -> str:
     parts = [f"{counts[name]} {name}" for name in (CONTRADICTED, CANNOT_TELL, SUPPORTED) if counts[name]]
     said = f"{len(told)} claim{'s' if len(told) > 1 else ''}: {', '.join(parts)}."
     for claim, answer in told:
-        if answer.slot:
-            return f"{said} The answer says “{answer.slot.claim}”, the context “{answer.slot.source}” ({answer.slot.kind})."
+        if slot := answer.slot:
+            return f"{said} The answer says “{slot.claim}”, the context “{slot.source}” ({slot.kind})."
         if answer.answer == CONTRADICTED:
             return f"{said} “{shorten(claim.text)}”: {answer.note}."
     untold = next(((claim, answer) for claim, answer in told if answer.answer == CANNOT_TELL), None)
@@ -166,7 +174,7 @@ def _copied_from(claim: str, passages: Sequence[str]) -> int | None:
 
 
 def _is_sentence(text: str, start: int, end: int) -> bool:
-    before, behind = text[:start].rstrip(" \"“„«("), text[end:].lstrip(" ")
+    before, behind = text[:start].rstrip(' "“„«('), text[end:].lstrip(" ")
     begins = not before or before[-1] in _SENTENCE_ENDS
     return begins and (not behind or behind[0] == "\n" or text[end - 1] in _SENTENCE_ENDS)
 
@@ -213,9 +221,7 @@ def _has_courses(case: TestCase) -> bool:
 # What the offline judge shows for each claim, in the form that every judge's claims have.
 
 
-def _evidence(
-    told: Sequence[tuple[Claim, Told]], answer: str, passages: Sequence[str]
-) -> Iterator[CheckedClaim]:
+def _evidence(told: Sequence[tuple[Claim, Told]], answer: str, passages: Sequence[str]) -> Iterator[CheckedClaim]:
     """Each claim with its verdict, its place in the answer and the words of the passage that decide it."""
     said, shown = Original(answer), [Original(passage) for passage in passages]
     end = 0
@@ -263,17 +269,20 @@ def refuse_incomparable(case: TestCase) -> None:
     """Raise for a sample on which a comparison of words would say the same whatever the answer is."""
     answer = _scripts_of([case.answer])
     context = _scripts_of(item if isinstance(item, str) else evidence_text(item) for item in case.context)
+    _refuse_undivided(answer)
+    if not answer or not context or _share(context, _main(answer)) >= STRAY or _share(answer, _main(context)) >= STRAY:
+        return
+    raise LanguageError(
+        f"the answer is in {_named(_main(answer))} letters and the context in {_named(_main(context))} ones: "
+        "the offline judge compares words and cannot translate. Choose another judge with --judge-provider"
+    )
+
+
+def _refuse_undivided(answer: Counter[str]) -> None:
     for script, name in SEGMENTED.items():
         if _share(answer, script) >= STRAY and not can_segment():
             raise LanguageError(
                 f"{name} is written without spaces, and dividing it into words needs the extra 'segmentation'. {_CURE}"
-            )
-    if answer and context:
-        script = _main(answer)
-        if _share(context, script) < STRAY and _share(answer, _main(context)) < STRAY:
-            raise LanguageError(
-                f"the answer is in {_named(script)} letters and the context in {_named(_main(context))} ones: "
-                "the offline judge compares words and cannot translate. Choose another judge with --judge-provider"
             )
 
 

@@ -1,10 +1,10 @@
 """The words that the offline judge knows, by language: `lexicon.yaml` and `units.yaml`, read once."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,137 +20,176 @@ FAMILY_PREFIX = 5  # letters that two words of one family share at least
 Phrase = tuple[str, ...]
 
 
-class _File(msgspec.Struct, frozen=True):
-    """One language as it is written in `lexicon.yaml`."""
-
-    function: str
-    light: str
-    negations: str
-    harmless: str
-    opposites: list[str]
-    same: list[str]
-    quantifiers: dict[str, str]
-    bounds: dict[str, str]
-    ranges: str
-    months: str
-    weekdays: str
-    day_groups: dict[str, str | int]
-    numbers: dict[str, float]
-    ordinals: dict[str, float]
-    one: str
-    number_joints: str
-    fractions: dict[str, float]
-    half: str
-    clock: dict[str, int]
-    clock_words: dict[str, int]
-    day_parts: dict[str, int]
-    clock_past: str
-    clock_to: str
-    clock_parts: dict[str, int]
-    unsaid: str
-    joints: str
-    pronouns: str
-    compound: dict[str, float] = {}
-    clock_before: str = ""
-    clock_half_before: str = ""
+# How the entries are written. In a set of phrases a comma stands between two of them.
 
 
-class Lexicon(NamedTuple):
-    """One language, its phrases cut into words."""
+class Terms(frozenset[str]):
+    """`a b c`: single words."""
+
+
+class Families(frozenset[str]):
+    """`a b c`: words of which only the family counts."""
+
+
+class Alike(dict[str, frozenset[str]]):
+    """Lines of words that mean the same, by the family of each."""
+
+
+class Phrases(frozenset[Phrase]):
+    """`a b, c`: runs of words."""
+
+
+class Opposites(dict[Phrase, frozenset[Phrase]]):
+    """Lines `a, b / c`: to each phrase those of the other side."""
+
+
+class Classes(dict[Phrase, str]):
+    """By phrase the name of its class."""
+
+
+class Shares(dict[Phrase, float]):
+    """By phrase the part of a whole."""
+
+
+class Minutes(dict[Phrase, int]):
+    """By phrase the minutes since midnight."""
+
+
+class Ambiguous(dict[Phrase, int | None]):
+    """By phrase the minutes since midnight; None where it is not told which half of the day."""
+
+
+class DayGroups(dict[Phrase, frozenset[int]]):
+    """By phrase the days of the week, from 0 for Monday."""
+
+
+class Months(dict[str, int]):
+    """`a b / c`: by word its month, from 1."""
+
+
+class Weekdays(dict[str, int]):
+    """`a b / c`: by word its day, from 0 for Monday."""
+
+
+class Lexicon(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True, forbid_unknown_fields=True):
+    """One language; what it does not have is left out of the file."""
 
     name: str
-    function: frozenset[str]
-    light: frozenset[str]  # families of words that carry little by themselves
-    negations: frozenset[str]
-    harmless: tuple[Phrase, ...]  # phrases with a negation that denies nothing
-    opposites: Mapping[Phrase, frozenset[Phrase]]
-    same: Mapping[str, frozenset[str]]  # by family: the families that mean the same
-    quantifiers: Mapping[Phrase, str]
-    bounds: Mapping[Phrase, str]
-    ranges: frozenset[str]
-    months: Mapping[str, int]
-    weekdays: Mapping[str, int]
-    day_groups: Mapping[Phrase, frozenset[int]]
-    numbers: Mapping[str, float]
-    ordinals: Mapping[str, float]
-    compound: Mapping[str, float]
-    one: frozenset[str]
-    number_joints: frozenset[str]
-    fractions: Mapping[str, float]
-    half: tuple[Phrase, ...]
-    clock: Mapping[str, int]
-    clock_words: Mapping[str, int]
-    day_parts: Mapping[Phrase, int]
-    clock_before: frozenset[str]
-    clock_past: str
-    clock_to: str
-    clock_half_before: str
-    clock_parts: Mapping[str, int]
-    unsaid: tuple[Phrase, ...]
-    joints: re.Pattern[str]  # between two clauses
-    joint_words: frozenset[str]
-    pronouns: frozenset[str]  # none where a sentence needs no subject
+    function: Terms
+    light: Families  # words that carry little by themselves
+    before_names: Terms = Terms()  # titles, and words behind which a capital is that of a name
+    pronouns: Terms = Terms()  # none where a sentence needs no subject
+    passive: Terms = Terms()  # before who does it
+    endings: str = ""  # of words, in the order in which they are tried
+    negations: Phrases
+    harmless: Phrases  # phrases with a negation that denies nothing
+    opposites: Opposites
+    same: Alike
+    quantifiers: Classes
+    unsaid: Phrases
+    joints: Terms  # between two clauses
+    replies: Terms  # yes and no
+
+    bounds: Classes  # before an amount
+    bounds_after: Classes
+    ranges: Phrases  # between the two ends
+    between: Terms  # before two ends that a conjunction joins
+    conjunctions: Terms
+    alternatives: Terms
+    articles: Terms = Terms()  # before a day or an hour
+
+    months: Months
+    weekdays: Weekdays
+    day_groups: DayGroups
+    weekday_leads: Terms
+    weekdays_need_lead: bool = False  # without one they are other words
+    capitalised: Terms = Terms()  # months and weekdays that are other words without a capital
+    date_joints: Terms = Terms()  # between day, month and year
+    ordinal_signs: Terms = Terms()  # behind a figure: 8th
+    day_after_month: bool = False  # December 24
+    month_before_day: bool = False  # 12/24, beside 24/12
+    short_dates: Terms = Terms()  # the signs of dates in figures that need no year
+    eras: Terms = Terms()
+    year_words: Terms = Terms()
+    year_offset: int = 0  # how far the language's own years are ahead
+
+    decimals: tuple[str, ...]  # signs that may begin the fraction of a figure such as 1.250
+    numbers: dict[str, float]
+    compound: dict[str, float] = {}  # numbers within others alone: twenty-one
+    scales: Terms  # numbers below 100 that multiply what stands before them
+    ordinals: dict[str, float] = {}
+    one: Terms = Terms()  # a number or an article
+    one_word_numbers: bool = False  # twenty-four is one word
+    number_joints: Terms = Terms()  # within such a word
+    tens_joints: Terms = Terms()
+    hundreds_joints: Terms = Terms()
+    fractions: Shares
+    share_joints: Terms = Terms()  # three in four
+    share_of: Terms = Terms()  # three quarters of an hour
+    half: Phrases = Phrases()  # behind an amount
+    versus: Terms = Terms()  # between the two counts of a vote
+
+    clock: dict[str, int | None]  # behind an hour: the half of the day that it tells
+    clock_durations: Terms = Terms()  # of these, those that measure durations as well
+    day_hours: int  # 24 where an hour up to 12 is one of the morning
+    minutes_follow: Terms = Terms()  # between hour and minutes
+    clock_words: Minutes
+    day_parts: Minutes = Minutes()  # behind an hour; 1440 is the night
+    clock_before: Terms = Terms()  # articles of hours
+    clock_past: str = ""
+    clock_to: str = ""
+    clock_half_before: str = ""
+    clock_parts: dict[str, int] = {}
+    hours_before: Minutes = Minutes()  # parts of the day that count hours of their own, and when they begin
+    hours_after: Ambiguous = Ambiguous()
+    hour_words: Terms = Terms()
+    hour_exact: Terms = Terms()
+
+    @cached_property
+    def number_morphemes(self) -> dict[str, float]:
+        """What numbers that are one word are made of, the longest first; nothing where they are several words."""
+        if not self.one_word_numbers:
+            return {}
+        values = {word: value for word, value in (self.numbers | self.compound).items() if value >= 1}
+        values |= dict.fromkeys(self.number_joints, 0.0)
+        return {word: values[word] for word in sorted(values, key=len, reverse=True)}
+
+    @cached_property
+    def reply(self) -> re.Pattern[str]:
+        """A yes or no before what is claimed; where words have no spaces, one behind it is enough."""
+        words = "|".join(re.escape(word) for word in sorted(self.replies))
+        end = r"[,.;:!–-]?\s+" if self.name == "th" else r"[,.;:!–-]\s*"
+        return regex(rf"^(?:{words}){end}", re.I)
+
+    @cached_property
+    def clause_break(self) -> re.Pattern[str]:
+        words = "|".join(re.escape(word) for word in sorted(self.joints))
+        return regex(rf"\s*(?:;|[,–—]\s*(?:{words})\s)\s*", re.I)
 
 
 @cache
 def lexicon(language: str) -> Lexicon:
     """Raises KeyError for a language that is not one of LANGUAGES."""
-    return _lexicon(language, _files()[language])
+    return msgspec.convert(_file()[language] | {"name": language}, Lexicon, dec_hook=partial(_entry, language))
 
 
 @cache
-def _files() -> dict[str, _File]:
-    return msgspec.convert(load_yaml(Path(__file__).with_name("lexicon.yaml")), dict[str, _File])
+def _file() -> dict[str, dict[str, Any]]:
+    return msgspec.convert(load_yaml(Path(__file__).with_name("lexicon.yaml")), dict[str, dict[str, Any]])
 
 
-@cache
-def units() -> Mapping[str, tuple[str, float]]:
-    """By word: what it measures, and the factor to the first unit of that kind."""
-    kinds = msgspec.convert(load_yaml(Path(__file__).with_name("units.yaml")), dict[str, dict[float, str]])
-    return {
-        word: (kind, factor) for kind, words in kinds.items() for factor, text in words.items() for word in text.split()
-    }
-
-
-def _lexicon(name: str, file: _File) -> Lexicon:
-    return Lexicon(
-        name=name,
-        function=frozenset(file.function.split()),
-        light=frozenset(family(word, name) for word in file.light.split()),
-        negations=frozenset(" ".join(phrase) for phrase in _phrases(file.negations)),
-        harmless=tuple(_phrases(file.harmless)),
-        opposites=_opposites(file.opposites),
-        same=_same(file.same, name),
-        quantifiers=_classes(file.quantifiers),
-        bounds=_classes(file.bounds),
-        ranges=frozenset(word for phrase in _phrases(file.ranges) for word in phrase),
-        months=_numbered(file.months, 1),
-        weekdays=_numbered(file.weekdays, 0),
-        day_groups={tuple(words.split()): frozenset(map(int, str(days))) for words, days in file.day_groups.items()},
-        numbers=file.numbers,
-        ordinals=file.ordinals,
-        compound={word: value for word, value in (file.numbers | file.compound).items() if value >= 1},
-        one=frozenset(word for phrase in _phrases(file.one) for word in phrase),
-        number_joints=frozenset(file.number_joints.split()),
-        fractions=file.fractions,
-        half=tuple(_phrases(file.half)),
-        clock=file.clock,
-        clock_words=file.clock_words,
-        day_parts={tuple(words.split()): value for words, value in file.day_parts.items()},
-        clock_before=frozenset(word for phrase in _phrases(file.clock_before) for word in phrase),
-        clock_past=file.clock_past,
-        clock_to=file.clock_to,
-        clock_half_before=file.clock_half_before,
-        clock_parts=file.clock_parts,
-        unsaid=tuple(_phrases(file.unsaid)),
-        joint_words=frozenset(file.joints.split()),
-        pronouns=frozenset(file.pronouns.split()),
-        joints=regex(rf"\s*(?:;|[,–—]\s*(?:{'|'.join(re.escape(word) for word in file.joints.split())})\s)\s*", re.I),
-    )
+def _entry(language: str, kind: type, written: Any) -> object:
+    """An entry as its type says that it is written."""
+    reader = _READERS[kind]
+    return kind(reader(written, language) if kind in (Families, Alike) else reader(written))
 
 
 def _phrases(text: str) -> Iterator[Phrase]:
     return (tuple(part.split()) for part in text.split(",") if part.strip())
+
+
+def _by_phrase(table: Mapping[str, Any]) -> dict[Phrase, Any]:
+    return {tuple(words.split()): value for words, value in table.items()}
 
 
 def _classes(classes: Mapping[str, str]) -> dict[Phrase, str]:
@@ -167,7 +206,11 @@ def _opposites(lines: Iterable[str]) -> dict[Phrase, frozenset[Phrase]]:
     return found
 
 
-def _same(lines: Iterable[str], language: str) -> dict[str, frozenset[str]]:
+def _families(text: str, language: str) -> Iterator[str]:
+    return (family(word, language) for word in text.split())
+
+
+def _alike(lines: Iterable[str], language: str) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for line in lines:
         words = frozenset(family(" ".join(phrase), language) for phrase in _phrases(line) if len(phrase) == 1)
@@ -181,14 +224,82 @@ def _numbered(text: str, start: int) -> dict[str, int]:
     return {word: number for number, words in groups for word in words.split()}
 
 
+def _day_groups(table: Mapping[str, str | int]) -> dict[Phrase, frozenset[int]]:
+    return {phrase: frozenset(map(int, str(days))) for phrase, days in _by_phrase(table).items()}
+
+
+_READERS: dict[type, Callable[..., Any]] = {
+    Terms: str.split,
+    Families: _families,
+    Alike: _alike,
+    Phrases: _phrases,
+    Opposites: _opposites,
+    Classes: _classes,
+    Shares: _by_phrase,
+    Minutes: _by_phrase,
+    Ambiguous: _by_phrase,
+    DayGroups: _day_groups,
+    Months: partial(_numbered, start=1),
+    Weekdays: partial(_numbered, start=0),
+}
+
+
+# Units.
+
+
+class Unit(NamedTuple):
+    """What it measures, and the factor to the first unit of that kind."""
+
+    kind: str
+    factor: float
+
+
+class Units(dict[str, Unit]):
+    """By word."""
+
+    def __init__(self, file: "_UnitFile") -> None:
+        kinds = file.kinds.items()
+        super().__init__(
+            (word, Unit(kind, factor))
+            for kind, words in kinds
+            for factor, text in words.items()
+            for word in text.split()
+        )
+        self.leading = {phrase: self["".join(phrase)] for phrase in _phrases(file.leading)}
+        self.money = frozenset(file.money.split())
+        self.time = frozenset(file.time.split())
+
+
+class _UnitFile(msgspec.Struct, frozen=True):
+    """`units.yaml`."""
+
+    kinds: dict[str, dict[float, str]]
+    leading: str
+    money: str
+    time: str
+
+
+@cache
+def units() -> Units:
+    return Units(msgspec.convert(load_yaml(Path(__file__).with_name("units.yaml")), _UnitFile))
+
+
+_ONE_ALPHABET = regex(r"[^\W\d_]+|[\u0e00-\u0e7f]+|.*'.*")
+
+
+def abbreviations() -> list[str]:
+    """Units, months, eras and halves of the day that have a sign or a digit in them: `m2`, `p.m`; the longest first."""
+    words = {word for word in units() if len(word) > 1}
+    for language in LANGUAGES:
+        known = lexicon(language)
+        words |= known.months.keys() | known.eras | known.clock.keys()
+    return sorted((word for word in words if not _ONE_ALPHABET.fullmatch(word)), key=lambda word: (-len(word), word))
+
+
 # The family of a word: what its forms have in common.
 
 
 _ACCENTS = str.maketrans("äöüáéíóúñàèìòùâêîôûç", "aouaeiounaeiouaeiouc")
-_ENDINGS = {
-    "de": ("ungen", "enden", "ende", "test", "ten", "tet", "ung", "ern", "est", "en", "er", "es", "em", "te", "st", "et", "e", "n", "s", "t"),
-    "es": ("aciones", "ación", "amientos", "amiento", "adores", "ador", "ieron", "aron", "ando", "iendo", "adas", "ados", "idas", "idos", "ada", "ado", "ida", "ido", "emos", "amos", "ará", "erá", "irá", "aba", "ía", "es", "as", "os", "an", "en", "ar", "er", "ir", "ó", "é", "a", "o", "e", "s"),
-}  # fmt: skip
 
 
 @cache
@@ -200,11 +311,17 @@ def family(word: str, language: str) -> str:
         return stem(word)
     if language == "de" and word.startswith("ge") and len(word) > 6:
         word = word[2:]
-    for ending in _ENDINGS.get(language, ()):
+    for ending in _endings(language):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             word = word[: -len(ending)]
             break
     return word.translate(_ACCENTS).replace("ß", "ss")
+
+
+@cache
+def _endings(language: str) -> list[str]:
+    """Read apart from the lexicon, which has families of its own."""
+    return str(_file()[language].get("endings", "")).split()
 
 
 # Which of these languages a text is in.

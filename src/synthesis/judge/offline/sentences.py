@@ -1,23 +1,16 @@
 """A sentence as the offline judge compares it: words of meaning, names, quantities, denials and quantifiers."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from synthesis.judge.offline.answers import split_passage
 from synthesis.judge.offline.lexicon import FAMILY_PREFIX, Lexicon, Phrase, family
-from synthesis.judge.offline.quantities import Lexeme, Quantity, lexemes, quantities
+from synthesis.judge.offline.quantities import quantities
+from synthesis.judge.offline.values import Lexeme, Quantity, lexemes
 from synthesis.lazy import regex
 
 LIGHT, HEAVY, NAME = 0.3, 1.0, 1.5  # what a word weighs in a claim
-_TITLES = frozenset(
-    "mr mrs ms dr prof professor captain herr frau dr. señor señora sr sra don doña doctor doctora นาย นาง นางสาว คุณ ดร ครู อาจารย์".split()
-)
-_GERMAN_BEFORE_NAMES = frozenset("herr frau dr prof in aus nach bei von gegen mit firma familie".split())
-_PASSIVE = {
-    "en": ("by",), "de": ("von", "durch"), "es": ("por",), "th": ("โดย", "ถูก"),
-}  # fmt: skip
-_CLAUSE_ENDS = frozenset(";:.")
+_BOUND_REACH = 5  # lexemes before a quantity in which the words of its bound begin
 
 
 class Word(NamedTuple):
@@ -63,7 +56,7 @@ def read(text: str, known: Lexicon, passage: int = 0, names: frozenset[str] = fr
         negations=negations,
         quantifiers=marked,
         phrases=_runs(found),
-        passive=any(lexeme.low in _PASSIVE[known.name] for lexeme in found),
+        passive=any(lexeme.low in known.passive for lexeme in found),
         known=known,
     )
 
@@ -91,21 +84,21 @@ def names_in(text: str, known: Lexicon) -> set[str]:
 def _is_name(found: Sequence[Lexeme], at: int, known: Lexicon) -> bool:
     before = found[at - 1] if at else None
     if known.name == "th":
-        return before is not None and before.low in _TITLES or found[at].text[:1].isascii()
+        return (before is not None and before.low in known.before_names) or found[at].text[:1].isascii()
     if not found[at].text[0].isupper() or before is None or before.text in (".", ":"):
         return False
     if known.name != "de":
         return True
     follows = at + 1 < len(found) and found[at + 1].text[:1].isupper() and found[at + 1].kind == "word"
     led = before.text[0].isupper() and before.kind == "word" and at > 1
-    return before.low in _GERMAN_BEFORE_NAMES or follows or led
+    return before.low in known.before_names or follows or led
 
 
 def _negations(found: Sequence[Lexeme], known: Lexicon) -> Iterator[int]:
     skipped = {at for phrase in known.harmless for at in places(phrase, found)}
     for at, lexeme in enumerate(found):
-        pair = f"{lexeme.low} {found[at + 1].low}" if at + 1 < len(found) else ""
-        if at not in skipped and (lexeme.low in known.negations or pair in known.negations or lexeme.low.endswith("n't")):
+        runs = {(lexeme.low,), tuple(one.low for one in found[at : at + 2])}
+        if at not in skipped and (runs & known.negations or lexeme.low.endswith("n't")):
             yield at
 
 
@@ -121,13 +114,12 @@ def _quantifiers(found: Sequence[Lexeme], known: Lexicon) -> Iterator[tuple[int,
 
 def _of_bounds(found: Sequence[Lexeme], known: Lexicon, amounts: Sequence[Quantity]) -> Iterator[int]:
     """The words of "at least" and its like beside a quantity."""
+    phrases = [*known.bounds.items(), *known.bounds_after.items()]
     for one in amounts:
-        if one.bound:
-            for phrase, bound in known.bounds.items():
-                if bound == one.bound:
-                    for at in places(phrase, found):
-                        if one.start - 5 <= at <= one.end + 1:
-                            yield from range(at, at + len(phrase))
+        for phrase in (phrase for phrase, bound in phrases if one.bound and bound == one.bound):
+            for at in places(phrase, found):
+                if one.start - _BOUND_REACH <= at <= one.end + 1:
+                    yield from range(at, at + len(phrase))
 
 
 def places(phrase: Phrase, found: Sequence[Lexeme]) -> list[int]:
@@ -149,7 +141,6 @@ def _runs(found: Sequence[Lexeme]) -> frozenset[Phrase]:
 
 _THAI_GAP = regex(r"(?<=[\u0e00-\u0e4e]) +(?=[\u0e00-\u0e4e])")
 _SHORT = 12  # letters; a piece of a Thai sentence that is shorter goes with the next
-ANSWERED = regex(r"^(?:(?:yes|no|nein|ja|doch|sí)[,.;:!–-]\s*|(?:ใช่|ไม่ใช่|ไม่ได้|ได้)[,.;:!–-]?\s+)", re.I)
 
 
 def cut(text: str, language: str) -> Iterator[str]:
@@ -175,7 +166,7 @@ FEWEST_WORDS = 3  # of a clause; what is shorter is an item of a list
 def clauses_of(text: str, known: Lexicon) -> list[str]:
     """The clauses of a sentence: cut at semicolons, and at commas before a word that joins clauses."""
     found: list[str] = []
-    for part in known.joints.split(text):
+    for part in known.clause_break.split(text):
         if found and len(part.split()) < FEWEST_WORDS and known.name != "th":
             return []
         found.append(part)

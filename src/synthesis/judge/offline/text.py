@@ -71,9 +71,6 @@ NUMBER_WORDS = {
     "eighty": "80", "ninety": "90",
 }  # fmt: skip
 
-# Before a number these say that it is rounded, so another figure in the context does not contradict it.
-ROUNDING_WORDS = _words("about around roughly approximately nearly almost over than least some up")
-
 NEGATIONS = _words(
     """
     not no never none cannot without neither nor nobody nothing n't don't doesn't didn't isn't

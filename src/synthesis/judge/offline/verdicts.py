@@ -1,4 +1,4 @@
-"""What can be told of a claim offline: supported, contradicted, or that it cannot be told; and what that makes a sample."""
+"""What can be told of a claim offline (supported, contradicted, cannot tell), and what that makes of a sample."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -49,7 +49,7 @@ def _tell(text: str, source: Source, asked: Sentence) -> Told:
     if not found:
         return NOTHING_SIMILAR
     single = next((one for one in found if one.window.single), found[0])
-    if slot := contradiction(claim, found):
+    if slot := contradiction(found):
         return _told(CONTRADICTED, single)._replace(slot=slot)
     best = next((one for one in found[:3] if supports(one)), None)
     return _told(SUPPORTED, best) if best else _told(CANNOT_TELL, found[0], note=_why_not(found[0]))
@@ -70,7 +70,7 @@ def _why_not(one: Comparison) -> str:
     return "the words are in the context, but not together"
 
 
-def contradiction(claim: Sentence, found: Sequence[Comparison]) -> Slot | None:
+def contradiction(found: Sequence[Comparison]) -> Slot | None:
     """The one part that the nearest sentence fills differently, where all else is there."""
     best = next((one for one in found if one.window.single), None)
     if best is None or len(best.slots) != 1:
