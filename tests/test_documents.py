@@ -17,6 +17,7 @@ SLOW = {
     *(f"docs/{name}.md" for name in ("audit", "conversations", "guard", "history", "integrations")),
     *(f"docs/{name}.md" for name in ("labels", "logs", "reports", "rules")),
     *(f"docs/tutorials/{name}.md" for name in ("add-a-rule", "audit", "guard-in-fastapi", "judge-a-rag-system")),
+    *(f"docs/coming-from/{name}.md" for name in ("deepeval", "vale")),
     "docs/tutorials/read-a-large-log.md",
 }
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesis.errors import InputError, OptionError, Problem
+from synthesis.judge.testset import load_test_set
 from synthesis.model import Case, Turn
 from synthesis.read.cases import CaseValidator
 from synthesis.read.inputs import Input, log_cases
@@ -143,6 +144,23 @@ def test_inspect_logs_give_their_samples_and_a_broken_sample_is_a_problem(tmp_pa
     assert isinstance(again, Case)
     assert [case.source and case.source.id for case in (good, again)] == ["a", "a epoch 3"]
     assert bad.message == "the sample ended in error: ran out of time"
+
+
+@pytest.mark.parametrize("name", ["log.eval", "log.json"])
+def test_a_judge_finds_question_and_answer_in_an_inspect_log_and_a_map_names_what_is_in_its_metadata(
+    tmp_path: Path, name: str
+) -> None:
+    asked = {"role": "user", "content": "When does it open?"}
+    parts = [{"type": "reasoning", "reasoning": "?"}, {"type": "text", "text": "At 9."}]
+    replied = {"role": "assistant", "content": parts}
+    talk = [asked, {"role": "assistant", "content": "Wait."}, replied, {"role": "tool", "content": "done"}]
+    about = {"docs": ["It opens at 9."], "topic": "hours"}
+    sample = {"id": "a", "epoch": 1, "input": "When does it open?", "messages": talk, "metadata": about}
+    path = inspect_log(tmp_path / name, [sample])
+    (case,) = load_test_set(path, mapping={"context": "metadata.docs"})
+    assert (case.query_log_id, case.question, case.answer) == ("a", "When does it open?", "At 9.")
+    assert case.context == ("It opens at 9.",)
+    assert only(path, columns={"tags": "metadata.topic"}).tags == ("hours",)
 
 
 def test_inspect_logs_may_hold_what_is_no_number_and_half_characters(tmp_path: Path) -> None:

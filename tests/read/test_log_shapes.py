@@ -71,6 +71,7 @@ IDS = {
     "opentelemetry-otlp.json": "5b8efff798038103d269b633813fc600",
     "opentelemetry-otlp.jsonl": "5b8efff798038103d269b633813fc600",
     "prompt-response.jsonl": "p-1",
+    "promptfoo-results.json": "6f1d2c3b-4a59-4837-8695-a4b3c2d1e300",
     "question-answer.jsonl": "r-1",
     "sharegpt.json": "identity_0",
     "vercel-ai-sdk-messages.csv": "chat-1",

@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO, TextIO
 
 from synthesis.errors import InputError, MissingExtraError, Place, Problem, shorten
 from synthesis.lazy import regex
-from synthesis.read.cases import is_unicode
+from synthesis.read.cases import is_unicode, text_of
 from synthesis.read.lines import (
     CHUNK,
     TOO_LONG,
@@ -258,6 +258,8 @@ _DEEPEST = 3  # levels of objects around the rows
 
 def _held_rows(kept: Mapping[str, Any], depth: int = 0) -> list[Any]:
     """The object itself, if it is a row of a known shape, else the one list of objects in it or below."""
+    if of_promptfoo := _promptfoo_results(kept):
+        return of_promptfoo
     lists = [value for value in kept.values() if isinstance(value, list) and any(isinstance(x, dict) for x in value)]
     named = [kept[name] for name in ("conversations", "messages") if name in kept]
     if recognised(kept) is not None and not any(_are_rows(value) for value in named):
@@ -266,6 +268,13 @@ def _held_rows(kept: Mapping[str, Any], depth: int = 0) -> list[Any]:
         lists = [_held_rows(value, depth + 1) for value in kept.values() if isinstance(value, dict)]
     found = [rows for rows in lists if rows]
     return found[0] if len(found) == 1 else []
+
+
+def _promptfoo_results(kept: Mapping[str, Any]) -> list[Any]:
+    """The results of a promptfoo export, which has other lists beside them: its prompts, and the tests of `config`."""
+    around = kept.get("results")
+    results = around.get("results") if isinstance(around, Mapping) else None
+    return results if isinstance(results, list) else []
 
 
 def _are_rows(value: Any) -> bool:
@@ -316,7 +325,10 @@ def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> Iterator[BinaryIO]:
 
 
 def _sample(sample: Any, number: int) -> Row | Problem:
-    """The conversation of a sample; one that broke off has no reply to evaluate."""
+    """The conversation of a sample; one that broke off has no reply to evaluate.
+
+    Beside it what --map may name, and what a judge asks about: `input`, the last reply as `answer`, and `metadata`.
+    """
     row = as_row(sample, number)
     if isinstance(row, Problem):
         return row
@@ -330,5 +342,13 @@ def _sample(sample: Any, number: int) -> Row | Problem:
         "id": name if epoch == 1 else f"{name} epoch {epoch}",
         "messages": row.fields.get("messages"),
         "notes": f"Inspect sample {name}, epoch {epoch}",
+        **{key: row.fields[key] for key in ("input", "target", "metadata") if key in row.fields},
+        "answer": _last_reply(row.fields.get("messages")),
     }
     return Row(number, number, fields)
+
+
+def _last_reply(messages: Any) -> str | None:
+    said = [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else []
+    replies = (text_of(one.get("content")) for one in reversed(said) if one.get("role") == "assistant")
+    return next(replies, None)

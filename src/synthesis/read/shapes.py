@@ -49,7 +49,8 @@ ASKED = _words(
 )
 REPLIED = _words(
     "response completion answer reply output outputs generation generated_text assistant_message assistant_response "
-    "bot_response model_response ai_response model_output llm_output output_text response_text bot assistant"
+    "bot_response model_response ai_response model_output llm_output actual_output output_text response_text bot "
+    "assistant"
 )
 # Names that go together, before any two that only could.
 _PAIRS = (
@@ -63,7 +64,8 @@ _PAIRS = (
     ("body", "response"),  # a line of an OpenAI batch, joined with that of its results
 )
 _WITH_REPLY = ("response", "choices", "completion", "output", "outputs", "reply")  # beside a list of messages
-_LISTS = ("conversation", "dialog", "dialogue", "turns", "transcript", "chat_history")
+# `user_input` is one in the samples of Ragas with several turns.
+_LISTS = ("conversation", "dialog", "dialogue", "turns", "transcript", "chat_history", "user_input")
 _IDS = _words(
     "id conversation_id conversation_hash chat_id thread_id trace_id session_id run_id request_id custom_id "
     "question_id interaction_id call_id span_id uuid key"
@@ -507,7 +509,8 @@ def _both(row: Row) -> Iterator[Row]:
 
 # What the text is called in an object that has one.
 _TEXTS = {
-    USER: _words("question input query prompt user_input user_message user instruction message text content"),
+    # promptfoo has `raw`: the prompt with its variables filled in
+    USER: _words("question input query prompt user_input user_message user instruction message text content raw"),
     ASSISTANT: _words(
         "answer output response text content result message completion reply final_answer output_text "
         "generated_text assistant"
