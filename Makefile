@@ -75,7 +75,7 @@ test-all: lint test-native test-adapters test-engines test-training test-browser
 test-native: ## the compiled reader's own tests
 	cargo test --offline --manifest-path native/Cargo.toml
 
-test-browser: $(VENV)/.installed-browser ## the HTML report and the pages in a real browser
+test-browser: $(VENV)/.installed-browser $(VENV)-docs/.installed ## the HTML report, the pages and the site in a real browser
 	@which chromium chromium-browser google-chrome chrome 2>/dev/null | grep -q . || test -n "$$SYNTHESIS_BROWSER" || \
 	  echo "No browser found. Debian, Ubuntu: apt-get install chromium. Or name one in SYNTHESIS_BROWSER."
 	$(BIN)/python -m pytest -m browser tests/browser

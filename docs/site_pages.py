@@ -29,6 +29,20 @@ BESIDE = {
     "SECURITY": "security",
 }
 
+# Pages that mention everything once: in the search they rank below the page that explains it.
+MENTIONS = (
+    "readme.",
+    "changelog.",
+    "upgrading.",
+    "releasing.",
+    "campaign.",
+    "architecture.",
+    "design/",
+    "reference/rules.",
+)
+MENTION_BOOST = 0.1
+WIDE = "index.md"  # without a menu beside it, so that words and picture fit side by side
+
 
 def pages() -> dict[str, str]:
     """Path in the repository to path in the site, of every page."""
@@ -55,7 +69,15 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001
-    return for_site(markdown, page.file.src_uri, f"{config['extra']['repository']}/blob/main/")
+    name = page.file.src_uri
+    page.meta["search"] = {"boost": search_boost(name)}
+    if name == WIDE:
+        page.meta["hide"] = ["navigation", "toc"]
+    return for_site(markdown, name, f"{config['extra']['repository']}/blob/main/")
+
+
+def search_boost(page: str) -> float:
+    return MENTION_BOOST if page.startswith(MENTIONS) else 1.0
 
 
 def for_site(markdown: str, page: str, repository: str) -> str:

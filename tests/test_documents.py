@@ -15,7 +15,7 @@ BLOCK = re.compile(r"^```(python|console|json) ?(\S*)\n(.*?)^```", re.MULTILINE 
 # Those that start servers, prepare a new pack, read thousands of rows, or run many commands.
 SLOW = {
     *(f"docs/{name}.md" for name in ("audit", "conversations", "guard", "history", "integrations")),
-    *(f"docs/{name}.md" for name in ("labels", "logs", "reports", "rules")),
+    *(f"docs/{name}.md" for name in ("false-positives", "labels", "logs", "privacy", "reports", "rules")),
     *(f"docs/tutorials/{name}.md" for name in ("add-a-rule", "audit", "guard-in-fastapi", "judge-a-rag-system")),
     *(f"docs/coming-from/{name}.md" for name in ("deepeval", "vale")),
     "docs/tutorials/read-a-large-log.md",

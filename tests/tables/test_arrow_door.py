@@ -152,6 +152,27 @@ def test_an_empty_table_has_the_columns_of_a_full_one_and_no_batches_are_a_mista
         evaluate_table([])
 
 
+class Frame:
+    """Hands its rows over as pandas and Polars do."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(schema)
+
+
+def test_a_data_frame_is_read_as_the_table_that_it_is() -> None:
+    table = pa.Table.from_pylist([TALK, TALK])
+    assert evaluate_table(Frame(table)) == evaluate_table(table)
+    assert evaluate_table(Frame(table.slice(0, 0))).num_rows == 0
+
+
+def test_a_stream_of_batches_stays_a_stream() -> None:
+    table = pa.Table.from_pylist([TALK, TALK])
+    assert evaluate_table(table.to_reader(max_chunksize=1)) == evaluate_table(table)
+
+
 def test_the_function_on_batches_can_be_sent_elsewhere() -> None:
     batch = pa.RecordBatch.from_pylist([TALK])
     evaluator = BatchEvaluator(keep=["user"])

@@ -445,7 +445,7 @@ class BatchEvaluator(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluate_table(data: Any, **options: Any) -> Any:
-    """The verdicts on an Arrow table, a record batch, or record batches, as a table; see `BatchEvaluator`."""
+    """The verdicts on an Arrow table, record batches or a data frame, as a table; see `BatchEvaluator`."""
     pa = arrow()
     evaluator = BatchEvaluator(**options)
     batches = _batches(data)
@@ -471,6 +471,8 @@ def _batches(data: Any) -> Iterator[Any]:
         yield data
     elif isinstance(data, pa.Table):
         yield from data.to_batches() or [pa.RecordBatch.from_pylist([], schema=data.schema)]
+    elif hasattr(data, "__arrow_c_stream__") and not isinstance(data, pa.RecordBatchReader):  # pandas, Polars
+        yield from _batches(pa.RecordBatchReader.from_stream(data).read_all())
     else:
         yield from data
 
