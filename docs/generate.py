@@ -301,7 +301,11 @@ def _right(part: Part, right: str) -> str:
 
 
 def check_pages() -> list[Path]:
-    return [REFERENCE.parent / "checks" / f"{name}.md" for name, check in checks().items() if check.table]
+    pages = [REFERENCE.parent / "checks" / f"{name}.md" for name, check in checks().items() if check.table]
+    for page in pages:
+        if not page.exists() or not DECIDES.search(page.read_text(encoding="utf-8")):
+            sys.exit(f"{page}: write the page of this check, with the lines <!-- decision --> and <!-- end --> in it")
+    return pages
 
 
 def architecture() -> dict[Path, str]:

@@ -59,8 +59,10 @@ def _example(command: str, shown: str, folder: Path) -> Example:
 def _run(command: list[str], folder: Path) -> tuple[str, int]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
-    return done.stdout + done.stderr, done.returncode
+    done = subprocess.run(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=environment
+    )
+    return done.stdout, done.returncode
 
 
 def _split(part: str) -> tuple[str, str]:

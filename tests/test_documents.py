@@ -48,8 +48,8 @@ def test_generated_documents_are_up_to_date() -> None:
 @pytest.mark.parametrize("path", with_blocks(), ids=name_of)
 def test_examples_run_and_print_what_they_show(path: Path, tmp_path: Path) -> None:
     for example in examples(path.read_text(encoding="utf-8"), tmp_path):
-        assert not example.went_wrong, example
-        assert example.fits, example
+        assert not example.went_wrong, str(example)
+        assert example.fits, str(example)
 
 
 def test_what_an_example_prints_is_written_where_a_page_shows_it_whole(tmp_path: Path) -> None:
