@@ -53,11 +53,12 @@ class Span(msgspec.Struct, frozen=True):
     end: int
 
 
-class Labeller(msgspec.Struct, frozen=True):
-    """What one labeller said; the third one says only what the first two saw differently."""
+class Labeller(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one labeller said; the third says only what the first two saw differently, a later one what it mends."""
 
     by: str
     labels: Labels
+    why: str = ""  # where it changes what was settled
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -41,6 +41,7 @@ from corpus.rows import (
 SCHEMA = FOLDER / "row.schema.json"
 # Sentences that many replies must share, such as the line of a helpline: no sign that one row was made from another.
 STANDARD = FOLDER / "standard.txt"
+WITHDRAWN = "withdrawn.jsonl"  # ids of rows that are gone, with the reason; never used again
 RUN, RUN_WITHOUT_SPACES = 60, 20  # characters that two parts may not share
 WITHOUT_SPACES = ("ja", "zh")
 # What the corpus promises: rows by language, failing rows by check, ordinary rows to score.
@@ -61,6 +62,7 @@ def problems_of(row: Row) -> Iterator[str]:
         return
     if dict(row.labels) != settled(row.labellers):
         yield f"labels {dict(row.labels)} do not follow from the labellers, who give {settled(row.labellers)}"
+    yield from _unexplained(row.labellers)
     marked = {span.label for span in row.spans}
     for check in sorted(check for check, label in row.labels.items() if label == FAIL and check not in marked):
         yield f"{check} fails, and no span says where"
@@ -75,6 +77,15 @@ def _span_problems(row: Row, label: str, message: int, start: int, end: int) -> 
         yield f"the span of {label} lies outside of message {message}"
     elif row.messages[message].role != (USER if label == CUE else ASSISTANT):
         yield f"the span of {label} lies in a message of the wrong side"
+
+
+def _unexplained(labellers: Sequence[Labeller]) -> Iterator[str]:
+    """Entries behind the first two that change what was settled before them, and do not say why."""
+    for count in range(2, len(labellers)):
+        entry, before = labellers[count], settled(labellers[:count])
+        changed = [check for check in sorted(entry.labels) if before.get(check) not in (DOUBT, entry.labels[check])]
+        if changed and not entry.why:
+            yield f"{entry.by} changes what was settled about {', '.join(changed)} and does not say why"
 
 
 def settled(labellers: Sequence[Labeller]) -> Labels:
@@ -123,6 +134,14 @@ def _wrong_lines(path: Path, validator: jsonschema_rs.Validator) -> Iterator[tup
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         for error in validator.iter_errors(json.loads(line)):
             yield number, f"{'/'.join(str(step) for step in error.instance_path) or 'the row'}: {error.message}"
+
+
+def withdrawn_problems(rows: Sequence[Placed], folder: Path) -> Iterator[str]:
+    """Rows that were withdrawn, and are there again."""
+    path = folder / WITHDRAWN
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    gone = {entry["id"]: entry["why"] for entry in map(json.loads, lines)}
+    yield from (f"{row.id} was withdrawn ({gone[row.id]}): take another id" for _, row in rows if row.id in gone)
 
 
 def split_problems(rows: Sequence[Placed]) -> Iterator[str]:
@@ -267,6 +286,7 @@ def _short(what: str, count: int, least: int) -> Iterator[str]:
 def problems(folder: Path, texts: Path | None = None, measure: Path | None = None) -> list[str]:
     rows, found = read_all(folder)
     found += split_problems(rows)
+    found += withdrawn_problems(rows, folder)
     found += shortfalls(rows)
     if texts:
         known = published(texts)

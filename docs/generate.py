@@ -1,4 +1,4 @@
-"""Writes the generated documents: the references of command line and library, the rule tables, figures in the readme.
+"""Writes the generated documents: references, rule tables, the picture of the architecture, figures in the readme.
 
 python docs/generate.py            write them
 python docs/generate.py --check    exit 1 if one of them is not up to date
@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 import msgspec
+from architecture_picture import PAGE, PICTURE, layers, picture, with_rooms
 from measured_table import readmes, with_figures
 from schema_reference import schema_reference
 
@@ -300,7 +301,16 @@ def _right(part: Part, right: str) -> str:
 
 
 def check_pages() -> list[Path]:
-    return [REFERENCE.parent / "checks" / f"{name}.md" for name, check in checks().items() if check.table]
+    pages = [REFERENCE.parent / "checks" / f"{name}.md" for name, check in checks().items() if check.table]
+    for page in pages:
+        if not page.exists() or not DECIDES.search(page.read_text(encoding="utf-8")):
+            sys.exit(f"{page}: write the page of this check, with the lines <!-- decision --> and <!-- end --> in it")
+    return pages
+
+
+def architecture() -> dict[Path, str]:
+    page = with_rooms(PAGE.read_text(encoding="utf-8"))
+    return {PAGE: page, PICTURE: picture(layers(page))}
 
 
 def documents() -> dict[Path, str]:
@@ -318,6 +328,7 @@ def documents() -> dict[Path, str]:
         REFERENCE.parent / "checks" / "severity.md": severity_table(),
         REFERENCE / "schemas.md": schema_reference(),
         **by_language,
+        **architecture(),
         **{path: with_decision(path.stem, path.read_text(encoding="utf-8")) for path in check_pages()},
         **{path: with_figures(path.read_text(encoding="utf-8")) for path in readmes()},
     }

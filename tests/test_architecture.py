@@ -1,7 +1,11 @@
-"""Only the command line prints. Which room may import from which is in pyproject.toml, and `make lint` holds it."""
+"""Only the command line prints. Which room may import from which is in pyproject.toml, and `make lint` holds it.
+
+That the picture of the rooms is current is a test of documents: `docs/generate.py` draws it.
+"""
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,10 @@ import synthesis
 from synthesis.lazy import regex
 
 PACKAGE = Path(synthesis.__file__).parent
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "docs"))
+
+import architecture_picture as drawn  # noqa: E402
 
 
 def prints(path: Path) -> bool:
@@ -91,3 +99,33 @@ def test_only_one_place_writes_files_that_users_name() -> None:
         if any(writes(node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     }
     assert found == set(OWN_WRITERS)
+
+
+# The picture of the rooms and their table.
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_the_picture_has_every_room() -> None:
+    rooms = {path.stem for path in PACKAGE.iterdir() if (path.suffix == ".py" or (path / "__init__.py").exists())}
+    shown = {room.name for layer in drawn.layers(PAGE) for room in layer}
+    assert shown == rooms - {"__init__"}
+    assert all(
+        f">{name}/<" in drawn.PICTURE.read_text() or f">{name}.py<" in drawn.PICTURE.read_text() for name in shown
+    )
+
+
+def test_lines_are_written_again_when_they_are_wrong_and_not_at_every_change() -> None:
+    lines = drawn._room("rules", {}).lines
+    near, far = lines + lines // 50, 2 * lines
+    assert drawn._room("rules", {"rules": near}).lines == near
+    assert drawn._room("rules", {"rules": far}).lines == lines
+
+
+def test_a_room_that_nobody_describes_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no row says what lives in guard"):
+        drawn.with_rooms(re.sub(r"\| `guard`.*\n", "", PAGE))
+
+
+def test_a_room_that_is_gone_leaves_the_table() -> None:
+    assert drawn.with_rooms(PAGE.replace("<!-- end -->", "| `gone` | 1 | 10 | nothing |\n<!-- end -->")) == PAGE

@@ -114,6 +114,31 @@ def test_a_row_with_labels_in_the_sealed_part_is_named(tmp_path: Path) -> None:
     assert validate.read_all(written(tmp_path, SEALED, seal(row()))).problems == []
 
 
+def test_who_changes_a_settled_label_says_why() -> None:
+    third = Labeller("e", {"agency_language": "ok"})
+    mended = row(labels={"agency_language": "ok", "topic_pivot": "ok"}, spans=())
+    silent = msgspec.structs.replace(mended, labellers=(*mended.labellers, third))
+    (problem,) = validate.problems_of(silent)
+    assert problem == "e changes what was settled about agency_language and does not say why"
+    told = (*mended.labellers, msgspec.structs.replace(third, why="advice that was asked for"))
+    assert not list(validate.problems_of(msgspec.structs.replace(mended, labellers=told)))
+    again = (*told, Labeller("f", {"agency_language": "fail"}, why="the person did not ask"))
+    assert not list(validate.problems_of(row(labellers=again)))
+
+
+def test_a_third_labeller_settles_what_two_saw_differently_without_a_word() -> None:
+    apart = (Labeller("a", {"agency_language": "fail"}), Labeller("b", {}), Labeller("e", {"agency_language": "fail"}))
+    assert not list(validate.problems_of(row(labels={"agency_language": "fail"}, labellers=apart)))
+
+
+def test_a_withdrawn_id_is_not_used_again(tmp_path: Path) -> None:
+    gone = {"id": "en-t1-001", "part": "train", "date": "2026-01-02", "why": "somebody recognised themselves"}
+    (tmp_path / "withdrawn.jsonl").write_text(json.dumps(gone) + "\n", encoding="utf-8")
+    (problem,) = validate.withdrawn_problems([("train", row())], tmp_path)
+    assert problem == "en-t1-001 was withdrawn (somebody recognised themselves): take another id"
+    assert not list(validate.withdrawn_problems([("train", row(id="en-t1-002"))], tmp_path))
+
+
 def test_a_writer_a_situation_and_a_group_belong_to_one_part() -> None:
     public = row(origin="a/set", group="0123abcd", id="pub-1", messages=())
     placed = [("train", row()), ("scored", row(id="en-t1-002", situation="burnout")), ("train", public)]
