@@ -159,10 +159,10 @@ def test_rules_checks_and_packs_are_explained(tmp_path: Path) -> None:
 
 
 def test_an_answer_is_judged_offline(tmp_path: Path) -> None:
-    context = ["The course Soil Science teaches how to read soil samples and to plan crop rotation."]
-    question = "Which course helps me to become a farmer?"
-    true = "Soil Science fits, because it teaches how to plan crop rotation, which a farmer needs."
-    made_up = "Rocket Engineering won a prize in 1969 and guarantees a job at a space agency."
+    context = ["The ferry to Marren leaves at 7:10 on weekdays."]
+    question = "When does the ferry leave?"
+    true = "The ferry leaves at 7:10 on weekdays."
+    made_up = "The ferry leaves at 9:45 on weekdays."
     first, second = called(
         tmp_path,
         *(

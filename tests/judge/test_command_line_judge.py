@@ -32,7 +32,8 @@ def over(server, *args):
 
 def test_without_an_argument_it_runs_on_a_fresh_machine_and_says_what_it_does(capsys, here):
     code, out, err = said(capsys, "judge", "run")
-    assert code == 0
+    assert code == 3  # some samples need a judge
+    assert "need a judge" in out
     assert len([line for line in err.splitlines() if "offline (the default)" in line]) == 1
     assert "bundled 'passages'" in err
     folder = here / "data" / "evaluation" / "answer-synthesis" / "passages"

@@ -111,7 +111,7 @@ def test_the_console_speaks_of_neither(here, capsys):
     assert not OF_COURSES.search(shown)
     for path in files_under(here):
         assert not OF_COURSES.search(path.read_text()), path
-    assert read(here / "panel.json")["samples"][0]["id"] == "passage-002"
+    assert read(here / "panel.json")["samples"][0]["id"] == "passage-001"
 
 
 def test_a_history_of_passages_speaks_of_neither(here, capsys):
@@ -196,8 +196,8 @@ def test_stages_and_recordings_read_either(tmp_path, layout):
     rubric = load_rubric("rag")
     records = told([canonical_record(record) for record in result.records[0]], layout)
     counts = {"total": len(records), "errors": 0, "not_judged": 0, "stale": 0}
-    assert iteration_metrics(records, rubric, iteration=1, timestamp="now", **counts)["judged"] == 2
-    assert failure_analysis(records, rubric)["totalSamples"] == 2
+    assert iteration_metrics(records, rubric, iteration=1, timestamp="now", **counts)["judged"] == 4
+    assert failure_analysis(records, rubric)["totalSamples"] == 4
     assert calibrate(records, {records[1].get("id") or records[1]["queryLogId"]: {"faithfulness": 5}}, rubric)["n"] == 1
     (tmp_path / "recorded.json").write_text(json.dumps(records))
     replay = offline(tmp_path, "again", judge_provider="replay", judge_model=str(tmp_path / "recorded.json"))

@@ -174,7 +174,7 @@ def test_one_map_means_the_same_in_every_command(cli: CommandLine) -> None:
     audited = cli("audit", "log.jsonl", "--map", TRACE_MAP, "--out", "audit")
     assert audited.out.startswith("1 conversation, 1 turn\n")
     judged = cli("judge", "run", "log.jsonl", "--map", TRACE_MAP)
-    assert "log: 1 of 1 sample told offline" in judged.out, judged
+    assert "log: 0 of 1 sample told offline" in judged.out, judged
     built = cli("testset", "build", "log.jsonl", "--map", TRACE_MAP, "--out", "set.json")
     assert built.code == 0, built
     (sample,) = json.loads((cli.folder / "set.json").read_text())

@@ -75,7 +75,7 @@ def test_a_panel_has_no_score_of_them(client: Any, saved: tuple[Path, str, str])
 
 def test_the_api_finds_them(client: Any, saved: tuple[Path, str, str]) -> None:
     found = client.get(f"/api/v1/runs/{saved[1]}/samples?outcome=needs_judge").json()
-    assert [one["query_log_id"] for one in found["items"]] == ["cards", "care"]
+    assert [one["id"] for one in found["items"]] == ["cards", "care"]
     assert {one["passed"] for one in found["items"]} == {None}
     compared = client.get(f"/api/v1/compare?before={saved[1]}&after={saved[2]}").json()
     assert compared["untold"] == ["cards", "care"]
