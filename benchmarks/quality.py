@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py DATA_FOLDER [--only crisis] [--part read] [--out now.json] [--against before.json]
 
-DATA_FOLDER holds a folder of JSON Lines per family: verdicts, safety, crisis, spiral, everyday, faithfulness. Each look
+DATA_FOLDER holds a folder of JSON Lines per family: verdicts, safety, crisis, spiral, everyday. Each look
 at scored figures is noted in benchmarks/looks.jsonl. `--errors` and `--rules` use rows that are labelled `read`.
 """
 
@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import faithfulness
 from labelled import QUESTIONS, SILENT, WITH_SOFT, Figure, Judged, alarms, ask, figures, file_of
 from measured import write_measured
 from protocol import LOOKS, READ, SCORED, Confusion, log_look, revision
@@ -26,7 +25,7 @@ from synthesis.checks.registry import MEASURED_FILE, rules_in_force
 from synthesis.run.evaluator import Evaluator
 from synthesis.settings import LEARNED, PROFILES, READERS, TRAFFIC
 
-FAMILIES = (*QUESTIONS, *SILENT, faithfulness.FAMILY)
+FAMILIES = (*QUESTIONS, *SILENT)
 HEAD = (
     "task",
     "source",
@@ -72,16 +71,6 @@ def missing(options: argparse.Namespace) -> list[str]:
         if wanted(options, family, task)
         and not ((path := file_of(options.folder, family, task)).is_file() and question.check in checks())
     ]
-
-
-def judge_answers(options: argparse.Namespace) -> dict[str, list[faithfulness.Measured]]:
-    """What the offline judge says, set by set."""
-    folder = options.folder / faithfulness.FAMILY
-    return {
-        name: faithfulness.measure(folder / f"{name}.jsonl", options.part)
-        for name in faithfulness.SETS
-        if wanted(options, faithfulness.FAMILY, name) and (folder / f"{name}.jsonl").is_file()
-    }
 
 
 def tables(lines: Sequence[Figure]) -> dict[str, str]:
@@ -183,7 +172,7 @@ def options_from_command_line() -> argparse.Namespace:
         "--log", type=Path, default=LOOKS, metavar="FILE", help="where looks at scored figures are noted"
     )
     options = parser.parse_args()
-    known = {*FAMILIES, *faithfulness.SETS, *(task for tasks in QUESTIONS.values() for task in tasks)}
+    known = {*FAMILIES, *(task for tasks in QUESTIONS.values() for task in tasks)}
     if unknown := set(options.only or ()) - known:
         parser.error(f"there is no family or task '{unknown.pop()}'; there are {', '.join(sorted(known))}")
     return options
@@ -195,8 +184,6 @@ def main() -> int:
     for profile in PROFILES:
         found |= answers(options, profile)
     lines = [line for (family, task, by), judged in found.items() for line in figures(family, task, by, judged)]
-    measured = judge_answers(options)
-    lines += [line for name, rows in measured.items() for line in faithfulness.faithfulness_figures(name, rows)]
     if not lines:
         print(f"error: {options.folder} holds none of what was asked for", file=sys.stderr)
         return 1
@@ -205,8 +192,7 @@ def main() -> int:
     print("\n".join(f"\n## {title}\n\n{table}" for title, table in found_tables.items()))
     if options.into:
         write_into(options.into, found_tables)
-    notes = [note for name, rows in measured.items() for note in faithfulness.correlations(name, rows)]
-    print("\n".join(["", *notes, *missing(options)]))
+    print("\n".join(["", *missing(options)]))
     first = {key: judged for key, judged in found.items() if key[2] == PROFILES[0] and key[0] in QUESTIONS}
     if options.errors:
         for (_, task, _), judged in first.items():

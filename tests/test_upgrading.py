@@ -166,7 +166,9 @@ def test_a_judged_run_is_resumed(old: CommandLine, name: str, iterations: int) -
 
 
 def test_judged_runs_are_compared_and_replayed(old: CommandLine) -> None:
-    assert old("judge", "run", "testset.json", "--root", "judged", "--output-dir", "new", "--allow-untold", "1").code == 0
+    assert (
+        old("judge", "run", "testset.json", "--root", "judged", "--output-dir", "new", "--allow-untold", "1").code == 0
+    )
     outcome = old("compare", "judged/ferry", "judged/new")
     assert outcome.code == 0, outcome.err
     replay = ("--judge-provider", "replay", "--judge-model", "judged/ferry", "--output-dir", "again")

@@ -22,7 +22,10 @@ from synthesis.history import SavedRun
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 ERASED = "\x1b[2K"  # the line of progress, which makes room
-LONG = "Tells the user to move past the feeling, which it does not. Ask what keeps the feeling going, and leave the rest to the person."
+LONG = (
+    "Tells the user to move past the feeling, which it does not. "
+    "Ask what keeps the feeling going, and leave the rest to the person."
+)
 
 
 def plain(text: str) -> str:

@@ -64,7 +64,12 @@ def with_a_bad_line(report: StoredReport, path: Path, number: int) -> Path:
 def judge_offline(root: Path, *, answers: int = 3, iterations: int = 1) -> Path:
     """The folder of a judged run."""
     cases = [
-        TestCase(f"log-{number}", QUESTION, f"The ferry to Split leaves at {number}:15.", ("The ferry to Split leaves at 2:15.",))
+        TestCase(
+            f"log-{number}",
+            QUESTION,
+            f"The ferry to Split leaves at {number}:15.",
+            ("The ferry to Split leaves at 2:15.",),
+        )
         for number in range(answers)
     ]
     config = EvaluationConfig(output_dir="ferries", root=root, iterations=iterations)

@@ -19,7 +19,9 @@ QUICK = Patience(first_wait=0.01)
 
 
 def sample_case(number: int, answer: str = "The ferry leaves at nine.") -> TestCase:
-    return TestCase(f"log-{number}", f"When does the ferry leave, sample-{number}?", answer, ("The ferry leaves at nine.",))
+    return TestCase(
+        f"log-{number}", f"When does the ferry leave, sample-{number}?", answer, ("The ferry leaves at nine.",)
+    )
 
 
 def sample_cases(count: int) -> list[TestCase]:

@@ -115,7 +115,20 @@ def test_the_console_speaks_of_neither(here, capsys):
 
 
 def test_a_history_of_passages_speaks_of_neither(here, capsys):
-    said(capsys, "judge", "run", "passages", "--allow-untold", 1, "--root", here, "--save-text", "--save", "--history", here / "h.db")
+    said(
+        capsys,
+        "judge",
+        "run",
+        "passages",
+        "--allow-untold",
+        1,
+        "--root",
+        here,
+        "--save-text",
+        "--save",
+        "--history",
+        here / "h.db",
+    )
     for words in (("show", "latest"), ("show", "latest", "--json"), ("export", "latest"), ("list", "--json")):
         shown = said(capsys, "history", *words, "--history", here / "h.db")
         assert not OF_COURSES.search(shown), words

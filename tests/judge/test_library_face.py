@@ -30,7 +30,8 @@ def test_importing_it_imports_nothing_heavy():
 def test_the_offline_judge_runs_without_the_clients_libraries(tmp_path):
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['pydantic_ai', 'openai', 'genai_prices'], None));"
-        "from synthesis.cli.main import call; sys.exit(call(['judge', 'run', '--root', sys.argv[1], '--allow-untold', '1']))"
+        "from synthesis.cli.main import call;"
+        "sys.exit(call(['judge', 'run', '--root', sys.argv[1], '--allow-untold', '1']))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -33,7 +33,10 @@ GROUPS: dict[str, tuple[str, str]] = {
         "--quiet --force --no-report --no-text --results --failures-only --out-table --keep --fresh --all-cells "
         "--with-ids --labels --root",
     ),
-    "Gate": ("--fail-on --fail-under --allow-untold --baseline --max-cost", "--fail-on-drift --min-label-accuracy --strict"),
+    "Gate": (
+        "--fail-on --fail-under --allow-untold --baseline --max-cost",
+        "--fail-on-drift --min-label-accuracy --strict",
+    ),
     "Access": ("--host --port --token --people", "--add-person --allow-host --access-log"),
     "Speed": (
         "--workers --concurrency",

@@ -76,12 +76,10 @@ def states(ledger: Ledger, number: int) -> Counter[State]:
 
 
 def gate_rate(results: Results, total: int, run: RunLine) -> float:
-    """The pass rate that a gate looks at: over all samples; a stale verdict is none, and a sample that could not be told has not passed."""
+    """The pass rate that a gate looks at, over all samples: what is stale or could not be told has not passed."""
     deciding = deciding_axes(run.judge.provider, [axis.name for axis in run.rubric.axes])
     axes = [axis for axis in run.rubric.axes if axis.name in deciding]
-    rates = [
-        sum(_passes_gate(record, axes) for record in iteration.judged) / total for iteration in results.iterations
-    ]
+    rates = [sum(_passes_gate(record, axes) for record in iteration.judged) / total for iteration in results.iterations]
     return sum(rates) / len(rates) if rates else 0.0
 
 

@@ -54,8 +54,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, kw_only=True):
     records, marked as stale, and counts the sample as one without a verdict. `replace_judge` lets this judge take over
     the folder of another one.
     `detail` "claims" asks a chat judge for the evidence of each claim. `grace` is for how many seconds a cancelled
-    run waits for its calls under way, which are paid for. `escalate` ("openai:MODEL") sends what the offline judge cannot
-    tell to a model; address, key and what is sent along are then those of that model.
+    run waits for its calls under way, which are paid for. `escalate` ("openai:MODEL") sends what the offline judge
+    cannot tell to a model; address, key and what is sent along are then those of that model.
     """
 
     output_dir: str

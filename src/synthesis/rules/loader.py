@@ -24,9 +24,9 @@ from synthesis.rules.detection import read_detection
 from synthesis.rules.pattern import checked
 from synthesis.rules.phrases import pattern_of, patterns_of
 from synthesis.rules.schema import (
-    DetectionWords,
     FORMS,
     RULE_SEVERITIES,
+    DetectionWords,
     GuardRule,
     Pack,
     Rule,

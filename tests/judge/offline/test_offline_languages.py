@@ -50,7 +50,12 @@ def without_icu(monkeypatch):
 
 
 KNOWN = [
-    ("en", "Pets are not allowed. The rent is 1,250 euros a month.", "Pets are allowed.", "The rent is 1250 euros a month."),
+    (
+        "en",
+        "Pets are not allowed. The rent is 1,250 euros a month.",
+        "Pets are allowed.",
+        "The rent is 1250 euros a month.",
+    ),
     (
         "de",
         "In unserem Haus sind Haustiere nicht erlaubt. Die Miete beträgt 1.250 Euro im Monat.",
@@ -83,7 +88,11 @@ def test_languages_that_are_known_are_compared_part_by_part(language, context, f
 @pytest.mark.parametrize(
     ("context", "copied", "changed"),
     [
-        ("Le musée est ouvert de 9 h à 17 h. Il est fermé le lundi.", "Il est fermé le lundi.", "Il est fermé le mardi."),
+        (
+            "Le musée est ouvert de 9 h à 17 h. Il est fermé le lundi.",
+            "Il est fermé le lundi.",
+            "Il est fermé le mardi.",
+        ),
         ("Il museo è aperto dalle 9 alle 17. È chiuso il lunedì.", "È chiuso il lunedì.", "È chiuso il martedì."),
         *((context, context, changed) for _, context, _, changed, _ in SEGMENTED[1:]),
     ],

@@ -39,7 +39,6 @@ from synthesis.lazy import regex
 from synthesis.model import CaseResult
 from synthesis.report.findings import CUES, Glossary, remarks_on_check
 from synthesis.report.judged.html import claims, context, reason_of, sample_texts
-from synthesis.report.judged.html import claims, context, sample_texts
 from synthesis.report.judged.layout import saved_layout, told
 from synthesis.report.judged.run import JudgedSample, decode_sample
 from synthesis.report.stored import Record
