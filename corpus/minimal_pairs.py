@@ -1,7 +1,7 @@
 """Answers and their sources, in minimal pairs: of two nearly equal answers one is supported and the other is not.
 
-A line of `answers/LANG.jsonl` is a document with ten pairs, one of each kind. A document belongs to one part, as rows of
-the corpus do: `read` may be studied, `scored` only measured, `sealed` is opened once for each release.
+A line of `answers/LANG.jsonl` is a document with ten pairs, one of each kind. A document belongs to one part, as rows
+of the corpus do: `read` may be studied, `scored` only measured, `sealed` is opened once for each release.
 """
 
 import base64

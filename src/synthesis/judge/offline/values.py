@@ -214,10 +214,10 @@ def _values_relation(claim: Quantity, source: Quantity) -> str:
 
 
 def _count_alike(claim: Quantity, source: Quantity, equal: bool) -> bool:
-    """Two counts differ only where both say what they count; an equal one may leave it out."""
+    """Two counts differ only where both say what they count, or neither does; an equal one may leave it out."""
     if claim.noun and source.noun:
         return _is_one_family(claim.noun, source.noun)
-    return equal
+    return equal or not (claim.noun or source.noun)
 
 
 def _of_one_kind(claim: Quantity, source: Quantity) -> tuple[Quantity, Quantity]:
