@@ -9,7 +9,7 @@ from synthesis.judge.claims import Slot
 from synthesis.judge.offline.lexicon import Phrase, lexicon
 from synthesis.judge.offline.sentences import LIGHT, Sentence, Word, alike, cut, names_in, places, read
 from synthesis.judge.offline.text import normalise
-from synthesis.judge.offline.values import OTHER, SAME, Quantity, kind_word, relation
+from synthesis.judge.offline.values import CLOCK, COUNT, DATE, DAYS, OTHER, PLACE, SAME, Quantity, kind_word, relation
 
 QUANTITY_WEIGHT = 1.5
 MOST_WINDOWS = 12  # compared in detail, the nearest first
@@ -260,6 +260,7 @@ class Amounts:
         self.matched: list[tuple[Quantity, Quantity]] = []
         self.slots: list[Slot] = []
         self.unfound = 0
+        self.is_bare = False  # two numbers differ of which neither says what it counts
         self._claim, self._window, self._pairs = claim, window, pairs
         self._free = list(window.quantities)
         for one in claim.quantities:
@@ -281,6 +282,7 @@ class Amounts:
         elif not one.soft and self._may_be_another(one):
             self.unfound += 1
         elif not one.soft:
+            self.is_bare |= one.kind == COUNT and not one.noun
             self.slots.append(Slot(kind_word(one.kind), _words_of(self._claim, one), _words_of(self._window, best)))
 
     def _may_be_another(self, one: Quantity) -> bool:
@@ -315,7 +317,8 @@ class Amounts:
 
 def _derived(one: Quantity, others: Sequence[Quantity]) -> bool:
     """The value is a sum, a difference or a product of what the sentence has: no arithmetic is done here."""
-    have = [value for other in others for value in (*other.low, *other.high) if isinstance(value, int | float)]
+    counted = [other for other in others if other.kind not in (CLOCK, DATE, DAYS, PLACE)]
+    have = [value for other in counted for value in (*other.low, *other.high) if isinstance(value, int | float)]
     made = {round(value, 4) for a, b in combinations(have, 2) for value in _made(a, b)}
     return any(round(value, 4) in made for value in one.low if isinstance(value, int | float))
 

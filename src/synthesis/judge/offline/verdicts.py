@@ -79,6 +79,8 @@ def contradiction(found: Sequence[Comparison]) -> Slot | None:
         return None  # another sentence says what the claim says
     slot = best.slots[0]
     if slot.kind in AMOUNTS:
+        if best.amounts.is_bare and best.covered < 0.95:
+            return None
         about = best.covered >= 0.7 or (best.covered >= 0.5 and best.asked >= 0.5)
         return slot if about and best.weight + best.amounts.same >= (1.0 if best.asked >= 0.5 else 1.3) else None
     if slot.kind == ENTITY:
