@@ -81,8 +81,8 @@ def contradiction(found: Sequence[Comparison]) -> Slot | None:
     if slot.kind in AMOUNTS:
         if best.amounts.is_bare and best.covered < 0.95:
             return None
-        about = best.covered >= 0.7 or (best.covered >= 0.5 and best.asked >= 0.5)
-        return slot if about and best.weight + best.amounts.same >= (1.0 if best.asked >= 0.5 else 1.3) else None
+        enough = 1.0 if best.asked >= 0.5 else 1.3
+        return slot if best.covered >= 0.7 and best.weight + best.amounts.same >= enough else None
     if slot.kind == ENTITY:
         return slot if best.covered_but_names >= 0.95 and best.matched >= 2 else None
     if best.covered < 0.95 or best.missing or best.matched < (3 if slot.kind == ROLE else 2):
@@ -94,9 +94,9 @@ def supports(one: Comparison) -> bool:
     """Every part of the claim is in the sentence, none of it is turned or taken from elsewhere."""
     if one.slots or one.amounts.unfound or one.dropped or one.crossed or not one.is_denied_alike:
         return False
-    if one.order < 0.8 or one.covered < 0.7 or one.matched + (one.asked >= 0.8) < 2:
+    if one.order < 0.8 or one.covered < 0.9 or one.missing:
         return False
-    return not one.missing or (len(one.missing) == 1 and one.amounts.same > 0 and len(one.claim.words) > 4)
+    return one.matched + (one.asked >= 0.8) >= 2
 
 
 # The answers for all claims make the score of the sample.
