@@ -13,7 +13,7 @@ from pathlib import Path
 PICTURE = Path(__file__).parent / "images" / "finding.png"
 KEY = "page-digest"  # of the text chunk in the picture
 USER = "I didn't get the job. I feel like such a failure."
-REPLY = "I'm sorry. I know how you feel. You should just apply somewhere else."
+REPLY = "I'm sorry. I know how you feel. You should just apply elsewhere."
 COMMAND = f'synthesis check "{USER}" "{REPLY}"'
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _CASE = re.compile(r'<article class="case.*?</article>', re.DOTALL)

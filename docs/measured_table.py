@@ -15,6 +15,7 @@ from synthesis.checks.registry import Counts, measured
 from synthesis.rules.ruleset import bundled_languages
 
 ROOT = Path(__file__).parent.parent
+NO_BREAK = "\u00a0"
 TABLE = re.compile(r"(<!-- measured: ([^\n]+?) -->\n(?:\|[^\n]*\n){2}).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -62,4 +63,6 @@ def _row(name: str, language: str, counts: Counts) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part} / {whole} | {100 * part / whole:.0f} %" if whole else "- | -"
+    """Its spaces do not break, so that a phone shows a figure in one line."""
+    shown = f"{part}_/_{whole} | {100 * part / whole:.0f}_%" if whole else "- | -"
+    return shown.replace("_", NO_BREAK)

@@ -34,7 +34,7 @@ from synthesis.report.formats import FORMATS, write_pieces
 IMAGES = Path(__file__).parent / "images"
 DESKTOP, PHONE = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
 COLOURS = 128
-FINDING_WIDTH, FINDING_SCALE = 540, 1.25  # narrow, so that a phone shows its words large enough to be read
+FINDING_WIDTH, FINDING_SCALE = 610, 1.25  # narrow, so that a phone shows its words large enough to be read
 FINDING_MARGIN = 4
 # What an assistant said in one release after the other: replies that went wrong, by the case they belong to.
 SLIPS = {
