@@ -1,6 +1,7 @@
 """Takes the pictures that README, documents and the tour show, with runs made up for them.
 
 python docs/screenshots.py                  write docs/images (needs the extra `browser-tests`, chromium and Pillow)
+python docs/screenshots.py --finding        only the finding at the top of README, when a test says that it is stale
 python docs/screenshots.py --all FOLDER     every page, phone and desktop, light and dark, to be looked at
 """
 
@@ -16,7 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
+from finding import KEY, PICTURE, digest, report_page
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import sync_playwright
 
 from synthesis.api import load_cases, run_all_cases
@@ -31,6 +34,8 @@ from synthesis.report.formats import FORMATS, write_pieces
 IMAGES = Path(__file__).parent / "images"
 DESKTOP, PHONE = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
 COLOURS = 128
+FINDING_WIDTH, FINDING_SCALE = 610, 1.25  # narrow, so that a phone shows its words large enough to be read
+FINDING_MARGIN = 4
 # What an assistant said in one release after the other: replies that went wrong, by the case they belong to.
 SLIPS = {
     "LUV-001": "You should just apply somewhere else. Everything happens for a reason.",
@@ -128,9 +133,28 @@ def served(history: Path) -> Iterator[str]:
         server.wait()
 
 
-def write_small(picture: bytes, path: Path) -> None:
+def write_small(picture: bytes, path: Path, notes: PngInfo | None = None) -> None:
     """With as many colours as a page has, a picture is a fraction of its size."""
-    Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS).save(path, optimize=True, pnginfo=notes)
+
+
+def finding(browser: Any) -> None:
+    """One failing reply of a real report, with the digest of the page that it was taken from."""
+    with TemporaryDirectory() as temporary:
+        written = report_page(Path(temporary))
+        size = {"width": FINDING_WIDTH, "height": 1000}
+        page = browser.new_context(viewport=size, device_scale_factor=FINDING_SCALE).new_page()
+        page.goto((Path(temporary) / "report.html").as_uri())
+        notes = PngInfo()
+        notes.add_text(KEY, digest(written))
+        write_small(page.screenshot(clip=_down_to_the_reasons(page), full_page=True), PICTURE, notes)
+
+
+def _down_to_the_reasons(page: Any) -> dict[str, float]:
+    """The case without what passed: from its head to the last reason."""
+    case = page.locator("article.case").bounding_box()
+    reasons = page.locator("ul.checks ul.notes").last.bounding_box()
+    return case | {"height": reasons["y"] + reasons["height"] - case["y"] + FINDING_MARGIN}
 
 
 def pictures(open_page: Callable[..., Any], known: dict[str, str]) -> None:
@@ -164,13 +188,21 @@ def everything(open_page: Callable[..., Any], known: dict[str, str], folder: Pat
                 page.screenshot(path=folder / f"{name}-{form}-{scheme}.png", full_page=True)
 
 
+def started(driver: Any) -> Any:
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    return driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+
+
 def main(arguments: list[str]) -> None:
+    if arguments == ["--finding"]:
+        with sync_playwright() as driver:
+            finding(started(driver))
+        return
     with TemporaryDirectory() as temporary:
         place = Path(temporary) / "history.db"
         known = make_history(place)
         with served(place) as address, sync_playwright() as driver:
-            chromium = shutil.which("chromium") or shutil.which("google-chrome")
-            browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            browser = started(driver)
 
             def open_page(size: Any, scheme: Any) -> Any:
                 page = browser.new_context(viewport=size, color_scheme=scheme, base_url=address).new_page()
@@ -180,6 +212,7 @@ def main(arguments: list[str]) -> None:
             if arguments[:1] == ["--all"]:
                 everything(open_page, known, Path(arguments[1]))
             else:
+                finding(browser)
                 pictures(open_page, known)
                 tour(open_page, known)
             browser.close()
