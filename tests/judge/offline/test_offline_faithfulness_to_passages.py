@@ -24,7 +24,7 @@ def test_the_whole_context_is_faithful_to_itself():
         ("It carries 40000 cars every day.", BRIDGE),
         ("It carries ４０，０００ cars every day.", BRIDGE),
         ("On Saturdays it is open from 9 am to 5 pm.", HOURS),
-        ("The warranty lasts 24 months.", HOURS),
+        ("The warranty period is 24 months.", HOURS),
         ("Alice Moreau trained Boris Petrov before the race.", RACE),
     ],
 )
