@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from texts import BAD, FACT, GOOD, USER
 
-from synthesis.errors import OptionError
+from synthesis.errors import InputError, OptionError
 from synthesis.integrations.promptfoo import get_assert
 
 
@@ -73,3 +73,8 @@ def test_promptfoo_itself_runs_the_assertion(tmp_path: Path) -> None:
     assert sorted(result["success"] for result in results) == [False, True]
     failed = next(result for result in results if not result["success"])
     assert "agency.negative.you-should" in json.dumps(failed["gradingResult"])
+
+
+def test_a_variable_that_the_test_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match="names the variable 'question', and the test has message"):
+        get_assert(BAD, {"vars": {"message": USER}, "config": {"user": "question"}})

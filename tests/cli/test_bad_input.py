@@ -180,7 +180,7 @@ def test_a_broken_pack(refuse, cli: CommandLine) -> None:  # type: ignore[no-unt
 def test_arbitrary_bytes_never_give_a_traceback(cli: CommandLine, content: bytes) -> None:
     (cli.folder / "cases.jsonl").write_bytes(content)
     outcome = cli("--cases", "cases.jsonl")
-    assert outcome.code == 1
+    assert outcome.code in (1, 3)  # now and then the bytes are a row
     assert "Traceback" not in outcome.err
 
 

@@ -17,7 +17,7 @@ from synthesis.cli.console import verdict_lines
 from synthesis.glossary import glossary_of
 from synthesis.io import REPORT_SCHEMA
 from synthesis.model import Finding
-from synthesis.report.findings import found_by, how_to_read, remarks_on
+from synthesis.report.findings import found_by, how_to_read, remarks_on, shares_of
 from synthesis.report.formats import FORMATS
 from synthesis.report.stored import from_dict
 
@@ -149,3 +149,11 @@ def test_words_of_a_rule_lead_in_an_alert_where_both_found_some() -> None:
     assert verdict.notice is not None
     assert verdict.notice.cue == "Explicit cue of a crisis: “kill myself”."
     assert remarks_on(verdict, glossary_of(rules_in_force()))
+
+
+@pytest.mark.usefixtures("cue_reader")
+def test_words_that_an_alert_shows_as_well_count_once() -> None:
+    verdict = synthesis.evaluate(USER, REPLY)
+    learned = [one for one in verdict.findings if one.reader and one.share]
+    assert learned
+    assert shares_of([*learned, *learned]) == pytest.approx(shares_of(learned))

@@ -194,8 +194,12 @@ def read_inputs(
         **settings,
     )
     if judge_provider is None:
-        notes.append("Judge: offline (the default). It compares words and needs no key and no network.")
+        notes.append(_DEFAULT_JUDGE if config.escalate is None else f"{_FIRST_OFFLINE} {config.escalate}.")
     return Inputs(cases, config, tuple(notes))
+
+
+_DEFAULT_JUDGE = "Judge: offline (the default). It compares words and needs no key and no network."
+_FIRST_OFFLINE = "Judge: offline (the default), and for what it cannot tell"
 
 
 def stored_run(name: str, root: Path) -> "tuple[Path, Ledger]":

@@ -168,6 +168,8 @@ def estimate_lines(estimate: "Estimate") -> Iterator[str]:
     yield f"{estimate.samples} samples, {estimate.calls} verdicts to request, judge {estimate.model}"
     if estimate.is_free:
         yield "  no tokens, no cost"
+        if estimate.model.startswith("offline"):
+            yield "  with --escalate PROVIDER:MODEL: what it costs to ask a model about what cannot be told offline"
         return
     yield f"  input:  about {estimate.likely_input:,} tokens, at most {estimate.worst_input:,}"
     yield f"  output: about {estimate.likely_output:,} tokens, at most {estimate.worst_output:,}"
@@ -213,7 +215,7 @@ def _failed_lines(drawn: "JudgedRun") -> Iterator[str]:
     for sample in failed[:SHOWN_FAILURES]:
         yield f"  {_sample_name(sample)}"
         yield from _why_failed(drawn, sample)
-    yield from _more(len(failed))
+    yield from _more(drawn, len(failed))
 
 
 def _why_failed(drawn: "JudgedRun", sample: "JudgedSample") -> Iterator[str]:
@@ -247,9 +249,9 @@ def _sample_name(sample: "JudgedSample") -> str:
     return f"{sample.query_log_id}: {shorten(sample.question, 60)}" if sample.question else sample.query_log_id
 
 
-def _more(number: int, shown: int = SHOWN_FAILURES) -> Iterator[str]:
+def _more(drawn: "JudgedRun", number: int, shown: int = SHOWN_FAILURES) -> Iterator[str]:
     if number > shown:
-        yield f"  and {number - shown:,} more: synthesis judge report NAME --format html shows them"
+        yield f"  and {number - shown:,} more: synthesis judge report {drawn.name} --format html shows them"
 
 
 def _untold_lines(drawn: "JudgedRun") -> Iterator[str]:
@@ -267,7 +269,7 @@ def _untold_lines(drawn: "JudgedRun") -> Iterator[str]:
         yield f"  {_sample_name(sample)}"
         for claim in claims_of(sample, CANNOT_TELL)[:SHOWN_CLAIMS]:
             yield f"    ? “{shorten(plain(claim.text), QUOTED)}”: {shorten(why_untold(claim), QUOTED)}"
-    yield from _more(len(untold))
+    yield from _more(drawn, len(untold))
     yield f"  {''.join(words for words, _ in to_be_judged(drawn))}"
 
 
@@ -279,7 +281,7 @@ def _missing_lines(drawn: "JudgedRun") -> Iterator[str]:
         yield ""
     for error in errors[:SHOWN_FAILURES]:
         yield f"  {'error':<{WIDTH}} {error.query_log_id}: {shorten(error.reason, 100)}"
-    yield from _more(len(errors))
+    yield from _more(drawn, len(errors))
     yield from flags
 
 

@@ -24,8 +24,8 @@ GROUPS: dict[str, tuple[str, str]] = {
     ),
     "Checks": ("--checks", "--only-check --profile --reader --rules --disable --notice"),
     "Judge": (
-        "--judge-provider --judge-model --rubric --iterations",
-        "--detail --system-prompt-version --on-change --replace-judge --escalate --base-url --api-key-env --judge-seed "
+        "--judge-provider --judge-model --escalate --rubric --iterations",
+        "--detail --system-prompt-version --on-change --replace-judge --base-url --api-key-env --judge-seed "
         "--temperature --reasoning-effort --max-output-tokens --header --extra-body --price-file",
     ),
     "Output": (

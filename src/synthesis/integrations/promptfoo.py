@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from synthesis.checks.registry import asked_checks
+from synthesis.errors import InputError
 from synthesis.model.result import FAIL
 from synthesis.verdict import ReplyEvaluator, Verdict
 
@@ -42,7 +43,14 @@ def _component(name: str, verdict: Verdict) -> dict[str, Any]:
 def _user(context: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """The variable that holds the user's message (`config.user`, else `user`), else the whole prompt."""
     variables = context.get("vars") or {}
-    said = variables.get(config.get("user", "user"), context.get("prompt") or "")
+    wanted = config.get("user")
+    if wanted is not None and wanted not in variables:
+        known = ", ".join(sorted(map(str, variables))) or "none"
+        raise InputError(
+            f"config.user names the variable '{wanted}', and the test has {known}",
+            hint="Without the user's message most checks have nothing to go by. Name the variable that holds it.",
+        )
+    said = variables.get(wanted or "user", context.get("prompt") or "")
     return said if isinstance(said, str) else str(said)
 
 

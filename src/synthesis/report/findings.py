@@ -641,9 +641,10 @@ def notice_of(result: CaseResult, glossary: Glossary, told_in: str = ENGLISH) ->
 
 
 def shares_of(findings: Sequence[Finding]) -> float:
-    """What the words of one signal and turn carry together."""
+    """What the words of one signal and turn carry together; words that an alert shows as well count once."""
     first = findings[0]
-    return sum(one.share or 0 for one in findings if (one.signal, one.turn) == (first.signal, first.turn))
+    own = {one.place: one.share or 0 for one in findings if (one.signal, one.turn) == (first.signal, first.turn)}
+    return sum(own.values())
 
 
 def with_alert_findings(result: CaseResult) -> CaseResult:
