@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from synthesis.audit.counting import ALL
 from synthesis.audit.document import TITLES, worst_first
 from synthesis.audit.parts import ELSEWHERE, OPTIONS, Document, Part, Table, counted, rate_words
 from synthesis.checks.registry import Counts, checks, signals
@@ -160,10 +161,20 @@ def sign_off(document: Document) -> Iterator[Part]:
 # Appendices.
 
 
+_NOT_LISTED = (
+    "Cases are not listed where counts are hidden, since the list would tell the count. The option --all-cells shows "
+    "both, for use inside the organisation."
+)
+
+
+def _hides(document: Document) -> bool:
+    return any("hidden" in cell for measure in document["checks"] for cell in measure["cells"][ALL])
+
+
 def cases(document: Document) -> Iterator[Part]:
     cases: Sequence[Mapping[str, Any]] = document["cases"]
     if not cases:
-        yield "No cases to list."
+        yield _NOT_LISTED if _hides(document) else "No cases to list."
         return
     yield "The first failing cases of each check, by file number and row."
     extra = tuple(key for key in ("id", "excerpts") if any(case.get(key) for case in cases))

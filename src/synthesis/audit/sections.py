@@ -332,7 +332,8 @@ def _finding(one: Mapping[str, str], by_name: Mapping[str, Mapping[str, Any]]) -
         if cell["base"]
         else "-"
     )
-    worst = next((kind for kind in SEVERITIES if measure.get("by_severity", {}).get(kind, 0) != 0), "")
+    # A hidden count says nothing of its severity.
+    worst = next((kind for kind in SEVERITIES if measure.get("by_severity", {}).get(kind)), "")
     said = f" {visible(one['text'])}" if one.get("text") else ""
     return f"{measure['measure']}{f' ({worst})' if worst else ''}: {figures}.{said}"
 
